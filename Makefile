@@ -1,0 +1,94 @@
+# One place for every task. Each target sets up .venv when needed and is quick when nothing changed.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+NATIVE := CMakeLists.txt $(shell find native -name '*.hpp' -o -name '*.cpp')
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DVICINAL_PYTHON=OFF -DVICINAL_TESTS=ON
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+
+$(VENV)/.tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python tools/requirements.py build-system dev | xargs $(BIN)/python -m pip install --quiet
+	touch $@
+
+# The extension is compiled into a kept build folder, so that only what changed is compiled again.
+$(VENV)/.installed: $(VENV)/.tools $(NATIVE)
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]'
+	touch $@
+
+.PHONY: setup
+setup: $(VENV)/.installed ## Create .venv and build the extension
+
+.PHONY: demo
+demo: setup ## Train on the embedded data and show what it predicts
+	$(BIN)/vicinal demo
+
+.PHONY: test
+test: lint types native-test pytest ## Everything CI checks: lint, types, native tests, pytest
+
+.PHONY: pytest
+pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
+	$(BIN)/python -m pytest -n $(JOBS) -m 'not slow' -q
+
+.PHONY: test-slow
+test-slow: setup ## The tests that take minutes
+	$(BIN)/python -m pytest -n $(JOBS) -m slow -q
+
+.PHONY: lint
+lint: setup ## ruff, clang-format, the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	find native -name '*.hpp' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
+	$(BIN)/lint-imports
+
+.PHONY: types
+types: setup ## mypy --strict
+	$(BIN)/mypy
+
+.PHONY: format
+format: setup ## Rewrite the sources as the linters want them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	find native -name '*.hpp' -o -name '*.cpp' | xargs $(BIN)/clang-format -i
+
+.PHONY: native-test
+native-test: $(VENV)/.tools ## The C++ core, tested without Python
+	$(CMAKE) -S . -B build/native > /dev/null
+	$(BIN)/cmake --build build/native -j $(JOBS)
+	$(BIN)/ctest --test-dir build/native --output-on-failure -j $(JOBS)
+
+# LD_PRELOAD because Python itself is not built with the sanitizer; -S so that the sanitized copy of
+# the package is found instead of the editable one.
+.PHONY: sanitize
+sanitize: setup ## Native tests and the Python tests that reach the extension, under ASan + UBSan
+	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
+	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
+	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-site \
+	  -C build-dir=build/sanitize-python -C cmake.define.VICINAL_SANITIZE=address,undefined .
+	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=build/sanitize-site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  $(BIN)/python -S -m pytest -m 'native and not slow' -q -p no:cacheprovider tests
+
+.PHONY: bench
+bench: setup ## Benchmarks against the alternatives
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks
+
+.PHONY: docs
+docs: setup ## Check the documentation: its examples run, its links lead somewhere
+	$(BIN)/python tools/check_docs.py
+
+.PHONY: clean
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Benchmarks: us and the peers on the same data in one process."""

@@ -1,0 +1,27 @@
+#include "arrays.hpp"
+
+namespace vicinal::bindings {
+
+void bind_parsing(nb::module_& m);
+void bind_ranking(nb::module_& m);
+void bind_search(nb::module_& m);
+void bind_votes(nb::module_& m);
+
+}  // namespace vicinal::bindings
+
+NB_MODULE(_native, m) {
+  namespace nb = nanobind;
+  m.doc() =
+      "The loops that must be fast. Arguments are checked by the Python layer that calls them.";
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const vicinal::Interrupted&) {
+      if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+  });
+  vicinal::bindings::bind_parsing(m);
+  vicinal::bindings::bind_ranking(m);
+  vicinal::bindings::bind_search(m);
+  vicinal::bindings::bind_votes(m);
+}

@@ -1,0 +1,7 @@
+#include "arrays.hpp"
+
+namespace vicinal::bindings {
+
+void bind_parsing(nb::module_&) {}
+
+}  // namespace vicinal::bindings

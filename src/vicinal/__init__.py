@@ -1,0 +1,1 @@
+"""Multi-label learning from neighbours: search once, learn many."""

@@ -1,0 +1,66 @@
+"""The errors a user can meet. Bad values are ``ValueError``, whatever the layer."""
+
+
+class InvalidArgumentError(ValueError):
+    """An argument was refused: which one, what was expected, what came.
+
+    Examples
+    --------
+    >>> raise InvalidArgumentError("n_neighbors", "a positive integer", -3)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: n_neighbors: expected a positive integer, got -3
+    """
+
+    def __init__(self, name: str, expected: str, got: object) -> None:
+        super().__init__(f"{name}: expected {expected}, got {got}")
+        self.name = name
+        self.expected = expected
+        self.got = got
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, object]]:
+        """Pickle by the three parts, so that the error crosses process borders."""
+        return type(self), (self.name, self.expected, self.got)
+
+
+class DataFormatError(ValueError):
+    """A file could not be read: where, what was expected, what came.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    expected, got : str
+        In words a user of the format knows.
+    line : int or None
+        Line number counted from 1, where the format has lines.
+    """
+
+    def __init__(self, path: str, expected: str, got: str, line: int | None = None) -> None:
+        place = path if line is None else f"{path}, line {line}"
+        super().__init__(f"{place}: expected {expected}, got {got}")
+        self.path = path
+        self.line = line
+        self.expected = expected
+        self.got = got
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, int | None]]:
+        """Pickle by the parts, so that the error crosses process borders."""
+        return type(self), (self.path, self.expected, self.got, self.line)
+
+
+class ModelFormatError(ValueError):
+    """A saved model is damaged, from a newer version, or not a model at all."""
+
+
+class DataNotFoundError(FileNotFoundError):
+    """A data set is not on this machine; says what was looked for, and where."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is absent; says which extra brings it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"{package} is needed for this and is not installed: pip install 'vicinal[{extra}]'"
+        )

@@ -1,0 +1,48 @@
+"""How many threads the compiled core may use."""
+
+import os
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_integer
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """Threads to use for `n_jobs`: None or −1 for all there are, −2 for all but one, and so on.
+
+    "All there are" are the cores this process may run on, fewer where ``OMP_NUM_THREADS`` or a
+    surrounding :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the
+    former, so that parallel fits do not fight over the cores.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    >>> thread_count(-1) == thread_count(None)
+    True
+    >>> thread_count(0)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: n_jobs: expected None or a non-zero integer, got 0
+    """
+    jobs = -1 if n_jobs is None else check_integer("n_jobs", n_jobs)
+    if jobs == 0:
+        raise InvalidArgumentError("n_jobs", "None or a non-zero integer", 0)
+    return jobs if jobs > 0 else max(1, _available() + 1 + jobs)
+
+
+def _available() -> int:
+    """Count the cores of this process, within the limit set for OpenMP."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    limits = [library.num_threads for library in _openmp().lib_controllers]
+    return min([cores, *(limit for limit in limits if limit)])
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """Find the OpenMP runtimes loaded when first asked; scikit-learn brings one."""
+    return ThreadpoolController().select(user_api="openmp")

@@ -1,0 +1,145 @@
+"""The one door: every matrix and number a user passes is checked here, once.
+
+Behind it the stages and the compiled core rely on what is promised here and check nothing again.
+"""
+
+import operator
+from collections.abc import Collection
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.errors import InvalidArgumentError
+
+METRICS = ("euclidean", "cosine", "dot")
+
+
+def check_integer(name: str, value: object, low: int | None = None) -> int:
+    """Return `value` as an int, or say why it is none.
+
+    Examples
+    --------
+    >>> check_integer("k", np.int64(3), low=1)
+    3
+    >>> check_integer("k", 0, low=1)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: k: expected an integer of at least 1, got 0
+    """
+    expected = "an integer" if low is None else f"an integer of at least {low}"
+    if isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(name, expected, repr(value))
+    try:
+        number = operator.index(cast("Any", value))
+    except TypeError:
+        raise InvalidArgumentError(name, expected, repr(value)) from None
+    if low is not None and number < low:
+        raise InvalidArgumentError(name, expected, number)
+    return number
+
+
+def check_real(name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
+    """Return `value` as a finite float between `low` and `high`, both included."""
+    expected = "a finite number"
+    if low > -np.inf or high < np.inf:
+        expected += f" between {low:g} and {high:g}"
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise InvalidArgumentError(name, expected, repr(value))
+    try:
+        number = float(cast("Any", value))
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(name, expected, repr(value)) from None
+    if not (np.isfinite(number) and low <= number <= high):
+        raise InvalidArgumentError(name, expected, number)
+    return number
+
+
+def check_option(name: str, value: object, options: Collection[str]) -> str:
+    """Return `value` if it is one of `options`."""
+    if not isinstance(value, str) or value not in options:
+        raise InvalidArgumentError(name, "one of " + ", ".join(map(repr, options)), repr(value))
+    return value
+
+
+def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:
+    """Return `X` as a finite float matrix: C-contiguous ndarray, or canonical CSR where sparse.
+
+    float32 and float64 are kept; every other number type becomes float64. The caller's arrays are
+    never changed, and not copied where they are already as wanted.
+    """
+    if isinstance(X, np.matrix):
+        raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
+    matrix: Features
+    matrix = canonical_csr(X, name) if sparse.issparse(X) else _dense(X, name)
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise InvalidArgumentError(
+            name, f"{n_features} features", f"{matrix.shape[1]} (shape {matrix.shape})"
+        )
+    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
+    if not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        raise InvalidArgumentError(name, "finite values", f"input that contains {what}")
+    return matrix
+
+
+def _dense(X: object, name: str) -> NDArray[Any]:
+    """Return a two-dimensional C-contiguous float array."""
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(name, "numbers", f"dtype {array.dtype}") from None
+    dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def canonical_csr(X: object, name: str = "X") -> Csr:
+    """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
+    if cast("Any", X).ndim != 2:
+        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {cast('Any', X).shape}")
+    matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
+    if matrix.dtype.kind not in "fiub":
+        raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
+    _check_structure(matrix, name)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if matrix.nnz and not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _check_structure(matrix: Csr, name: str) -> None:
+    """Refuse arrays that would make native code read outside them."""
+    n_rows, n_columns = matrix.shape
+    indptr, indices = matrix.indptr, matrix.indices
+    if max(n_rows, n_columns) >= 2**31 - 1:
+        raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", matrix.shape)
+    if (
+        len(indptr) != n_rows + 1
+        or indptr[0] != 0
+        or indptr[-1] > min(len(indices), len(matrix.data))
+        or np.any(np.diff(indptr) < 0)
+    ):
+        raise InvalidArgumentError(name, "a valid CSR structure", "an inconsistent indptr")
+    stored = indices[: indptr[-1]]
+    if stored.size and (stored.min() < 0 or stored.max() >= n_columns):
+        raise InvalidArgumentError(
+            name, f"column ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
+        )
+
+
+def csr_parts(matrix: Csr) -> tuple[Int, Int32]:
+    """Return row pointers (int64) and column ids (int32) of a canonical CSR."""
+    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    indices = np.ascontiguousarray(matrix.indices[: indptr[-1]], dtype=np.int32)
+    return indptr, indices

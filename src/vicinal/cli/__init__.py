@@ -1,0 +1,5 @@
+"""To be written."""
+
+
+def main() -> None:
+    """To be written."""

@@ -1,0 +1,9 @@
+"""Data sets: one frozen value, and the formats it is read from and written to.
+
+Comes in: a file or the name of a known data set. Goes out: a :class:`Dataset`. Imports only
+``_base``; may be imported by everything after it.
+"""
+
+from vicinal.datasets.dataset import Dataset
+
+__all__ = ["Dataset"]

@@ -1,0 +1,9 @@
+"""The neighbour graph: computed once for the largest k, shared by every method.
+
+Comes in: ids and similarities from an index. Goes out: label counts among the neighbours, for one k
+or for every k at once. May be imported by ``index`` and everything after it.
+"""
+
+from vicinal.graph.neighbor_graph import NeighborGraph
+
+__all__ = ["NeighborGraph"]

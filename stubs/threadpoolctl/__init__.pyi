@@ -1,0 +1,19 @@
+from collections.abc import Sequence
+
+class LibController:
+    num_threads: int | None
+
+class ThreadpoolController:
+    lib_controllers: Sequence[LibController]
+    def __init__(self) -> None: ...
+    def select(self, *, user_api: str) -> ThreadpoolController: ...
+    def limit(
+        self, *, limits: int | dict[str, int], user_api: str | None = None
+    ) -> threadpool_limits: ...
+
+class threadpool_limits:
+    def __init__(
+        self, limits: int | dict[str, int] | None = None, user_api: str | None = None
+    ) -> None: ...
+    def __enter__(self) -> threadpool_limits: ...
+    def __exit__(self, *args: object) -> None: ...
