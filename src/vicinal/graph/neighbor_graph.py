@@ -86,7 +86,8 @@ class NeighborGraph:
     @property
     def found(self) -> Int32:
         """How many neighbours each query has, at most k."""
-        return np.count_nonzero(self.ids >= 0, axis=1).astype(np.int32)
+        found: Int32 = np.count_nonzero(self.ids >= 0, axis=1).astype(np.int32)
+        return found
 
     @property
     def similarity(self) -> Float:
