@@ -12,17 +12,17 @@ MAX_NUMBERED = 10_000_000
 
 
 def numbered(count: int, what: str, path: FilePath) -> tuple[str, ...]:
-    """Return ``"0"``, ``"1"``, … for columns without names.
+    """Return names for columns that have none: what they are, and their number from 0.
 
     Examples
     --------
-    >>> numbered(3, "labels", "data.txt")
-    ('0', '1', '2')
+    >>> numbered(3, "label", "data.txt")
+    ('label0', 'label1', 'label2')
     """
     if count > MAX_NUMBERED:
-        expected = f"at most {MAX_NUMBERED} {what} where no file names them"
+        expected = f"at most {MAX_NUMBERED} {what}s where no file names them"
         raise DataFormatError(str(path), expected, str(count))
-    return tuple(map(str, range(count)))
+    return tuple(f"{what}{i}" for i in range(count))
 
 
 def read_names(
@@ -33,7 +33,7 @@ def read_names(
     if not lines[-1]:
         lines.pop()
     if len(lines) != count:
-        raise DataFormatError(str(path), f"{count} names of {what}, one a line", str(len(lines)))
+        raise DataFormatError(str(path), f"{count} {what} names, one a line", str(len(lines)))
     return tuple(map(_decoded, lines))
 
 

@@ -45,16 +45,16 @@ def read_xc(
     path : path
         May be packed.
     labels, features : path or None
-        Files of names; looked for beside `path` where None, and where there are none either, the
-        ids are the names.
+        Files of names; looked for beside `path` where None. Without them the names are
+        ``feature0``, … and ``label0``, ….
     encoding : {"utf-8", "latin-1"}
         Of the names; the rows are plain ASCII.
     max_bytes : int
         Most bytes a file may unpack to.
     """
     parts = parse_xc(without_mark(open_data(path, max_bytes=max_bytes), path), path)
-    label_names = _names(path, labels, "labels", parts.n_labels, encoding, max_bytes)
-    feature_names = _names(path, features, "features", parts.n_features, encoding, max_bytes)
+    label_names = _names(path, labels, "label", parts.n_labels, encoding, max_bytes)
+    feature_names = _names(path, features, "feature", parts.n_features, encoding, max_bytes)
     return Dataset(
         X=features_of(parts.indptr, parts.indices, parts.values, parts.n_features),
         Y=labels_of(parts.label_indptr, parts.label_indices, parts.n_labels),
@@ -68,7 +68,7 @@ def _names(
     path: FilePath, given: FilePath | None, what: str, count: int, encoding: str, max_bytes: int
 ) -> tuple[str, ...]:
     """Return names from the file given or found, else numbers."""
-    plain = f"{_stem(path)}-{what}.txt"
+    plain = f"{_stem(path)}-{what}s.txt"
     found = given or find_beside(path, [plain, *(plain + ending for ending in PACKED)])
     if found is None:
         return numbered(count, what, path)
