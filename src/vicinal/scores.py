@@ -1,11 +1,12 @@
 """What a method says of every row and label, without a number for each where labels are many."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float
+from vicinal._base.arrays import Csr, Float, Int, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 
 DENSE_LIMIT = 2**28
@@ -57,6 +58,17 @@ class Scores:
             values, np.zeros(values.shape[1]) if base is None else base, neighbor_cardinality
         )
 
+    @classmethod
+    def stack(cls, blocks: Sequence["Scores"]) -> "Scores":
+        """Return the scores of several blocks of rows of one method, one after the other."""
+        sizes = [block.neighbor_cardinality for block in blocks]
+        known = [size for size in sizes if size is not None]
+        cardinality = np.concatenate(known) if len(known) == len(blocks) else None
+        stored = [b.values for b in blocks if isinstance(b.values, sparse.csr_array)]
+        full = [b.values for b in blocks if not isinstance(b.values, sparse.csr_array)]
+        values = stack_rows(stored) if stored else np.concatenate(full)
+        return cls(values, blocks[0].base, cardinality)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of labels."""
@@ -76,6 +88,11 @@ class Scores:
             self.base,
             None if sizes is None else sizes[start:stop],
         )
+
+    def take(self, rows: Int) -> "Scores":
+        """Return the scores of the rows with these ids."""
+        sizes = self.neighbor_cardinality
+        return Scores(self.values[rows], self.base, None if sizes is None else sizes[rows])
 
     def toarray(self) -> Float:
         """Every score as one array; refused where that would take more than 2 GiB."""

@@ -1,11 +1,13 @@
 from typing import Any, Self, TypeVar
 
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 Estimator = TypeVar("Estimator")
 
 class BaseEstimator:
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
     def __sklearn_tags__(self) -> Tags: ...

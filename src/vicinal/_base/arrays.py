@@ -1,5 +1,6 @@
 """The array types that stages pass to each other, by name."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,3 +17,15 @@ Csr: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
 
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
+
+
+def stack_rows(blocks: Sequence[Csr]) -> Csr:
+    """Return the rows of several matrices one below the other.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> stack_rows([eye, eye]).shape
+    (4, 2)
+    """
+    return sparse.vstack(list(blocks), format="csr")

@@ -57,6 +57,13 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
     return number
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(name, "True or False", repr(value))
+    return bool(value)
+
+
 def check_option(name: str, value: object, options: Collection[str]) -> str:
     """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:

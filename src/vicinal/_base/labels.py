@@ -1,0 +1,120 @@
+"""Labels as users have them: an indicator, dense or sparse, or the label names of each row."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard, cast
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.indicator import check_indicator
+
+Kind = Literal["dense", "sparse"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A label indicator with its names, and the kind of array to answer in.
+
+    Parameters
+    ----------
+    matrix : csr_array of int32, shape (n, L)
+        Canonical indicator.
+    names : tuple of str
+        One per label; ``"0"``, ``"1"``, … where the caller gave none.
+    kind : {"dense", "sparse"}
+        What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
+        they came sparse or as names.
+    """
+
+    matrix: Csr
+    names: tuple[str, ...]
+    kind: Kind
+
+
+def read_labels(Y: object, n_rows: int, name: str = "Y") -> Labels:
+    """Return the labels of `n_rows` rows, however they came.
+
+    Examples
+    --------
+    >>> labels = read_labels([["sad"], [], ["calm", "sad"]], n_rows=3)
+    >>> labels.names
+    ('calm', 'sad')
+    >>> labels.matrix.toarray()
+    array([[0, 1],
+           [0, 0],
+           [1, 1]], dtype=int32)
+    """
+    if Y is None:
+        raise InvalidArgumentError(name, "labels (this method requires y)", "None")
+    if is_names(Y):
+        matrix, names = _from_names(Y, name)
+        kind: Kind = "sparse"
+    else:
+        matrix = check_indicator(Y, name)
+        names = _column_names(Y) or tuple(map(str, range(matrix.shape[1])))
+        kind = "sparse" if sparse.issparse(Y) else "dense"
+    if matrix.shape[0] != n_rows:
+        raise InvalidArgumentError(name, f"{n_rows} rows, as X has", f"{matrix.shape[0]} rows")
+    if matrix.shape[1] == 0:
+        raise InvalidArgumentError(name, "at least one label", f"shape {matrix.shape}")
+    return Labels(matrix, names, kind)
+
+
+def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:
+    """Return the indicator of the label names of each row, columns in the order of `names`.
+
+    Examples
+    --------
+    >>> indicator_of([["b", "b"], []], names=["a", "b"]).toarray()
+    array([[0, 1],
+           [0, 0]], dtype=int32)
+    """
+    column_of = {label: column for column, label in enumerate(names)}
+    indptr = [0]
+    indices: list[int] = []
+    for row, collection in enumerate(rows):
+        unknown = [label for label in collection if label not in column_of]
+        if unknown:
+            raise InvalidArgumentError(name, "known label names", f"{unknown[0]!r} in row {row}")
+        indices += sorted({column_of[label] for label in collection})
+        indptr.append(len(indices))
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(indptr) - 1, len(names)))
+
+
+def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
+    """Tell whether `Y` is one collection of label names per row.
+
+    Examples
+    --------
+    >>> is_names([{"a"}, ()]), is_names([[0, 1], [1, 0]]), is_names(["a", "b"])
+    (True, False, False)
+    """
+    if not isinstance(Y, list | tuple):
+        return False
+    rows = [list(row) for row in Y if isinstance(row, list | tuple | set | frozenset)]
+    first = next((row[0] for row in rows if row), None)
+    return len(rows) == len(Y) and isinstance(first, str)
+
+
+def _from_names(Y: Sequence[Collection[str]], name: str) -> tuple[Csr, tuple[str, ...]]:
+    """Return the indicator of `Y` and its label names, sorted."""
+    for row, collection in enumerate(Y):
+        strange = [label for label in collection if not isinstance(label, str)]
+        if strange:
+            raise InvalidArgumentError(
+                name, "label names (strings) in every row", f"{strange[0]!r} in row {row}"
+            )
+    names = sorted({label for collection in Y for label in collection})
+    return indicator_of(Y, names, name), tuple(names)
+
+
+def _column_names(Y: object) -> tuple[str, ...] | None:
+    """Return the column names of a data frame, None for anything else."""
+    columns = getattr(Y, "columns", None)
+    if columns is None or sparse.issparse(Y):
+        return None
+    return tuple(str(column) for column in cast("Any", columns))

@@ -1,0 +1,218 @@
+"""What all estimators share: validation, search, and the way from scores to answers."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vicinal._base.arrays import Csr, Features, Float, Int32, stack_rows
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import read_labels
+from vicinal._base.state import State
+from vicinal._base.validation import METRICS, check_features, check_integer, check_option
+from vicinal.decision import Decision, FittedDecision
+from vicinal.estimators.rules import resolve_decision
+from vicinal.estimators.saving import estimator_state, restore_estimator
+from vicinal.estimators.search import Search, check_graph, check_training_graph
+from vicinal.graph import NeighborGraph
+from vicinal.persistence import write_folder
+from vicinal.scores import Scores
+from vicinal.scoring import Scoring, Training
+
+BLOCK_ROWS = 16_384
+"""Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
+
+
+class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the multi-label estimators; see the subclasses for what a user calls.
+
+    Attributes
+    ----------
+    scoring_ : object
+        What the method learned: plain arrays.
+    decision_ : object
+        The fitted rule that turns scores into labels.
+    label_names_ : tuple of str
+    metric_ : str
+        The metric in effect: that of the graph the model was fitted on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X came with column names.
+    """
+
+    n_neighbors: int
+    metric: str
+    threshold: object
+    never_empty: bool | None
+    n_jobs: int | None
+
+    @abstractmethod
+    def _fit_scoring(self, training: Training) -> Scoring:
+        """Learn from the training rows."""
+
+    @abstractmethod
+    def _own_decision(self) -> Decision:
+        """Return the method's own rule."""
+
+    def fit(self, X: object, Y: object, graph: NeighborGraph | None = None) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+            Kept by reference: it is searched when the model predicts.
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        graph : NeighborGraph, optional
+            The leave-one-out graph of `X` (``index.query_self(k)``), at least ``n_neighbors`` wide.
+            Replaces the search, and its metric becomes the model's.
+
+        Returns
+        -------
+        self
+        """
+        k = check_integer("n_neighbors", self.n_neighbors, low=1)
+        metric = check_option("metric", self.metric, METRICS)
+        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        rows = self._read_X(X, reset=True)
+        labels = read_labels(Y, rows.shape[0])
+        if graph is not None:
+            graph = check_training_graph(graph, rows.shape[0], k)
+            metric = graph.metric
+        search = Search(rows, metric, self.n_jobs)
+        training = Training(search.query_self(k) if graph is None else graph, labels.matrix)
+        scoring = self._fit_scoring(training)
+        self.decision_ = _fit_decision(decision, scoring, training)
+        self.scoring_ = scoring
+        self.search_ = search
+        self.metric_ = metric
+        self.label_names_ = labels.names
+        self.label_kind_ = labels.kind
+        return self
+
+    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[np.int32] | Csr:
+        """Return the label indicator of each row, in the kind of array `Y` came in at fit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+        graph : NeighborGraph, optional
+            Neighbours of `X` among the training rows; replaces the search.
+        """
+        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
+        decided = stack_rows(blocks)
+        return decided.toarray() if self.label_kind_ == "dense" else decided
+
+    def predict_names(self, X: object, graph: NeighborGraph | None = None) -> list[list[str]]:
+        """Return the names of the labels predicted for each row."""
+        decided = sparse.csr_array(self.predict(X, graph))
+        return [
+            [self.label_names_[label] for label in labels]
+            for labels in np.split(decided.indices, decided.indptr[1:-1])
+        ]
+
+    def predict_proba(self, X: object, graph: NeighborGraph | None = None) -> Float | Csr:
+        """Return the score of every row and label.
+
+        One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
+        cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
+        """
+        scores = Scores.stack(list(self._score_blocks(X, graph)))
+        if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
+            return scores.toarray() if scores.base.any() else scores.values
+        return scores.toarray()
+
+    def rank(
+        self, X: object, top: int = 5, graph: NeighborGraph | None = None
+    ) -> tuple[Int32, Float]:
+        """Return the `top` best labels of each row and their scores, best first, for any L.
+
+        Returns
+        -------
+        ids : ndarray of int32, shape (n, min(top, L))
+        scores : ndarray of float64, of the same shape
+        """
+        top = check_integer("top", top, low=1)
+        blocks = [scores.top(top) for scores in self._score_blocks(X, graph)]
+        return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
+
+    def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
+        """Return the `k` (``n_neighbors`` unless given) nearest training rows of each row."""
+        rows = self._read_new_X(X)
+        return self.search_.query(rows, self.scoring_.k if k is None else check_integer("k", k, 1))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
+        check_is_fitted(self, "scoring_")
+        write_folder(self, path)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted model as plain values, arrays and parts."""
+        return estimator_state(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return restore_estimator(cls, state)
+
+    def _score_blocks(self, X: object, graph: NeighborGraph | None) -> Iterator[Scores]:
+        """Score the rows of `X`, some at a time."""
+        rows = self._read_new_X(X)
+        n_rows, k = rows.shape[0], self.scoring_.k
+        if graph is not None:
+            check_graph(graph, n_rows, self.search_.n_rows, min(k, self.search_.n_rows))
+            if graph.metric != self.metric_:
+                raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
+        for start in range(0, n_rows, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, n_rows)
+            if graph is None:
+                near = self.search_.query(rows[start:stop], k)
+            else:
+                near = graph.rows(start, stop).prefix(min(k, graph.k))
+            yield self.scoring_.scores(near)
+
+    def _read_X(self, X: object, *, reset: bool) -> Features:
+        """Return checked features; names and number are learned (`reset`) or compared."""
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        return check_features(checked)
+
+    def _read_new_X(self, X: object) -> Features:
+        """Return checked features of rows to predict."""
+        check_is_fitted(self, "scoring_")
+        return self._read_X(X, reset=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn: sparse features, label indicators only."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
+            tags.classifier_tags.multi_label = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` has run."""
+        return hasattr(self, "scoring_")
+
+    @property
+    def classes_(self) -> list[NDArray[Any]]:
+        """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
+        return [np.array([0, 1])] * len(self.label_names_)
+
+
+def _fit_decision(decision: Decision, scoring: Scoring, training: Training) -> FittedDecision:
+    """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
+    if isinstance(decision, FittedDecision):
+        return decision
+    return decision.fit(scoring.scores(training.graph), training.Y)

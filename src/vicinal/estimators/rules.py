@@ -1,0 +1,50 @@
+"""The ``threshold`` and ``never_empty`` parameters, as rules."""
+
+import numpy as np
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag, check_real
+from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty, Threshold
+
+
+def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
+    """Return the rule that the two parameters ask for.
+
+    Parameters
+    ----------
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        None is the method's own rule; a float t predicts the labels that score more than t.
+    never_empty : bool or None
+        None is the method's own rule where `threshold` is None, and False otherwise.
+    own : Decision
+        The method's own rule.
+
+    Examples
+    --------
+    >>> resolve_decision(0.3, None, own=Threshold(0.5))
+    Threshold(value=0.3, inclusive=False)
+    >>> resolve_decision("two-pass", True, own=Threshold(0.5))
+    NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent')
+    """
+    rule = own if threshold is None else _rule(threshold)
+    if never_empty is None:
+        return rule
+    inner = rule.rule if isinstance(rule, NeverEmpty) else rule
+    if not check_flag("never_empty", never_empty):
+        return inner
+    return rule if isinstance(rule, NeverEmpty) else NeverEmpty(rule)
+
+
+def _rule(threshold: object) -> Decision:
+    """Return the rule that a threshold other than None stands for."""
+    if isinstance(threshold, str):
+        named = {"cardinality": "exact", "two-pass": "two-pass"}
+        if threshold in named:
+            return CardinalityThreshold(named[threshold])
+    elif isinstance(threshold, Decision):
+        return threshold
+    elif isinstance(threshold, int | float | np.integer | np.floating):
+        return Threshold(check_real("threshold", threshold))
+    raise InvalidArgumentError(
+        "threshold", "None, 'cardinality', 'two-pass', a number or a decision", repr(threshold)
+    )

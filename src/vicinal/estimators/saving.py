@@ -1,0 +1,78 @@
+"""A fitted estimator as plain values, arrays and parts, and back."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_names, read_part
+from vicinal._base.validation import METRICS, check_features, check_option
+from vicinal.decision import FittedDecision
+from vicinal.estimators.search import Search
+from vicinal.scoring import Scoring
+
+if TYPE_CHECKING:
+    from vicinal.estimators.base import NeighborEstimator
+
+Fitted = TypeVar("Fitted", bound="NeighborEstimator")
+
+
+def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
+    """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "params": model.get_params(deep=False),
+        "scoring": model.scoring_,
+        "decision": model.decision_,
+        "X": model.search_.X,
+        "metric": model.metric_,
+        "label_names": list(model.label_names_),
+        "label_kind": model.label_kind_,
+        "feature_names": None if names is None else list(names),
+    }
+
+
+def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
+    """Return a fitted estimator, after its parts are checked against each other."""
+    params = read_part(state, "params", dict)
+    X = _features(state)
+    scoring: Scoring = read_part(state, "scoring", Scoring)
+    label_names = read_names(state, "label_names")
+    if scoring.Y.shape != (X.shape[0], len(label_names)):
+        raise ModelFormatError(
+            f"expected labels of shape {X.shape[0], len(label_names)}, got {scoring.Y.shape}"
+        )
+    try:
+        model = kind(**params)
+        metric = check_option("metric", state.get("metric"), METRICS)
+        label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
+    except (TypeError, InvalidArgumentError) as error:
+        raise ModelFormatError(str(error)) from None
+    model.scoring_ = scoring
+    model.decision_ = read_part(state, "decision", FittedDecision)
+    model.search_ = Search(X, metric, model.n_jobs)
+    model.metric_ = metric
+    model.label_names_ = label_names
+    model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
+    model.n_features_in_ = X.shape[1]
+    if state.get("feature_names") is not None:
+        model.feature_names_in_ = _feature_names(state, X.shape[1])
+    return model
+
+
+def _features(state: Mapping[str, State]) -> Features:
+    """Return the training rows, checked as at the door."""
+    try:
+        return check_features(state.get("X"))
+    except InvalidArgumentError as error:
+        raise ModelFormatError(str(error)) from None
+
+
+def _feature_names(state: Mapping[str, State], n_features: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return the feature names as scikit-learn keeps them."""
+    names = read_names(state, "feature_names")
+    if len(names) != n_features:
+        raise ModelFormatError(f"expected {n_features} feature names, got {len(names)}")
+    return np.array(names, dtype=object)

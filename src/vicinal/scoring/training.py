@@ -1,0 +1,65 @@
+"""What a scoring method learns from, and what it is once it has learned."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from vicinal._base.arrays import Csr, Features
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import Saveable
+from vicinal.graph import NeighborGraph
+from vicinal.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Training rows as a scoring method sees them.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+        Leave-one-out: row i's neighbours among the other rows.
+    Y : csr_array of int32, shape (n, L)
+        Canonical label indicator.
+    X : ndarray or csr_array, shape (n, m), or None
+        Features, for the methods that need them besides the graph.
+    """
+
+    graph: NeighborGraph
+    Y: Csr
+    X: Features | None = None
+
+    def __post_init__(self) -> None:
+        """Check that graph and labels are of the same rows."""
+        n_rows = self.Y.shape[0]
+        if (self.graph.n_queries, self.graph.n_rows) != (n_rows, n_rows):
+            raise InvalidArgumentError(
+                "graph",
+                f"the graph of {n_rows} rows among themselves",
+                f"{self.graph.n_queries} queries among {self.graph.n_rows} rows",
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.Y.shape[1])
+
+
+@runtime_checkable
+class Scoring(Saveable, Protocol):
+    """A method that has learned: plain arrays that score the queries of a graph."""
+
+    @property
+    def k(self) -> int:
+        """Number of neighbours the method looks at."""
+
+    @property
+    def Y(self) -> Csr:
+        """Labels of the training rows."""
+
+    def scores(self, graph: NeighborGraph) -> Scores:
+        """Score the queries of `graph`."""
