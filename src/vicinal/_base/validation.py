@@ -113,7 +113,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
-    _check_structure(matrix, name)
+    check_csr_structure(matrix, name)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if not matrix.has_canonical_format:
@@ -125,7 +125,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     return matrix
 
 
-def _check_structure(matrix: Csr, name: str) -> None:
+def check_csr_structure(matrix: Csr, name: str) -> None:
     """Refuse arrays that would make native code read outside them."""
     n_rows, n_columns = matrix.shape
     indptr, indices = matrix.indptr, matrix.indices
