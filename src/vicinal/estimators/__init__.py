@@ -5,8 +5,14 @@ estimator holds parameters, validates, and calls the stages; whatever a method *
 ``scoring`` and ``decision``.
 """
 
+from collections.abc import Mapping
+
+from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.mlknn import MLkNN
-from vicinal.estimators.model import load, save
+from vicinal.estimators.model import load, prepared, save
 
-__all__ = ["BRkNN", "MLkNN", "load", "save"]
+METHODS: Mapping[str, type[NeighborEstimator]] = {"brknn": BRkNN, "mlknn": MLkNN}
+"""The methods by the names the command line uses."""
+
+__all__ = ["METHODS", "BRkNN", "MLkNN", "NeighborEstimator", "load", "prepared", "save"]

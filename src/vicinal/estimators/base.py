@@ -123,10 +123,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
-        scores = Scores.stack(list(self._score_blocks(X, graph)))
+        scores = self.scores(X, graph)
         if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
             return scores.toarray() if scores.base.any() else scores.values
         return scores.toarray()
+
+    def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
+        """Return the scores of every row and label, stored sparsely for any number of labels."""
+        return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
         self, X: object, top: int = 5, graph: NeighborGraph | None = None

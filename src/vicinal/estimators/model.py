@@ -81,3 +81,12 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     if not isinstance(part, NeighborEstimator):
         raise ModelFormatError(f"{path}: expected a model, got a {type(part).__name__}")
     return part
+
+
+def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
+    """Return `X` after a pipeline's preprocessing, and the estimator at its end."""
+    if isinstance(model, NeighborEstimator):
+        return X, model
+    for _, step in model.steps[:-1]:
+        X = step.transform(X)
+    return X, model.steps[-1][1]
