@@ -19,9 +19,7 @@ def list_data(json: JsonFlag = False) -> None:
         print_json([entry.as_dict() for entry in entries])
         return
     header = ["name", "rows", "features", "labels", "split", "at hand"]
-    rows = [
-        [e.name, e.n_rows, e.n_features, e.n_labels, e.split_text, e.at_hand] for e in entries
-    ]
+    rows = [[e.name, e.n_rows, e.n_features, e.n_labels, e.split_text, e.at_hand] for e in entries]
     print_table("Data sets", header, rows)
 
 

@@ -20,7 +20,7 @@ from vicinal._base.validation import METRICS, check_features, check_integer, che
 from vicinal.decision import Decision, FittedDecision
 from vicinal.estimators.rules import resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
-from vicinal.estimators.search import Search, check_graph, check_training_graph
+from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
@@ -47,11 +47,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Where X came with column names.
     """
 
-    n_neighbors: int
     metric: str
     threshold: object
     never_empty: bool | None
     n_jobs: int | None
+
+    @abstractmethod
+    def _neighbors(self) -> int:
+        """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
 
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
@@ -70,14 +73,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             Kept by reference: it is searched when the model predicts.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
         graph : NeighborGraph, optional
-            The leave-one-out graph of `X` (``index.query_self(k)``), at least ``n_neighbors`` wide.
+            The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.
 
         Returns
         -------
         self
         """
-        k = check_integer("n_neighbors", self.n_neighbors, low=1)
+        k = self._neighbors()
         metric = check_option("metric", self.metric, METRICS)
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         rows = self._read_X(X, reset=True)
@@ -86,7 +89,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = Search(rows, metric, self.n_jobs)
-        training = Training(search.query_self(k) if graph is None else graph, labels.matrix)
+        near = search.query_self(k) if graph is None else graph
+        training = Training(near, labels.matrix, rows)
         scoring = self._fit_scoring(training)
         self.decision_ = _fit_decision(decision, scoring, training)
         self.scoring_ = scoring
@@ -147,7 +151,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
     def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
-        """Return the `k` (``n_neighbors`` unless given) nearest training rows of each row."""
+        """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
         rows = self._read_new_X(X)
         return self.search_.query(rows, self.scoring_.k if k is None else check_integer("k", k, 1))
 
@@ -178,8 +182,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:
-                near = graph.rows(start, stop).prefix(min(k, graph.k))
-            yield self.scoring_.scores(near)
+                near = narrowed(graph.rows(start, stop), k)
+            yield self.scoring_.scores(near, rows[start:stop])
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
@@ -219,4 +223,4 @@ def _fit_decision(decision: Decision, scoring: Scoring, training: Training) -> F
     """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
     if isinstance(decision, FittedDecision):
         return decision
-    return decision.fit(scoring.scores(training.graph), training.Y)
+    return decision.fit(scoring.scores(training.graph, training.X), training.Y)

@@ -1,6 +1,6 @@
 """BRkNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_flag, check_option
+from vicinal._base.validation import check_flag, check_integer, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.persistence import register
@@ -62,6 +62,10 @@ class BRkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""

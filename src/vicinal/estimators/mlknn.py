@@ -1,6 +1,6 @@
 """ML-kNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_real
+from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import Decision, Threshold
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.persistence import register
@@ -61,6 +61,10 @@ class MLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""

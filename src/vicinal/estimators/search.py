@@ -40,10 +40,14 @@ class Search:
 
     def query(self, Q: Features, k: int) -> NeighborGraph:
         """Return the `k` nearest training rows of each row of `Q`, fewer where there are fewer."""
+        if k == 0:
+            return no_neighbors(Q.shape[0], self.n_rows, self.metric)
         return self.index.query(Q, min(k, self.n_rows))
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the leave-one-out graph: of each training row among the others."""
+        if k == 0:
+            return no_neighbors(self.n_rows, self.n_rows, self.metric)
         return self.index.query_self(max(1, min(k, self.n_rows - 1)))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -55,9 +59,15 @@ class Search:
         self.__dict__.update(state, _index=None, _lock=threading.Lock())
 
 
+def no_neighbors(n_queries: int, n_rows: int, metric: str) -> NeighborGraph:
+    """Return the graph of width 0, for a method that looks at no neighbours."""
+    ids = np.empty((n_queries, 0), dtype=np.int32)
+    return NeighborGraph(ids, np.empty((n_queries, 0)), metric, n_rows)
+
+
 def check_training_graph(graph: NeighborGraph, n_rows: int, k: int) -> NeighborGraph:
     """Return the part of a caller's leave-one-out graph that k needs, or say why it will not do."""
-    check_graph(graph, n_rows, n_rows, max(1, min(k, n_rows - 1)))
+    check_graph(graph, n_rows, n_rows, min(k, n_rows - 1))
     own = graph.ids == np.arange(n_rows)[:, None]
     if own.any():
         row = int(own.any(axis=1).argmax())
@@ -66,6 +76,13 @@ def check_training_graph(graph: NeighborGraph, n_rows: int, k: int) -> NeighborG
             "the training rows' graph without themselves (query_self)",
             f"row {row} as its own neighbour",
         )
+    return narrowed(graph, k)
+
+
+def narrowed(graph: NeighborGraph, k: int) -> NeighborGraph:
+    """Return the nearest k of a graph, or all it has; k may be 0."""
+    if k == 0:
+        return no_neighbors(graph.n_queries, graph.n_rows, graph.metric)
     return graph.prefix(min(k, graph.k))
 
 

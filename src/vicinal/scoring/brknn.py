@@ -18,7 +18,7 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Int32
+from vicinal._base.arrays import Csr, Features, Int32
 from vicinal._base.indicator import check_indicator
 from vicinal._base.state import State, read_csr, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
@@ -50,7 +50,7 @@ class BRkNNScoring:
         """Keep the labels."""
         return cls(k, training.Y)
 
-    def scores(self, graph: NeighborGraph) -> Scores:
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
         return confidence(votes(near, self.Y), near, self.Y)

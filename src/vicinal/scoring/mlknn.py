@@ -30,7 +30,7 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.state import State, read_array, read_csr, read_plain
@@ -132,7 +132,7 @@ class MLkNNScoring:
         total = self.smoothing * (self.k + 1) + counts.sum(axis=1, keepdims=True)
         return (self.smoothing + counts) / np.where(total == 0, 1, total)
 
-    def scores(self, graph: NeighborGraph) -> Scores:
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
         counts = votes(near, self.Y)

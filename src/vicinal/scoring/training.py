@@ -17,7 +17,8 @@ class Training:
     Parameters
     ----------
     graph : NeighborGraph
-        Leave-one-out: row i's neighbours among the other rows.
+        Leave-one-out: row i's neighbours among the other rows. Of width 0 for a method that looks
+        at none.
     Y : csr_array of int32, shape (n, L)
         Canonical label indicator.
     X : ndarray or csr_array, shape (n, m), or None
@@ -55,11 +56,11 @@ class Scoring(Saveable, Protocol):
 
     @property
     def k(self) -> int:
-        """Number of neighbours the method looks at."""
+        """Number of neighbours the method looks at; 0 if none."""
 
     @property
     def Y(self) -> Csr:
         """Labels of the training rows."""
 
-    def scores(self, graph: NeighborGraph) -> Scores:
-        """Score the queries of `graph`."""
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`, whose features are `X` (for the methods that need them)."""
