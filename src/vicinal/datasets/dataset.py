@@ -31,3 +31,43 @@ class Dataset:
     train: Int | None = None
     test: Int | None = None
     source: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other and freeze the arrays."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        raise NotImplementedError
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        raise NotImplementedError
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels of a row."""
+        raise NotImplementedError
+
+    @property
+    def density(self) -> float:
+        """Cardinality as a share of the labels."""
+        raise NotImplementedError
+
+    def subset(self, rows: object) -> "Dataset":
+        """Return the data set of some rows, in the order given, without a split."""
+        raise NotImplementedError
+
+    def split(self) -> tuple["Dataset", "Dataset"]:
+        """Return the training and the test rows as data sets."""
+        raise NotImplementedError
+
+    def statistics(self) -> dict[str, float]:
+        """Return the figures that describe the data set."""
+        raise NotImplementedError
