@@ -50,12 +50,13 @@ def from_index(packages: Path, translation: Path) -> list[Package]:
 
 
 def stanzas(lines: Iterator[str] | IO[str]) -> Iterator[dict[str, str]]:
-    """Yield the paragraphs of a control file, field names in lower case.
+    r"""Yield the paragraphs of a control file, field names in lower case.
 
     Examples
     --------
-    >>> list(stanzas(iter(["Package: foo\\n", "Tag: a::b,\\n", " c::d\\n", "\\n", "Package: bar\\n"])))
-    [{'package': 'foo', 'tag': 'a::b,\\nc::d'}, {'package': 'bar'}]
+    >>> lines = ["Package: foo\n", "Tag: a::b,\n", " c::d\n", "\n", "Package: bar\n"]
+    >>> list(stanzas(iter(lines)))
+    [{'package': 'foo', 'tag': 'a::b,\nc::d'}, {'package': 'bar'}]
     """
     stanza: dict[str, str] = {}
     field = ""
@@ -77,11 +78,11 @@ def stanzas(lines: Iterator[str] | IO[str]) -> Iterator[dict[str, str]]:
 
 
 def split_tags(field: str) -> tuple[str, ...]:
-    """Split a ``Tag`` field; braces list several tags of one facet.
+    r"""Split a ``Tag`` field; braces list several tags of one facet.
 
     Examples
     --------
-    >>> split_tags("role::program, use::{editing,viewing},\\nscope::utility")
+    >>> split_tags("role::program, use::{editing,viewing},\nscope::utility")
     ('role::program', 'scope::utility', 'use::editing', 'use::viewing')
     """
     tags: set[str] = set()

@@ -34,8 +34,9 @@ def stack(parts: tuple[Dataset, ...], train: int = 0, test: int = 1) -> Dataset:
 
 def _stack_rows(parts: list[Features]) -> Features:
     """Stack dense or sparse rows; one sparse part makes all sparse."""
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.vstack(parts)
+    dense = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(dense) == len(parts):
+        return np.vstack(dense)
     stacked: Csr = sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in parts], "csr"))
     return stacked
 

@@ -21,8 +21,7 @@ def bare(file: str) -> str:
     >>> bare("scene-train.arff.gz"), bare("scene.xml")
     ('scene-train.arff', 'scene.xml')
     """
-    stem, ending = os.path.splitext(file)
-    return stem if ending in _PACKED else file
+    return Path(file).stem if Path(file).suffix in _PACKED else file
 
 
 def addresses(entry: Entry, file: str) -> list[str]:

@@ -139,8 +139,7 @@ class SeveralLabels:
     def read(self, find: Finder, **options: Any) -> Dataset:
         """Read the whole set and keep the rows in question."""
         whole = self.whole.read(find, **options)
-        rows = np.flatnonzero(np.diff(whole.Y.indptr) > 1)
-        return replace(whole, X=whole.X[rows], Y=whole.Y[rows], train=None, test=None)
+        return whole.subset(np.flatnonzero(np.diff(whole.Y.indptr) > 1))
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,11 @@ def entry(name: str) -> Entry:
     --------
     >>> entry("imdb-f").name, entry("Arts").name
     ('imdb', 'yahoo-arts')
-    >>> entry("yeats")
-    Traceback (most recent call last):
-    ...
-    vicinal._base.errors.InvalidArgumentError: name: expected the name of a data set ... got 'yeats'
+    >>> try:
+    ...     entry("corel5")
+    ... except ValueError as error:
+    ...     print(error)
+    name: expected the name of a data set or a file (did you mean corel5k?), got 'corel5'
     """
     if known(name):
         return ENTRIES.get(name.lower()) or _ALIASES[name.lower()]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -42,15 +42,18 @@ class TextRecipe:
     token_pattern: str = r"(?u)\b\w\w+\b"
     options = ("weighting", "min_rows", "max_bytes")
 
-    def read(
+    def read(self, find: Finder, **options: Any) -> Dataset:
+        """Read the files and count the words."""
+        return self._read(find, **options)
+
+    def _read(
         self,
         find: Finder,
-        *,
         weighting: str = "binary",
         min_rows: int | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> Dataset:
-        """Read the files and count the words."""
+        """Read with the options of :attr:`options`."""
         floor = self.min_rows if min_rows is None else check_integer("min_rows", min_rows, low=1)
         corpus = self.adapter(find, max_bytes)
         X, words = bag_of_words(corpus.texts, corpus.train, weighting, floor, self.token_pattern)
@@ -83,7 +86,7 @@ def indicator(labels: Sequence[Sequence[int]], n_labels: int) -> Csr:
 
 
 def number(keys: Sequence[Sequence[str]]) -> tuple[list[list[int]], tuple[str, ...]]:
-    """Number the keys that occur, in sorted order; return the ids and the keys.
+    """Give numbers to the keys that occur, in sorted order; return the ids and the keys.
 
     Examples
     --------

@@ -19,7 +19,7 @@ def bag_of_words(
     min_rows: int = 1,
     token_pattern: str = r"(?u)\b\w\w+\b",
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the words of each text as features, and the words in sorted order.
+    r"""Return the words of each text as features, and the words in sorted order.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def bag_of_words(
 
     Examples
     --------
-    >>> X, words = bag_of_words(["a rose is a rose", "is it"], None, "counts", 1, r"\\w+")
+    >>> X, words = bag_of_words(["a rose is a rose", "is it"], None, "counts", 1, r"\w+")
     >>> words
     ('a', 'is', 'it', 'rose')
     >>> X.toarray()

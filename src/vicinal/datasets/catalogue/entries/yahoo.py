@@ -1,4 +1,4 @@
-"""The eleven Yahoo sets of Zhang 2007: 2000 + 3000 pages, the 2 % most frequent words, in [0, 1]."""
+"""The eleven Yahoo sets of Zhang 2007: 2000 + 3000 pages, 2 % of the words, in [0, 1]."""
 
 from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Mat
