@@ -147,7 +147,7 @@ class Dataset:
         """Return the figures that describe the data set, by name."""
         per_row = np.diff(self.Y.indptr)
         per_label = np.bincount(self.Y.indices, minlength=self.n_labels)
-        nonzero = self.X.nnz if sparse.issparse(self.X) else np.count_nonzero(self.X)
+        nonzero = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
         figures: dict[str, float] = {
             "rows": self.n_rows,
             "features": self.n_features,

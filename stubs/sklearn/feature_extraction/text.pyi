@@ -1,34 +1,26 @@
-from collections.abc import Iterable
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 class CountVectorizer:
     vocabulary_: dict[str, int]
     def __init__(
         self,
         *,
-        lowercase: bool = True,
-        token_pattern: str = ...,
-        max_features: int | None = None,
-        min_df: float | int = 1,
-        vocabulary: Any = None,
-        binary: bool = False,
+        analyzer: str | Callable[[Any], Iterable[str]] = ...,
+        token_pattern: str | None = ...,
+        ngram_range: tuple[int, int] = ...,
+        stop_words: str | list[str] | None = ...,
+        min_df: float = ...,
+        max_df: float = ...,
+        max_features: int | None = ...,
+        vocabulary: Sequence[str] | None = ...,
+        binary: bool = ...,
         dtype: Any = ...,
     ) -> None: ...
-    def fit_transform(self, raw_documents: Iterable[str], y: Any = None) -> Any: ...
-    def transform(self, raw_documents: Iterable[str]) -> Any: ...
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+    def fit_transform(self, raw_documents: Iterable[Any], y: Any = None) -> Any: ...
+    def transform(self, raw_documents: Iterable[Any]) -> Any: ...
+    def get_feature_names_out(self, input_features: Any = None) -> Any: ...
 
 class TfidfTransformer:
-    def __init__(
-        self,
-        *,
-        norm: str | None = "l2",
-        use_idf: bool = True,
-        smooth_idf: bool = True,
-        sublinear_tf: bool = False,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None) -> Self: ...
-    def transform(self, X: Any, copy: bool = True) -> Any: ...
+    def __init__(self, *, norm: str | None = ..., use_idf: bool = ...) -> None: ...
+    def fit_transform(self, X: Any, y: Any = None) -> Any: ...
