@@ -96,9 +96,10 @@ def test_evaluate_counts_labels_the_model_does_not_know_as_missed(run, dataset, 
     )
     for name, data in (("known", known), ("all", dataset)):
         write_file(data, tmp_path / f"{name}.arff")
-    run("train", tmp_path / "known.arff", "-o", tmp_path / "model", "--set", "n_neighbors=1")
+    one = ("--method", "brknn", "--set", "n_neighbors=1")
+    run("train", tmp_path / "known.arff", "-o", tmp_path / "model", *one)
     code, out, err = run("evaluate", tmp_path / "model", tmp_path / "all.arff", "--json")
-    assert code == 0
+    assert code == 0, err
     assert "1 labels of the data are unknown" in err
     # Each row is its own nearest neighbour here, so of the known labels none is missed.
     predicted = dataset.Y.toarray().copy()
