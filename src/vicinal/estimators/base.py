@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vicinal._base.arrays import Csr, Features, Float, Int32, stack_rows
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.labels import read_labels
+from vicinal._base.labels import Labels, read_labels
 from vicinal._base.state import State
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal.decision import Decision, FittedDecision
@@ -91,23 +91,31 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """
         k = self._neighbors()
         metric = check_option("metric", self.metric, METRICS)
-        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         rows = self._read_X(X, reset=True)
         labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = Search(rows, metric, self.n_jobs)
-        near = search.query_self(k) if graph is None else graph
-        training = Training(near, labels.matrix, rows)
+        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        return self
+
+    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+        """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
+        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
         self.decision_ = _fit_decision(decision, scoring, training)
         self.scoring_ = scoring
         self.search_ = search
-        self.metric_ = metric
+        self.metric_ = search.metric
         self.label_names_ = labels.names
         self.label_kind_ = labels.kind
-        return self
+
+    @property
+    def row_ids_(self) -> Int:
+        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
+        return self.search_.row_ids
 
     def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[np.int32] | Csr:
         """Return the label indicator of each row, in the kind of array `Y` came in at fit.
@@ -162,7 +170,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
         """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
         rows = self._read_new_X(X)
-        return self.search_.query(rows, self.scoring_.k if k is None else check_integer("k", k, 1))
+        width = self.scoring_.k if k is None else check_integer("k", k, low=1)
+        return self.search_.by_id(self.search_.query(rows, width))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
@@ -183,7 +192,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_new_X(X)
         n_rows, k = rows.shape[0], self.scoring_.k
         if graph is not None:
-            check_graph(graph, n_rows, self.search_.n_rows, min(k, self.search_.n_rows))
+            check_graph(graph, n_rows, self.search_.n_ids, min(k, self.search_.n_rows))
+            graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
         for start in range(0, n_rows, BLOCK_ROWS):
