@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from vicinal import _native
 from vicinal._base.arrays import Csr, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
+from vicinal._native import label_areas, pooled_area, true_scores
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.inputs import check_ranking, check_truth, ratio
 from vicinal.scores import Scores
@@ -71,10 +71,8 @@ def micro_area(
         return float("nan")
     indptr, indices = csr_parts(truth)
     rows = scores.native_rows()
-    positives = np.sort(_native.true_scores(rows, indptr, indices))
-    twice = _native.pooled_area(
-        rows, indptr, indices, _carriers(truth), positives, thread_count(n_jobs)
-    )
+    positives = np.sort(true_scores(rows, indptr, indices))
+    twice = pooled_area(rows, indptr, indices, _carriers(truth), positives, thread_count(n_jobs))
     return twice / (2.0 * truth.nnz * n_false)
 
 
@@ -82,11 +80,11 @@ def _label_areas(truth: Csr, scores: Scores, n_jobs: int | None) -> Float:
     """Area of each label; NaN where one of the classes is missing."""
     indptr, indices = csr_parts(truth)
     rows = scores.native_rows()
-    positives = _native.true_scores(rows, indptr, indices)
+    positives = true_scores(rows, indptr, indices)
     carriers = _carriers(truth)
     starts = np.concatenate([[0], np.cumsum(carriers)])
     by_label = positives[np.lexsort((positives, indices))]
-    twice = _native.label_areas(rows, indptr, indices, starts, by_label, thread_count(n_jobs))
+    twice = label_areas(rows, indptr, indices, starts, by_label, thread_count(n_jobs))
     pairs = carriers.astype(np.float64) * (truth.shape[0] - carriers)
     return ratio(twice, 2.0 * pairs, np.nan)
 

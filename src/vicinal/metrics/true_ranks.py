@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from vicinal import _native
 from vicinal._base.arrays import Csr, Float, Int, Int32
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
+from vicinal._native import place_true_labels
 from vicinal.metrics.conventions import TieRule
 from vicinal.metrics.inputs import check_ranking, check_truth, row_sizes
 from vicinal.scores import Scores
@@ -87,7 +87,7 @@ def rank_truth(
     one step a row for each distinct base score.
     """
     indptr, indices = csr_parts(truth)
-    places = _native.place_true_labels(
+    places = place_true_labels(
         scores.native_rows(), indptr, indices, tolerance, thread_count(n_jobs)
     )
     return TrueRanks(truth, *places)
