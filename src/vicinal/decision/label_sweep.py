@@ -56,7 +56,8 @@ def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     ends = np.append(first[1:], len(labels)) - 1
     below = np.append(values[1:], 0.0)
     cuts = midway(values, below)
-    cuts[ends] = np.nextafter(values[ends], -np.inf)
+    with np.errstate(over="ignore"):  # below the lowest float there is −inf
+        cuts[ends] = np.nextafter(values[ends], -np.inf)
     tp, predicted = np.cumsum(cells.true), np.cumsum(cells.true + cells.false)
     starts = np.repeat(first, np.diff(np.append(first, len(labels))))
     tp_before, predicted_before = np.append(0, tp)[starts], np.append(0, predicted)[starts]

@@ -47,7 +47,8 @@ def _jaccard(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
 
 def _exact(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
     """Return 1 where the sets are equal."""
-    return ((fp == 0) & (tp == true)).astype(np.float64)
+    equal: Float = ((fp == 0) & (tp == true)).astype(np.float64)
+    return equal
 
 
 def _agreement(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
