@@ -67,6 +67,8 @@ def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain
         return kind(value)
     if type(value) is not kind:
         raise ModelFormatError(f"{key}: expected {kind.__name__}, got {type(value).__name__}")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ModelFormatError(f"{key}: expected a finite number, got {value}")
     return value
 
 

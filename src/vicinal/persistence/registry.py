@@ -17,6 +17,7 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
+from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import BRkNNScoring, MLkNNScoring
 
 _TYPES: dict[str, type[Saveable]] = {
@@ -31,6 +32,12 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.RCut": RCut,
     "decision.MCut": MCut,
     "decision.PCut": PCut,
+    "preprocess.BM25": BM25,
+    "preprocess.Binary": Binary,
+    "preprocess.MinMax": MinMax,
+    "preprocess.TextVectorizer": TextVectorizer,
+    "preprocess.TfIdf": TfIdf,
+    "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
 }
