@@ -33,7 +33,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int, is_stored
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_array, read_csr, read_plain
+from vicinal._base.state import State, read_array, read_count, read_csr, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.training import Training
@@ -154,7 +154,7 @@ class MLkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k = read_plain(state, "k", int)
+        k = read_count(state, "k")
         Y = check_indicator(read_csr(state, "Y", (None, None)), "Y")
         n_rows, n_labels = Y.shape
         shape = (n_labels, 1 + min(k, n_rows))
@@ -165,4 +165,7 @@ class MLkNNScoring:
         for table, total in zip(tables, (positives, n_rows - positives), strict=True):
             if table.min(initial=0) < 0 or np.any(table.sum(axis=1) != total):
                 raise ModelFormatError("with_label, without_label: counts do not add up")
-        return cls(k, read_plain(state, "smoothing", float), tables[0], tables[1], Y)
+        smoothing = read_plain(state, "smoothing", float)
+        if smoothing < 0:
+            raise ModelFormatError(f"smoothing: expected no negative number, got {smoothing}")
+        return cls(k, smoothing, tables[0], tables[1], Y)
