@@ -12,6 +12,7 @@ the training rows from a ready graph: linear in rows × k, and no search.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from vicinal._base.validation import check_rows
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.mending import graph_with, graph_without
 from vicinal.estimators.search import Search, narrowed
+from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
 
 
@@ -56,9 +58,9 @@ class IncrementalEstimator(NeighborEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names)
+        refuse_one_dimensional(Y)
         fresh = self._read_X(X, reset=False)
-        known = Labels(self.scoring_.Y, self.label_names_, self.label_kind_)
-        labels = extended_labels(known, Y, fresh.shape[0], label_names)
+        labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
         k = self._neighbors()
         graph = self._training_graph(k)
         search = self.search_.grown(fresh)
@@ -86,7 +88,7 @@ class IncrementalEstimator(NeighborEstimator):
         k = self._neighbors()
         graph = self._training_graph(k)
         search = self.search_.reduced(kept)
-        labels = Labels(self.scoring_.Y[kept], self.label_names_, self.label_kind_)
+        labels = replace(self._labels(), matrix=self.scoring_.Y[kept])
         self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
         return self
 
@@ -94,6 +96,10 @@ class IncrementalEstimator(NeighborEstimator):
         """Learn, and keep the graph."""
         super()._adopt(search, graph, labels)
         self.graph_ = graph
+
+    def _labels(self) -> Labels:
+        """Return the labels of the rows the model knows."""
+        return Labels(self.scoring_.Y, self.label_names_, self.label_kind_, self.label_dtype_)
 
     def _training_graph(self, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: the one kept, or a fresh search."""

@@ -42,7 +42,7 @@ class MLkNN(IncrementalEstimator):
            [0.25]])
     >>> model.predict([[0.4], [10.2]])
     array([[1],
-           [0]], dtype=int32)
+           [0]])
     """
 
     def __init__(
