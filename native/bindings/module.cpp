@@ -4,6 +4,7 @@ namespace vicinal::bindings {
 
 void bind_parsing(nb::module_& m);
 void bind_ranking(nb::module_& m);
+void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_votes(nb::module_& m);
 
@@ -22,6 +23,7 @@ NB_MODULE(_native, m) {
   });
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_ranking(m);
+  vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_votes(m);
 }
