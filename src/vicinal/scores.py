@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal import _native
 from vicinal._base.arrays import Csr, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
@@ -16,6 +15,7 @@ from vicinal._base.validation import (
     check_integer,
     csr_parts,
 )
+from vicinal._native import ScoreRows, top_labels
 
 DENSE_LIMIT = 2**28
 """Most cells :meth:`Scores.toarray` makes: 2 GiB of float64."""
@@ -158,19 +158,17 @@ class Scores:
                [0.2, 0.2]])
         """
         width = min(check_integer("k", k, low=1), self.shape[1])
-        return _native.top_labels(self.native_rows(), width, thread_count(n_jobs))
+        return top_labels(self.native_rows(), width, thread_count(n_jobs))
 
-    def native_rows(self) -> _native.ScoreRows:
+    def native_rows(self) -> ScoreRows:
         """Return the scores as the compiled core takes them; nothing is copied."""
         n_rows, n_labels = self.shape
         if not isinstance(self.values, sparse.csr_array):
             # Rows that store every label share one list of ids, and need no base.
             no_rows, ids = np.empty(0, dtype=np.int64), np.arange(n_labels, dtype=np.int32)
-            return _native.ScoreRows(
-                no_rows, ids, self.values.ravel(), np.empty(0), n_rows, n_labels
-            )
+            return ScoreRows(no_rows, ids, self.values.ravel(), np.empty(0), n_rows, n_labels)
         indptr, indices = csr_parts(self.values)
-        return _native.ScoreRows(
+        return ScoreRows(
             indptr, indices, self.values.data[: indptr[-1]], self.base, n_rows, n_labels
         )
 

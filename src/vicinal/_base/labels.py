@@ -34,8 +34,13 @@ class Labels:
     kind: Kind
 
 
-def read_labels(Y: object, n_rows: int, name: str = "Y") -> Labels:
+def read_labels(
+    Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
+) -> Labels:
     """Return the labels of `n_rows` rows, however they came.
+
+    `label_names` name the columns of an indicator, or give the order (and further labels) where
+    rows come as names.
 
     Examples
     --------
@@ -50,14 +55,17 @@ def read_labels(Y: object, n_rows: int, name: str = "Y") -> Labels:
     if Y is None:
         raise InvalidArgumentError(name, "labels (this method requires y)", "None")
     if is_names(Y):
-        matrix, names = _from_names(Y, name)
+        matrix, names = _from_names(Y, label_names, name)
         kind: Kind = "sparse"
     else:
         matrix = check_indicator(Y, name)
-        names = _column_names(Y) or tuple(map(str, range(matrix.shape[1])))
+        names = tuple(label_names or _column_names(Y) or map(str, range(matrix.shape[1])))
         kind = "sparse" if sparse.issparse(Y) else "dense"
     if matrix.shape[0] != n_rows:
         raise InvalidArgumentError(name, f"{n_rows} rows, as X has", f"{matrix.shape[0]} rows")
+    if len(names) != matrix.shape[1] or len(set(names)) != len(names):
+        expected = f"{matrix.shape[1]} different names, one a label"
+        raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
     if matrix.shape[1] == 0:
         raise InvalidArgumentError(name, "at least one label", f"shape {matrix.shape}")
     return Labels(matrix, names, kind)
@@ -100,15 +108,17 @@ def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
     return len(rows) == len(Y) and isinstance(first, str)
 
 
-def _from_names(Y: Sequence[Collection[str]], name: str) -> tuple[Csr, tuple[str, ...]]:
-    """Return the indicator of `Y` and its label names, sorted."""
+def _from_names(
+    Y: Sequence[Collection[str]], given: Sequence[str] | None, name: str
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the indicator of `Y` and its label names: those given, or sorted."""
     for row, collection in enumerate(Y):
         strange = [label for label in collection if not isinstance(label, str)]
         if strange:
             raise InvalidArgumentError(
                 name, "label names (strings) in every row", f"{strange[0]!r} in row {row}"
             )
-    names = sorted({label for collection in Y for label in collection})
+    names = given or sorted({label for collection in Y for label in collection})
     return indicator_of(Y, names, name), tuple(names)
 
 

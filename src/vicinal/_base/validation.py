@@ -71,6 +71,30 @@ def check_option(name: str, value: object, options: Collection[str]) -> str:
     return value
 
 
+def check_rows(name: str, rows: object, n_rows: int) -> Int:
+    """Return row ids as int64, each in [0, n_rows).
+
+    Examples
+    --------
+    >>> check_rows("rows", [2, 0], 3)
+    array([2, 0])
+    >>> check_rows("rows", [3], 3)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3 to 3
+    """
+    ids = np.asarray(rows)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InvalidArgumentError(
+            name, "a one-dimensional array of row ids", f"{ids.dtype} of shape {ids.shape}"
+        )
+    if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
+        raise InvalidArgumentError(
+            name, f"row ids from 0 to {n_rows - 1}", f"{ids.min()} to {ids.max()}"
+        )
+    return ids.astype(np.int64)
+
+
 def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:
     """Return `X` as a finite float matrix: C-contiguous ndarray, or canonical CSR where sparse.
 

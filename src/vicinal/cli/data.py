@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from vicinal.cli.output import JsonFlag, out, print_facts, print_json, print_table
-from vicinal.datasets import available, load, write_file
+from vicinal.datasets import Listing, available, load, write_file
 
 data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
 
@@ -14,13 +14,25 @@ data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_
 @data_app.command("list")
 def list_data(json: JsonFlag = False) -> None:
     """List the data sets known by name, and which are at hand."""
-    entries = available()
+    listed = available()
     if json:
-        print_json([entry.as_dict() for entry in entries])
+        print_json([_facts(listing) for listing in listed])
         return
-    header = ["name", "rows", "features", "labels", "split", "at hand"]
-    rows = [[e.name, e.n_rows, e.n_features, e.n_labels, e.split_text, e.at_hand] for e in entries]
-    print_table("Data sets", header, rows)
+    rows = [list(_facts(listing).values()) for listing in listed]
+    print_table("Data sets", list(_facts(listed[0])), rows)
+
+
+def _facts(listing: Listing) -> dict[str, object]:
+    """Return what the list says of a data set."""
+    entry = listing.entry
+    return {
+        "name": entry.name,
+        "rows": entry.n_rows,
+        "features": entry.n_features,
+        "labels": entry.n_labels,
+        "split": None if entry.split is None else " + ".join(f"{n:,}" for n in entry.split),
+        "at hand": listing.at_hand,
+    }
 
 
 @data_app.command()

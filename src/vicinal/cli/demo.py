@@ -6,12 +6,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from vicinal.cli.output import out, print_facts, print_table
+from vicinal.cli.output import out, print_facts
 from vicinal.cli.predict import predictions
 from vicinal.datasets import Dataset, load
 from vicinal.estimators import BRkNN, MLkNN, NeighborEstimator
 from vicinal.index import build_index
-from vicinal.metrics import evaluate
+from vicinal.metrics import evaluate, metrics_table
 
 SHOWN = (
     "subset-accuracy",
@@ -49,16 +49,16 @@ def demo(
         BRkNN(neighbors, variant="b", metric="cosine"),
         MLkNN(neighbors, metric="cosine"),
     ]
-    rows: list[list[object]] = []
+    results: dict[str, dict[str, float]] = {}
     for model in models:
         began = time.perf_counter()
-        model.fit(train.X, train.Y, graph=training_graph)
+        model.fit(train.X, train.Y, graph=training_graph, label_names=data.label_names)
         scores = model.scores(test.X, graph=test_graph)
-        found = evaluate(test.Y, model.decision_.decide(scores), scores)
+        labels = model.decision_.decide(scores)
         seconds = time.perf_counter() - began
-        rows.append([_name(model), *(found[metric] for metric in SHOWN), seconds])
-    header = ["method", *SHOWN, "seconds"]
-    print_table(f"{test.n_rows:,} packages it has not seen", header, rows)
+        found = evaluate(test.Y, labels, scores, metrics=SHOWN)
+        results[f"{_name(model)} ({seconds:.2f} s)"] = found
+    out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     _show_packages(models[-1], data, test)
 
 

@@ -45,7 +45,8 @@ def evaluate_model(
     if json:
         print_json(found)
     else:
-        out.print(metrics_table(found, title=f"{dataset.source or data}: {dataset.n_rows:,} rows"))
+        column = f"{dataset.source or data}, {dataset.n_rows:,} rows"
+        out.print(metrics_table({column: found}))
 
 
 def align(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> Csr:

@@ -32,9 +32,8 @@ def train(
     dataset = choose_rows(load(data), rows, auto="train")
     model = make_model(make_steps(preprocess, sparse.issparse(dataset.X)), estimator)
     began = time.perf_counter()
-    model.fit(dataset.X, dataset.Y)
+    model.fit(dataset.X, dataset.Y, estimator__label_names=dataset.label_names)
     seconds = time.perf_counter() - began
-    estimator.label_names_ = dataset.label_names
     estimators.save(model, output)
     facts = {
         "data": dataset.source or data,

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -64,7 +64,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _own_decision(self) -> Decision:
         """Return the method's own rule."""
 
-    def fit(self, X: object, Y: object, graph: NeighborGraph | None = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None = None,
+        *,
+        label_names: Sequence[str] | None = None,
+    ) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -75,6 +82,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.
+        label_names : sequence of str, optional
+            Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
 
         Returns
         -------
@@ -84,7 +93,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         metric = check_option("metric", self.metric, METRICS)
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         rows = self._read_X(X, reset=True)
-        labels = read_labels(Y, rows.shape[0])
+        labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
@@ -182,7 +191,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:
-                near = narrowed(graph.rows(start, stop), k)
+                near = narrowed(graph.queries(start, stop), k)
             yield self.scoring_.scores(near, rows[start:stop])
 
     def _read_X(self, X: object, *, reset: bool) -> Features:

@@ -5,5 +5,6 @@ or for every k at once. May be imported by ``index`` and everything after it.
 """
 
 from vicinal.graph.neighbor_graph import NeighborGraph
+from vicinal.graph.votes import neighbor_cardinality, votes, votes_by_k
 
-__all__ = ["NeighborGraph"]
+__all__ = ["NeighborGraph", "neighbor_cardinality", "votes", "votes_by_k"]

@@ -1,17 +1,17 @@
 r"""ML-kNN: the posterior of a label, given how many neighbours carry it.
 
 With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that carry label *l*
-(equation numbers of the paper):
+(Eq. 6; the steps are those of the algorithm in the paper's Fig. 1):
 
 .. math::
 
     P(H^l_1) &= \frac{s + \sum_i y_i(l)}{2s + n}, \qquad P(H^l_0) = 1 - P(H^l_1)
-        && \text{(prior, 5)} \\
+        && \text{(prior, steps 1–2)} \\
     P(E^l_j \mid H^l_1) &= \frac{s + c_l[j]}{s(k+1) + \sum_{p=0}^k c_l[p]}, \qquad
     P(E^l_j \mid H^l_0) = \frac{s + c'_l[j]}{s(k+1) + \sum_{p=0}^k c'_l[p]}
-        && \text{(likelihood, 6)} \\
+        && \text{(likelihood, steps 3–13)} \\
     r(l) &= \frac{P(H^l_1) P(E^l_C \mid H^l_1)}{\sum_b P(H^l_b) P(E^l_C \mid H^l_b)}
-        && \text{(posterior, 4)}
+        && \text{(posterior, steps 14–18)}
 
 :math:`c_l[j]` counts the training rows with label *l* of whose neighbours exactly *j* carry it,
 :math:`c'_l[j]` the rows without. With s = 0, a 0/0 likelihood counts as 0, and where both products

@@ -1,0 +1,179 @@
+"""MATLAB files (version 5 to 7), in the two layouts multi-label data come in.
+
+``X``, ``Y`` (and ``Xt``, ``Yt`` for the test rows) with a row an instance; or ``train_data`` with a
+row an instance and ``train_target`` with a *column* an instance (and ``test_data``,
+``test_target``). Label values are 0/1 or −1/+1. The files hold no names.
+"""
+
+import io
+import zlib
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.validation import check_features
+from vicinal.datasets.columns import by_content
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
+from vicinal.datasets.names import MAX_NUMBERED, numbered
+
+# Names of the training and test features and labels, and whether labels have a column an instance.
+_LAYOUTS = (
+    ("train_data", "train_target", "test_data", "test_target", True),
+    ("X", "Y", "Xt", "Yt", False),
+)
+_HEADER_BYTES = 128
+_COMPRESSED = 15
+_BYTE_ORDER = {b"IM": "little", b"MI": "big"}
+# What SciPy raises on a damaged file.
+_DAMAGED = (
+    MatReadError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    EOFError,
+    OSError,
+    MemoryError,
+    NotImplementedError,
+    zlib.error,
+)
+
+
+def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
+    """Read a MATLAB file. Test rows follow the training rows, as the split says.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Most bytes the file, and the variables packed in it, may unpack to.
+    """
+    data = open_data(path, max_bytes=max_bytes)
+    _check_container(data, path, max_bytes)
+    variables = _variables(data, path)
+    for names in _LAYOUTS:
+        *matrices, by_column = names
+        if matrices[0] in variables and matrices[1] in variables:
+            return _dataset(variables, matrices, by_column, path)
+    wanted = " or ".join(f"{layout[0]} and {layout[1]}" for layout in _LAYOUTS)
+    got = ", ".join(sorted(variables)) or "none of them"
+    raise DataFormatError(str(path), f"the variables {wanted}", got)
+
+
+def _check_container(data: bytes, path: FilePath, max_bytes: int) -> None:
+    """Refuse other versions, and variables that unpack to too much, before SciPy unpacks them."""
+    order = _BYTE_ORDER.get(data[126:128])
+    version = data[124:126] if order == "big" else data[125:123:-1]
+    if order is None or version != b"\x01\x00":
+        got = "an empty file" if not data else "another one (7.3 is HDF5)"
+        raise DataFormatError(str(path), "a MATLAB file of version 5 to 7", got)
+    left, at = max_bytes, _HEADER_BYTES
+    while at + 8 <= len(data):
+        kind, size = (
+            int.from_bytes(data[start : start + 4], "big" if order == "big" else "little")
+            for start in (at, at + 4)
+        )
+        at += 8
+        if kind == _COMPRESSED:
+            left -= _unpacked_size(data[at : at + size], left, path)
+        at += size
+
+
+def _unpacked_size(packed: bytes, limit: int, path: FilePath) -> int:
+    """Return how many bytes a variable unpacks to, without keeping them."""
+    unpacker, size = zlib.decompressobj(), 0
+    try:
+        while packed and not unpacker.eof:
+            size += len(unpacker.decompress(packed, 2**20))
+            packed = unpacker.unconsumed_tail
+            if size > limit:
+                expected = "variables within max_bytes when unpacked"
+                raise DataFormatError(str(path), expected, "more")
+    except zlib.error as error:
+        raise DataFormatError(str(path), "intact compressed variables", str(error)) from None
+    return size
+
+
+def _variables(data: bytes, path: FilePath) -> dict[str, Any]:
+    """Return the variables of either layout that are there."""
+    wanted = [name for layout in _LAYOUTS for name in layout[:4]]
+    stream = cast("Any", io.BytesIO(data))
+    try:
+        return {
+            name: value
+            for name, value in loadmat(stream, variable_names=wanted).items()
+            if name in wanted
+        }
+    except _DAMAGED as error:
+        got = str(error) or type(error).__name__
+        raise DataFormatError(str(path), "an intact MATLAB file", got) from error
+
+
+def _dataset(
+    variables: dict[str, Any], names: list[str], by_column: bool, path: FilePath
+) -> Dataset:
+    """Return the data set of one layout."""
+    rows = [_matrix(variables, names[0], path)]
+    labels = [_indicator(_matrix(variables, names[1], path), names[1], by_column, path)]
+    has_test = names[2] in variables or names[3] in variables
+    if has_test:
+        rows.append(_matrix(variables, names[2], path))
+        labels.append(_indicator(_matrix(variables, names[3], path), names[3], by_column, path))
+    for part, sets, name in zip(rows, labels, (names[1], names[3]), strict=False):
+        if part.shape[0] != sets.shape[0] or sets.shape[1] != labels[0].shape[1]:
+            expected = f"labels for {part.shape[0]} rows, as many as in {names[1]}, in {name}"
+            raise DataFormatError(str(path), expected, f"{sets.shape[0]} × {sets.shape[1]}")
+        if part.shape[1] != rows[0].shape[1]:
+            got = f"{part.shape[1]} in {names[2]}"
+            raise DataFormatError(str(path), f"{rows[0].shape[1]} features", got)
+    n_train, n_rows = rows[0].shape[0], sum(part.shape[0] for part in rows)
+    return Dataset(
+        X=by_content(sparse.csr_array(sparse.vstack(rows, format="csr"))),
+        Y=sparse.csr_array(sparse.vstack(labels, format="csr")),
+        feature_names=numbered(rows[0].shape[1], "feature", path),
+        label_names=numbered(labels[0].shape[1], "label", path),
+        train=np.arange(n_train) if has_test else None,
+        test=np.arange(n_train, n_rows) if has_test else None,
+        source=Path(path).name,
+    )
+
+
+def _matrix(variables: dict[str, Any], name: str, path: FilePath) -> Csr:
+    """Return a variable as CSR of finite numbers."""
+    value: Any = variables.get(name)
+    expected = f"a matrix of finite numbers in {name}"
+    if value is None:
+        raise DataFormatError(str(path), expected, f"no {name}")
+    is_sparse = sparse.issparse(cast("object", value))
+    if not is_sparse and not isinstance(cast("object", value), np.ndarray):
+        raise DataFormatError(str(path), expected, type(value).__name__)
+    if value.ndim != 2 or max(value.shape) > MAX_NUMBERED:
+        raise DataFormatError(str(path), expected, f"shape {value.shape}")
+    try:
+        if is_sparse:
+            value.check_format(full_check=True)
+        return sparse.csr_array(check_features(value, name))
+    except InvalidArgumentError as error:
+        raise DataFormatError(str(path), expected, str(error.got)) from None
+    except ValueError as error:
+        raise DataFormatError(str(path), expected, str(error)) from None
+
+
+def _indicator(matrix: Csr, name: str, by_column: bool, path: FilePath) -> Csr:
+    """Return label values 0/1 or −1/+1 as an indicator with a row an instance."""
+    values: NDArray[Any] = matrix.data
+    strange = values[(values != 1) & (values != -1)]
+    if strange.size:
+        raise DataFormatError(str(path), f"values 0, 1 and −1 in {name}", f"{strange[0]:g}")
+    ones = matrix.copy()
+    ones.data = (values == 1).astype(np.int32)
+    return sparse.csr_array(ones.T) if by_column else ones

@@ -1,0 +1,230 @@
+"""Tables with a column of text and a column of labels: JSONL, CSV, TSV."""
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal.datasets.bag_of_words import Text, bag_of_words, tokenizer
+from vicinal.datasets.cells import sparse_rows
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
+from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, Row, read_rows, table_ending
+
+MOST_REPEATS = 1_000_000
+"""Most times one token is written for one row."""
+
+
+def read_table(
+    path: FilePath,
+    text: str | Sequence[str] = "text",
+    labels: str = "labels",
+    *,
+    row_names: str | None = None,
+    weighting: str = "binary",
+    separator: str | None = None,
+    columns: Sequence[str] | None = None,
+    quoting: bool = True,
+    vocabulary: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    token_pattern: str = r"(?u)\b\w\w+\b",
+    lowercase: bool = True,
+    min_rows: int = 1,
+    max_features: int | None = None,
+    encoding: str = "utf-8",
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> Dataset:
+    """Read a table: the text becomes a bag of words, the labels a set per row.
+
+    Parameters
+    ----------
+    path : path
+        ``.jsonl``, ``.csv`` or ``.tsv``, packed or not.
+    text : str or sequence of str
+        Column of the text; several columns are joined by line breaks. A JSON list of strings in
+        its place is taken as the row's tokens, as they stand.
+    labels : str
+        Column of the labels: a JSON list, or names parted by `separator`. A label named twice in
+        a row counts once.
+    row_names : str or None
+        Column of the row names.
+    weighting : {"binary", "counts", "tfidf"}
+        ``"tfidf"`` takes document frequencies from all rows of the file, test rows too; use
+        ``vicinal.preprocess`` to fit on training rows only.
+    separator : str or None
+        Parts the labels. None: a JSON list, or commas.
+    columns : sequence of str or None
+        Names of the columns of a CSV or TSV file without a header.
+    quoting : bool
+        Whether quotes in a CSV or TSV file enclose cells; False takes them as they stand.
+    vocabulary, label_names : sequence of str or None
+        The features and labels, in order; by default those that occur, sorted. Tokens outside a
+        vocabulary are passed over, a label outside `label_names` is an error.
+    token_pattern : str
+        Regular expression of a token.
+    lowercase : bool
+        Whether texts are lower-cased first.
+    min_rows : int
+        Keep tokens that occur in at least so many rows.
+    max_features : int or None
+        Keep the most frequent tokens only.
+    encoding : {"utf-8", "latin-1"}
+    max_bytes : int
+        Most bytes the file may unpack to.
+    """
+    cut = tokenizer(token_pattern, lowercase)
+    parts = (text,) if isinstance(text, str) else tuple(text)
+    if not parts:
+        raise InvalidArgumentError("text", "a column or several", "none")
+    wanted = [*parts, labels, *([row_names] if row_names is not None else [])]
+    rows = read_rows(path, wanted, columns, quoting, encoding, max_bytes)
+    texts = [_text(row, parts, path) for row in rows]
+    sets = [_labels(row, labels, separator, path) for row in rows]
+    X, feature_names = bag_of_words(texts, cut, weighting, vocabulary, min_rows, max_features, path)
+    Y, names = _indicator(rows, sets, label_names, path)
+    return Dataset(
+        X=X,
+        Y=Y,
+        feature_names=feature_names,
+        label_names=names,
+        row_names=None if row_names is None else tuple(str(r.values[row_names]) for r in rows),
+        source=Path(path).name,
+    )
+
+
+def _text(row: Row, parts: Sequence[str], path: FilePath) -> Text:
+    """Return the text of a row, or its tokens where they are listed."""
+    if len(parts) == 1:
+        value = row.values[parts[0]]
+        tokens = _json_list(value) if isinstance(value, str) else value
+        if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
+            return tokens
+    for part in parts:
+        if not isinstance(row.values[part], str):
+            expected = f"text in {part!r}"
+            raise DataFormatError(str(path), expected, repr(row.values[part])[:60], row.line)
+    return "\n".join(row.values[part] for part in parts)
+
+
+def _json_list(cell: str) -> Any:
+    """Return the list a cell holds as JSON, else None."""
+    if not (cell.startswith("[") and cell.endswith("]")):
+        return None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _labels(row: Row, column: str, separator: str | None, path: FilePath) -> list[str]:
+    """Return the labels of a row, each once."""
+    value = row.values[column]
+    if isinstance(value, str):
+        listed = _json_list(value) if separator is None else None
+        value = _parted(value, separator or ",") if listed is None else listed
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, list):
+        raise DataFormatError(str(path), f"labels in {column!r}", repr(value)[:60], row.line)
+    for label in value:
+        if isinstance(label, bool) or not isinstance(label, str | int):
+            raise DataFormatError(str(path), "a label's name", repr(label)[:60], row.line)
+    return list(dict.fromkeys(map(str, value)))
+
+
+def _parted(cell: str, separator: str) -> list[str]:
+    """Return the names in a cell, without the blanks around them."""
+    return [name.strip() for name in cell.split(separator) if name.strip()]
+
+
+def _indicator(
+    rows: Sequence[Row], sets: list[list[str]], names: Sequence[str] | None, path: FilePath
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the label sets as an indicator, and the names of its columns."""
+    known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
+    number = {name: i for i, name in enumerate(known)}
+    if len(number) != len(known):
+        raise InvalidArgumentError("label_names", "different names", "one twice")
+    for row, labels in zip(rows, sets, strict=True):
+        for label in labels:
+            if label not in number:
+                raise DataFormatError(str(path), "a label of label_names", repr(label), row.line)
+    indptr = np.cumsum([0, *map(len, sets)])
+    indices = np.array([number[label] for row in sets for label in row], dtype=np.int32)
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(sets), len(known))), known
+
+
+def write_table(
+    dataset: Dataset,
+    path: FilePath,
+    *,
+    text: str = "text",
+    labels: str = "labels",
+    row_names: str = "name",
+) -> None:
+    """Write a table whose text column lists each row's tokens, a token with count c c times.
+
+    Values must be counts: whole numbers from 0 to a million. Read back with ``weighting="counts"``,
+    and with ``vocabulary`` and ``label_names`` where a name that no row uses, or the order, counts.
+    Row names are kept in the column `row_names`, where there are any; the split is not.
+    """
+    ending = table_ending(path)
+    columns = ([] if dataset.row_names is None else [row_names]) + [text, labels]
+    if len(set(columns)) != len(columns):
+        raise InvalidArgumentError("columns", "different names", columns)
+    _check_counts(dataset)
+    rows = _records(dataset)
+    if ending in JSON_ENDINGS:
+        write_data(
+            path,
+            (
+                json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
+                for row in rows
+            ),
+        )
+    else:
+        write_data(path, _cell_lines(columns, rows, DELIMITERS[ending]))
+
+
+def _check_counts(dataset: Dataset) -> None:
+    """Refuse values that no number of repeats can stand for."""
+    values = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.data
+    bad = values[(values < 0) | (values > MOST_REPEATS) | (values != np.floor(values))]
+    if bad.size:
+        expected = f"counts (whole numbers from 0 to {MOST_REPEATS}) in a table of text"
+        raise InvalidArgumentError("X", expected, f"{bad.ravel()[0]:g}")
+
+
+def _records(dataset: Dataset) -> Iterator[list[Any]]:
+    """Yield the cells of each row: its name if it has one, its tokens, its labels."""
+    names = dataset.row_names
+    for row, (labels, features, counts) in enumerate(sparse_rows(dataset)):
+        tokens = [
+            dataset.feature_names[feature]
+            for feature, count in zip(features, counts, strict=True)
+            for _ in range(int(count))
+        ]
+        own = [dataset.label_names[label] for label in labels]
+        yield [tokens, own] if names is None else [names[row], tokens, own]
+
+
+def _cell_lines(columns: list[str], rows: Iterator[list[Any]], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a CSV or TSV file; lists are written as JSON."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter)
+    for cells in itertools.chain([columns], rows):
+        writer.writerow(
+            [c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in cells]
+        )
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
