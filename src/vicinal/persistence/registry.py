@@ -6,7 +6,14 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
 from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold, TopS
 from vicinal.decision.never_empty import FittedNeverEmpty
-from vicinal.scoring import BRkNNScoring, MLkNNScoring
+from vicinal.scoring import (
+    BRkNNScoring,
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    LCIFScoring,
+    MLkNNScoring,
+    SecondOrderScoring,
+)
 
 _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
@@ -16,6 +23,10 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.FittedNeverEmpty": FittedNeverEmpty,
     "scoring.BRkNN": BRkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
+    "scoring.InstanceKNN": InstanceKNNScoring,
+    "scoring.SecondOrder": SecondOrderScoring,
+    "scoring.FeatureKNN": FeatureKNNScoring,
+    "scoring.LCIF": LCIFScoring,
 }
 
 

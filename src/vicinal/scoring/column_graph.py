@@ -57,7 +57,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     if A.shape[0] != B.shape[0]:
         raise InvalidArgumentError("B", f"{A.shape[0]} rows", B.shape[0])
     width = max(1, min(check_integer("k", k, low=1), B.shape[1]))
-    items = cast("Csr", as_csr(A).T.tocsr())
+    items = as_csr(A).T.tocsr()
     ids, values = _native.column_search(
         native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
     )

@@ -26,7 +26,7 @@ multi-label classification", DSAA 2017, section III-B.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 
@@ -123,11 +123,11 @@ class FeatureKNNScoring:
             raise InvalidArgumentError("X", "the features of the training rows", None)
         wanted = list(ks)
         of_label = check_option("neighbors_of", neighbors_of, NEIGHBORS_OF) == "label"
-        columns = (training.Y, training.X) if of_label else (training.X, training.Y)
-        graph = column_graph(*columns, max(wanted), n_jobs)
+        A, B = (training.Y, training.X) if of_label else (training.X, training.Y)
+        graph = column_graph(A, B, max(wanted), n_jobs)
         for k in wanted:
             kept = kept_similarities(graph.prefix(min(k, graph.k)))
-            yield cls(cast("Csr", kept.T.tocsr()) if of_label else kept, aggregate, training.Y)
+            yield cls(kept.T.tocsr() if of_label else kept, aggregate, training.Y)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not looked at."""

@@ -74,9 +74,7 @@ class InstanceKNNScoring:
         return cls(read_neighbors(state), read_indicator(state))
 
 
-def weighted_scores(
-    graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]
-) -> Iterator[Scores]:
+def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) -> Iterator[Scores]:
     """Yield, for each k of `ks` (rising), the weighted mean of what the neighbours' `rows` say."""
     wanted = list(ks)
     for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted), strict=True):

@@ -16,9 +16,8 @@ multi-label classification", DSAA 2017, section III-C.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import Self
 
-import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
@@ -31,6 +30,7 @@ from vicinal.scoring.feature_knn import FeatureKNNScoring
 from vicinal.scoring.instance_knn import InstanceKNNScoring
 from vicinal.scoring.row_sums import like
 from vicinal.scoring.second_order import SecondOrderScoring
+from vicinal.scoring.training import Scoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,9 @@ class LCIFScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        instance = read_part(state, "instance", InstanceKNNScoring | SecondOrderScoring)
+        instance = read_part(state, "instance", Scoring)
+        if not isinstance(instance, InstanceKNNScoring | SecondOrderScoring):
+            raise ModelFormatError(f"instance: unexpected {type(instance).__name__}")
         feature = FeatureKNNScoring.from_state(
             {**read_part(state, "feature", dict), "Y": instance.Y}
         )
@@ -99,6 +101,7 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
 
     Examples
     --------
+    >>> import numpy as np
     >>> instance = Scores.sparse(sparse.csr_array(np.array([[0.8, 0.0, 0.4]])))
     >>> feature = Scores.sparse(sparse.csr_array(np.array([[0.0, 0.4, 0.8]])))
     >>> mix(instance, feature, 0.25).toarray().round(4)
@@ -109,7 +112,7 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
         for values, weight in ((_stored(instance), mixing), (_stored(feature), 1 - mixing))
         if weight > 0
     ]
-    total = parts[0] if len(parts) == 1 else cast("Csr", parts[0] + parts[1])
+    total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
     return Scores.sparse(total, neighbor_cardinality=instance.neighbor_cardinality)
 
 

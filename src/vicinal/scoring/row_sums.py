@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from scipy import sparse
@@ -131,9 +130,8 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
 
 def like(matrix: Csr, data: Float) -> Csr:
     """Return a matrix with the structure of a canonical one, and other values."""
-    changed = cast(
-        "Csr", sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    )
+    parts = (data, matrix.indices, matrix.indptr)
+    changed: Csr = sparse.csr_array(parts, shape=matrix.shape)
     changed.has_canonical_format = True
     return changed
 
@@ -168,6 +166,6 @@ def _added(
         before.totals,
         thread_count(),
     )
-    sums = sparse.csr_array((values, indices, indptr), shape=(len(begin), rows.shape[1]))
+    sums: Csr = sparse.csr_array((values, indices, indptr), shape=(len(begin), rows.shape[1]))
     sums.has_canonical_format = True
-    return RowSums(cast("Csr", sums), totals)
+    return RowSums(sums, totals)
