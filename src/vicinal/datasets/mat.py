@@ -158,6 +158,8 @@ def _matrix(variables: dict[str, Any], name: str, path: FilePath) -> Csr:
         raise DataFormatError(str(path), expected, type(value).__name__)
     if value.ndim != 2 or max(value.shape) > MAX_NUMBERED:
         raise DataFormatError(str(path), expected, f"shape {value.shape}")
+    if value.dtype.kind not in "fiub":
+        raise DataFormatError(str(path), expected, f"dtype {value.dtype}")
     try:
         if is_sparse:
             value.check_format(full_check=True)

@@ -6,6 +6,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
 from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold, TopS
 from vicinal.decision.never_empty import FittedNeverEmpty
+from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import (
     BRkNNScoring,
     FeatureKNNScoring,
@@ -21,6 +22,12 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.CardinalityThreshold": CardinalityThreshold,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
+    "preprocess.BM25": BM25,
+    "preprocess.Binary": Binary,
+    "preprocess.MinMax": MinMax,
+    "preprocess.TextVectorizer": TextVectorizer,
+    "preprocess.TfIdf": TfIdf,
+    "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
     "scoring.InstanceKNN": InstanceKNNScoring,
