@@ -33,7 +33,7 @@ demo: setup ## Train on the embedded data and show what it predicts
 	$(BIN)/vicinal demo
 
 .PHONY: test
-test: lint types native-test pytest ## Everything CI checks: lint, types, native tests, pytest
+test: lint types native-test docs pytest ## Everything CI checks: lint, types, native tests, documentation, pytest
 
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones

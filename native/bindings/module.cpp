@@ -2,8 +2,10 @@
 
 namespace vicinal::bindings {
 
+void bind_dense_search(nb::module_& m);
 void bind_parsing(nb::module_& m);
 void bind_ranking(nb::module_& m);
+void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_votes(nb::module_& m);
 
@@ -20,8 +22,10 @@ NB_MODULE(_native, m) {
       if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
     }
   });
+  vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_ranking(m);
+  vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_votes(m);
 }

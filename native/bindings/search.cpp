@@ -1,7 +1,73 @@
+#include <limits>
+
 #include "arrays.hpp"
+#include "vicinal/inverted_index.hpp"
 
 namespace vicinal::bindings {
 
-void bind_search(nb::module_&) {}
+namespace {
+
+// Keeps the arrays alive that the index refers to.
+template <class Value>
+class BoundIndex {
+ public:
+  BoundIndex(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<Value> values,
+             std::int64_t n_columns, int metric, std::int64_t block_rows)
+      : indptr_(indptr), indices_(indices), values_(values), metric_(static_cast<Metric>(metric)) {
+    nb::gil_scoped_release unlocked;
+    index_ = std::make_unique<InvertedIndex<Value>>(
+        CsrView<Value>{view(indptr_), view(indices_), view(values_), n_columns}, metric_,
+        block_rows);
+  }
+
+  nb::tuple search(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<double> values,
+                   std::int64_t k, Vector<std::int32_t> excluded, Vector<std::uint8_t> removed,
+                   int n_threads, std::int64_t batch) const {
+    const std::int64_t n_queries = static_cast<std::int64_t>(indptr.size()) - 1;
+    const double absent =
+        metric_ == Metric::euclidean ? std::numeric_limits<double>::infinity() : 0.0;
+    std::vector<std::int32_t> ids(n_queries * k, -1);
+    std::vector<double> found(n_queries * k, absent);
+    {
+      nb::gil_scoped_release unlocked;
+      index_->search({view(indptr), view(indices), view(values), index_->n_features()},
+                     view(excluded), view(removed), {ids, found, k},
+                     {n_threads, batch, interrupted_by_user});
+    }
+    return nb::make_tuple(to_numpy(std::move(ids), n_queries, k),
+                          to_numpy(std::move(found), n_queries, k));
+  }
+
+  std::size_t bytes() const { return index_->bytes(); }
+
+ private:
+  Vector<std::int64_t> indptr_;
+  Vector<std::int32_t> indices_;
+  Vector<Value> values_;
+  Metric metric_;
+  std::unique_ptr<InvertedIndex<Value>> index_;
+};
+
+template <class Value>
+void bind_index(nb::module_& m, const char* name) {
+  using Index = BoundIndex<Value>;
+  nb::class_<Index>(m, name)
+      .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<Value>, std::int64_t, int,
+                    std::int64_t>(),
+           nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"),
+           nb::arg("block_rows"))
+      .def("search", &Index::search, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("excluded").noconvert(),
+           nb::arg("removed").noconvert(), nb::arg("n_threads"), nb::arg("batch"))
+      .def("bytes", &Index::bytes);
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+  bind_index<float>(m, "InvertedIndexFloat32");
+  bind_index<double>(m, "InvertedIndexFloat64");
+}
 
 }  // namespace vicinal::bindings

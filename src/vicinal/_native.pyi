@@ -3,6 +3,145 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from vicinal._base.arrays import Float, Int, Int32
+
+# -- search
+
+class InvertedIndexFloat32:
+    def __init__(
+        self,
+        indptr: Int,
+        indices: Int32,
+        values: NDArray[np.float32],
+        n_columns: int,
+        metric: int,
+        block_rows: int,
+    ) -> None: ...
+    def search(
+        self,
+        indptr: Int,
+        indices: Int32,
+        values: Float,
+        k: int,
+        excluded: Int32,
+        removed: NDArray[np.uint8],
+        n_threads: int,
+        batch: int,
+    ) -> tuple[Int32, Float]: ...
+    def bytes(self) -> int: ...
+
+class InvertedIndexFloat64:
+    def __init__(
+        self,
+        indptr: Int,
+        indices: Int32,
+        values: Float,
+        n_columns: int,
+        metric: int,
+        block_rows: int,
+    ) -> None: ...
+    def search(
+        self,
+        indptr: Int,
+        indices: Int32,
+        values: Float,
+        k: int,
+        excluded: Int32,
+        removed: NDArray[np.uint8],
+        n_threads: int,
+        batch: int,
+    ) -> tuple[Int32, Float]: ...
+    def bytes(self) -> int: ...
+
+class DenseBatch:
+    def __init__(
+        self, n_queries: int, k: int, excluded: Int32, removed: NDArray[np.uint8]
+    ) -> None: ...
+    def collect(
+        self,
+        products: NDArray[np.float32],
+        first: int,
+        sizes: NDArray[np.float32],
+        biases: NDArray[np.float32],
+        errors: NDArray[np.float32],
+        constants: NDArray[np.float32],
+    ) -> None: ...
+
+class DenseIndexFloat32:
+    def __init__(self, rows: NDArray[np.float32], metric: int) -> None: ...
+    def finish(self, batch: DenseBatch, queries: Float, ids: Int32, values: Float) -> Int: ...
+    def compare_with_all(
+        self,
+        batch: DenseBatch,
+        queries: Float,
+        chosen: Int,
+        ids: Int32,
+        values: Float,
+        n_threads: int,
+    ) -> None: ...
+
+class DenseIndexFloat64:
+    def __init__(self, rows: Float, metric: int) -> None: ...
+    def finish(self, batch: DenseBatch, queries: Float, ids: Int32, values: Float) -> Int: ...
+    def compare_with_all(
+        self,
+        batch: DenseBatch,
+        queries: Float,
+        chosen: Int,
+        ids: Int32,
+        values: Float,
+        n_threads: int,
+    ) -> None: ...
+
+# -- votes
+
+class VoteTable:
+    def __init__(self, indptr: Int, indices: Int32, ids: Int32) -> None: ...
+    def extend(self, start: int, stop: int, n_threads: int) -> None: ...
+    def counts(self) -> tuple[Int, Int32, Int32]: ...
+
+# -- ranking
+class ScoreRows:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        base: NDArray[np.float64],
+        n_rows: int,
+        n_labels: int,
+    ) -> None: ...
+
+def place_true_labels(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    tolerance: float,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
+def top_labels(
+    scores: ScoreRows, width: int, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+def true_scores(
+    scores: ScoreRows, indptr: NDArray[np.int64], indices: NDArray[np.int32]
+) -> NDArray[np.float64]: ...
+def label_areas(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    positives: NDArray[np.float64],
+    n_threads: int,
+) -> NDArray[np.int64]: ...
+def pooled_area(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    n_true: NDArray[np.int64],
+    positives: NDArray[np.float64],
+    n_threads: int,
+) -> float: ...
+
 # -- parsing
 class ParseError(ValueError):
     args: tuple[int, bytes, bytes]
@@ -37,3 +176,28 @@ def read_arff_rows(
     NDArray[np.int64],
     NDArray[np.int32],
 ]: ...
+
+# -- rows
+class SparseMatrix:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        n_columns: int,
+    ) -> None: ...
+
+def row_sums(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    matrix: SparseMatrix,
+    take_max: bool,
+    start: SparseMatrix,
+    start_totals: NDArray[np.float64],
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
+def column_search(
+    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...

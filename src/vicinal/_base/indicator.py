@@ -37,9 +37,12 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
-    indices = np.ascontiguousarray(ones.indices, dtype=np.int32)
+    # SciPy keeps both index arrays in one type: 64 bits only where the count of ones needs them.
+    small = ones.nnz <= np.iinfo(np.int32).max
+    index_type = np.int32 if small else np.int64
+    indices, indptr = ones.indices.astype(index_type), ones.indptr.astype(index_type)
     data = np.ones(len(indices), dtype=np.int32)
-    return sparse.csr_array((data, indices, ones.indptr), shape=ones.shape)
+    return sparse.csr_array((data, indices, indptr), shape=ones.shape)
 
 
 def _sparse_ones(Y: object, name: str) -> Csr:

@@ -1,12 +1,13 @@
 """What a fitted part is made of when it is saved: plain values and plain arrays, nothing that runs.
 
-A part that can be saved has ``get_state()``, a dictionary of such values, and a class method
-``from_state(state)`` that checks every value before it builds anything: the folder may come from
-anywhere. The readers below do the checking and say what is wrong.
+A part that can be saved has ``get_state()``, a dictionary of such values and further parts, and a
+class method ``from_state(state)`` that checks every value before it builds anything: the folder
+may come from anywhere. The readers below do the checking and say what is wrong.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from dataclasses import fields
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,12 +17,12 @@ from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.validation import canonical_csr
 
-State: TypeAlias = (
-    "bool | int | float | str | NDArray[Any] | Csr | list[State] | dict[str, State] | None"
-)
+Leaf: TypeAlias = "bool | int | float | str | NDArray[Any] | Csr | Saveable"
+State: TypeAlias = "Leaf | list[State] | dict[str, State] | None"
 Plain = TypeVar("Plain", bool, int, float, str)
 
 
+@runtime_checkable
 class Saveable(Protocol):
     """A part of a model that ``persistence`` can write and read."""
 
@@ -31,6 +32,22 @@ class Saveable(Protocol):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build the part again; ``ModelFormatError`` where the state is not one of it."""
+
+
+class SaveableRecord:
+    """Saving for a frozen dataclass whose ``__post_init__`` checks its own fields."""
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fields."""
+        return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        try:
+            return cls(**state)
+        except (TypeError, ValueError) as error:
+            raise ModelFormatError(f"{cls.__name__}: {error}") from None
 
 
 def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain:
@@ -50,6 +67,16 @@ def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain
         return kind(value)
     if type(value) is not kind:
         raise ModelFormatError(f"{key}: expected {kind.__name__}, got {type(value).__name__}")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ModelFormatError(f"{key}: expected a finite number, got {value}")
+    return value
+
+
+def read_count(state: Mapping[str, State], key: str, low: int = 1) -> int:
+    """Return ``state[key]``, which must be an integer of at least `low`."""
+    value = read_plain(state, key, int)
+    if value < low:
+        raise ModelFormatError(f"{key}: expected at least {low}, got {value}")
     return value
 
 
@@ -95,11 +122,11 @@ def read_csr(state: Mapping[str, State], key: str, shape: tuple[int | None, int 
     return matrix
 
 
-def read_part(state: Mapping[str, State], key: str) -> dict[str, State]:
-    """Return ``state[key]``, which must be a dictionary."""
+def read_part(state: Mapping[str, State], key: str, kind: type[Any]) -> Any:
+    """Return ``state[key]``, a part of type `kind` that was built before this one."""
     value = _present(state, key)
-    if not isinstance(value, dict):
-        raise ModelFormatError(f"{key}: expected a dictionary, got {type(value).__name__}")
+    if not isinstance(value, kind):
+        raise ModelFormatError(f"{key}: expected a {kind.__name__}, got {type(value).__name__}")
     return value
 
 

@@ -57,11 +57,42 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
     return number
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(name, "True or False", repr(value))
+    return bool(value)
+
+
 def check_option(name: str, value: object, options: Collection[str]) -> str:
     """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:
         raise InvalidArgumentError(name, "one of " + ", ".join(map(repr, options)), repr(value))
     return value
+
+
+def check_rows(name: str, rows: object, n_rows: int) -> Int:
+    """Return row ids as int64, each in [0, n_rows).
+
+    Examples
+    --------
+    >>> check_rows("rows", [2, 0], 3)
+    array([2, 0])
+    >>> check_rows("rows", [3], 3)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3 to 3
+    """
+    ids = np.asarray(rows)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise InvalidArgumentError(
+            name, "a one-dimensional array of row ids", f"{ids.dtype} of shape {ids.shape}"
+        )
+    if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
+        raise InvalidArgumentError(
+            name, f"row ids from 0 to {n_rows - 1}", f"{ids.min()} to {ids.max()}"
+        )
+    return ids.astype(np.int64)
 
 
 def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:
@@ -106,7 +137,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
-    _check_structure(matrix, name)
+    check_csr_structure(matrix, name)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if not matrix.has_canonical_format:
@@ -118,7 +149,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     return matrix
 
 
-def _check_structure(matrix: Csr, name: str) -> None:
+def check_csr_structure(matrix: Csr, name: str) -> None:
     """Refuse arrays that would make native code read outside them."""
     n_rows, n_columns = matrix.shape
     indptr, indices = matrix.indptr, matrix.indices

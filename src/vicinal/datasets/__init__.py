@@ -6,5 +6,6 @@ Comes in: a file or the name of a known data set. Goes out: a :class:`Dataset`. 
 
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.formats import read_file, write_file
+from vicinal.datasets.loading import Listing, available, describe, load
 
-__all__ = ["Dataset", "read_file", "write_file"]
+__all__ = ["Dataset", "Listing", "available", "describe", "load", "read_file", "write_file"]

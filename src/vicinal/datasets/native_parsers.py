@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal import _native
 from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import DataFormatError
+from vicinal._native import ParseError, read_arff_rows, read_xc
 from vicinal.datasets.files import FilePath
 
 
@@ -64,8 +64,8 @@ class ArffPlan(NamedTuple):
 def parse_xc(text: bytes, path: FilePath) -> XcParts:
     """Parse extreme-classification text."""
     try:
-        return XcParts(*_native.read_xc(text))
-    except _native.ParseError as error:
+        return XcParts(*read_xc(text))
+    except ParseError as error:
         raise _format_error(error, path) from None
 
 
@@ -76,7 +76,7 @@ def parse_arff_rows(
     ends = np.cumsum([len(value) for value in plan.values], dtype=np.int64)
     try:
         return ArffParts(
-            *_native.read_arff_rows(
+            *read_arff_rows(
                 text,
                 start,
                 first_line,
@@ -89,11 +89,11 @@ def parse_arff_rows(
                 plan.default_column,
             )
         )
-    except _native.ParseError as error:
+    except ParseError as error:
         raise _format_error(error, path) from None
 
 
-def _format_error(error: "_native.ParseError", path: FilePath) -> DataFormatError:
+def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
     """Return the error a user sees; what came may be in any encoding."""
     line, expected, got = error.args
     return DataFormatError(

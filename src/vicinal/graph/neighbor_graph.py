@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Float, Int32
+from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import METRICS, check_integer, check_option
+from vicinal._base.validation import METRICS, check_integer, check_option, check_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,63 @@ class NeighborGraph:
             raise InvalidArgumentError("k", f"at most the graph's {self.k}", k)
         if k == self.k:
             return self
-        return NeighborGraph(self.ids[:, :k], self.values[:, :k], self.metric, self.n_rows)
+        return self._trusted(self.ids[:, :k], self.values[:, :k])
+
+    def queries(self, start: int, stop: int) -> "NeighborGraph":
+        """Return the graph of queries `start` to `stop` (excluded), a view of this one."""
+        return self._trusted(self.ids[start:stop], self.values[start:stop])
+
+    def without(self, rows: object) -> tuple["NeighborGraph", Int]:
+        """Drop training rows from every list, and say which queries ran short.
+
+        Ids are not renumbered; lists close up and are padded. A list that was full and lost an
+        entry may have had further candidates that were never looked at: such a query must be asked
+        again. A padded list held all its candidates, so it stays whole.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Training row ids, in any order.
+
+        Returns
+        -------
+        graph : NeighborGraph
+            Of the same width.
+        short : ndarray of int64
+            Queries that ran short, rising.
+
+        Examples
+        --------
+        >>> ids = np.array([[2, 0], [1, -1], [0, 1]], dtype=np.int32)
+        >>> graph = NeighborGraph(ids, np.array([[0.9, 0.5], [0.7, 0.0], [1, 1]]), "dot", n_rows=3)
+        >>> rest, short = graph.without([2, 1])
+        >>> rest.ids
+        array([[ 0, -1],
+               [-1, -1],
+               [ 0, -1]], dtype=int32)
+        >>> short
+        array([0, 2])
+        """
+        dropped = np.zeros(self.n_rows + 1, dtype=np.bool_)  # the last cell is that of id −1
+        dropped[check_rows("rows", rows, self.n_rows)] = True
+        gone = dropped[self.ids]
+        if not gone.any():
+            return self, np.zeros(0, dtype=np.int64)
+        short = np.flatnonzero(gone.any(axis=1) & (self.ids[:, -1] >= 0))
+        place = np.argsort(gone, axis=1, kind="stable")
+        ids = np.take_along_axis(np.where(gone, np.int32(-1), self.ids), place, axis=1)
+        padding = np.inf if self.metric == "euclidean" else 0.0
+        values = np.take_along_axis(np.where(gone, padding, self.values), place, axis=1)
+        return self._trusted(ids, values), short
+
+    def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
+        """Return a graph of arrays made from checked ones: no second look at every entry."""
+        graph = object.__new__(NeighborGraph)
+        object.__setattr__(graph, "ids", _frozen(ids))
+        object.__setattr__(graph, "values", _frozen(values))
+        object.__setattr__(graph, "metric", self.metric)
+        object.__setattr__(graph, "n_rows", self.n_rows)
+        return graph
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 class CountVectorizer:
     vocabulary_: dict[str, int]
@@ -24,4 +24,6 @@ class CountVectorizer:
 
 class TfidfTransformer:
     def __init__(self, *, norm: str | None = ..., use_idf: bool = ...) -> None: ...
+    def fit(self, X: Any, y: Any = None) -> Self: ...
     def fit_transform(self, X: Any, y: Any = None) -> Any: ...
+    def transform(self, X: Any, copy: bool = True) -> Any: ...

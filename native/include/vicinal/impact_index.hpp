@@ -1,0 +1,235 @@
+// The weighted road: integer accumulators over postings, survivors compared by the definition.
+//
+// For each block the sums of all its rows are made at once (impact.hpp says how wrong they can be).
+// A row whose sum cannot reach the worst of the k best kept so far is dropped; the others are
+// offered to the query, which compares them by the definition. Rows that share no feature have sum
+// zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
+// could belong to the answer, finish() says so and the caller compares the query with every row.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "vicinal/impact.hpp"
+#include "vicinal/impact_kernels.hpp"
+#include "vicinal/postings.hpp"
+#include "vicinal/query_state.hpp"
+#include "vicinal/row_order.hpp"
+
+namespace vicinal {
+
+class ImpactIndex {
+ public:
+  // Reads `rows` while building only.
+  template <class Value>
+  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows)
+      : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
+        order_(&order),
+        group_norms_(norm_ranges(order, Blocks::group)),
+        errors_(blocks_.count, 0.0) {
+    postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
+    choose_shapes(rows);
+    columns_.resize(blocks_.count * postings_.n_columns * blocks_.rows_per_block);
+    fill(rows);
+  }
+
+  // A query's features as they meet this index.
+  struct Plan {
+    struct Term {
+      const Postings::Place* place;
+      std::int16_t weight;
+    };
+    ImpactScale scale;
+    std::vector<Term> terms;
+  };
+
+  // Memory one thread works in.
+  struct Scratch {
+    std::vector<std::int16_t> sums;
+    std::vector<std::int16_t> maxima;
+    std::vector<ImpactColumn> columns;
+    std::vector<Survivor> survivors;
+    explicit Scratch(const ImpactIndex& index)
+        : sums(index.blocks_.rows_per_block), survivors(Blocks::group + 1) {}
+  };
+
+  const Blocks& blocks() const { return blocks_; }
+  std::size_t bytes() const {
+    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 16 * group_norms_.size();
+  }
+
+  Plan plan(const QueryState& query) const {
+    Plan plan{impact_scale(query.row.size(), longest_row_, worst_error_), {}};
+    for (std::size_t i = 0; i < query.row.size(); ++i) {
+      const std::int64_t slot = postings_.features.find(query.row.columns[i]);
+      if (slot == FeatureTable::absent || postings_.places[slot].count == 0) continue;
+      const double value = query.row.values[i] / query.norm;
+      plan.terms.push_back(
+          {&postings_.places[slot], impact_weight(value, peaks_[slot], plan.scale.unit)});
+    }
+    return plan;
+  }
+
+  template <class Value>
+  void visit(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+             QueryState& query, Scratch& scratch) const {
+    add_up(block, plan, scratch);
+    if (!query.best.full()) prime(block, collection, query, scratch);
+    for (std::int64_t first = 0; first < blocks_.size(block); first += Blocks::group)
+      sift(block, first, collection, plan, query, scratch);
+  }
+
+  // Whether every row left out is known to be further away than the rows kept.
+  bool finish(Metric metric, const Plan& plan, const QueryState& query) const {
+    if (metric == Metric::euclidean) return true;
+    if (!query.best.full()) return false;
+    return std::all_of(group_norms_.begin(), group_norms_.end(), [&](const NormRange& norms) {
+      return threshold(metric, plan, query, norms) >= 1;
+    });
+  }
+
+ private:
+  static constexpr std::int16_t offered = std::numeric_limits<std::int16_t>::min();
+  static constexpr std::int64_t sparsest_column = 40;
+
+  template <class Value>
+  void choose_shapes(const CsrView<Value>& rows) {
+    std::vector<std::uint32_t> counts(postings_.features.size(), 0);
+    peaks_.assign(postings_.features.size(), 0.0f);
+    std::int64_t n_entries = 0;
+    for (const std::int32_t id : order_->ranked) {
+      const auto row = row_of(rows, id);
+      longest_row_ = std::max<std::int64_t>(longest_row_, row.size());
+      n_entries += row.size();
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::int64_t slot = postings_.features.find(row.columns[i]);
+        ++counts[slot];
+        const auto size = static_cast<float>(std::abs(row.values[i] / order_->norms[id]));
+        if (size >= peaks_[slot])
+          peaks_[slot] = std::nextafter(size, std::numeric_limits<float>::infinity());
+      }
+    }
+    const std::int64_t padded = std::max<std::int64_t>(blocks_.count * blocks_.rows_per_block, 1);
+    postings_.choose_shapes(counts, blocks_, sparsest_column, 8 * n_entries / padded, true);
+  }
+
+  template <class Value>
+  void fill(const CsrView<Value>& rows) {
+    for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
+      const std::int32_t id = order_->ranked[position];
+      const auto row = row_of(rows, id);
+      double error = 0.0;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::int64_t slot = postings_.features.find(row.columns[i]);
+        const double value = row.values[i] / order_->norms[id], peak = peaks_[slot];
+        const std::int8_t byte = impact_byte(value, peak);
+        const double difference = byte * peak / 127.0 - value;
+        error += difference * difference;
+        postings_.append(slot, position, blocks_, byte,
+                         [&](std::int64_t column, std::int64_t block, std::int64_t local,
+                             std::int8_t weight) { column_of(block, column)[local] = weight; });
+      }
+      double& worst = errors_[position / blocks_.rows_per_block];
+      worst = std::max(worst, std::sqrt(error) * (1.0 + 1e-9));
+    }
+    postings_.finish();
+    for (const double error : errors_) worst_error_ = std::max(worst_error_, error);
+  }
+
+  std::int8_t* column_of(std::int64_t block, std::int64_t column) {
+    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
+  }
+  const std::int8_t* column_of(std::int64_t block, std::int64_t column) const {
+    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
+  }
+
+  void add_up(std::int64_t block, const Plan& plan, Scratch& scratch) const {
+    std::int16_t* sums = scratch.sums.data();
+    const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
+    scratch.columns.clear();
+    for (const auto& [place, weight] : plan.terms) {
+      if (place->is_column()) {
+        scratch.columns.push_back({column_of(block, place->shape), weight});
+      } else if (place->is_rare()) {
+        const auto span = postings_.rare(*place, begin, size);
+        for (std::int64_t i = 0; i < span.size; ++i)
+          sums[span.ids[i] - begin] += impact_of(span.weights[i], weight);
+      } else {
+        const auto span = postings_.common(*place, block);
+        for (std::int64_t i = 0; i < span.size; ++i)
+          sums[span.ids[i]] += impact_of(span.weights[i], weight);
+      }
+    }
+    add_columns(sums, size, scratch.columns.data(), scratch.columns.size());
+  }
+
+  // The least sum with which a row could be as near as the worst kept.
+  std::int32_t threshold(Metric metric, const Plan& plan, const QueryState& query,
+                         const NormRange& norms) const {
+    const double cosine =
+        least_cosine(metric, query.best.worst_key(), query.norm, norms.low, norms.high);
+    const double least = std::ceil((cosine - plan.scale.error) * plan.scale.unit);
+    return static_cast<std::int32_t>(std::clamp(least, -32767.0, 32767.0));
+  }
+
+  // Fill the query with rows of large sums first, so that few others pass afterwards. Maxima over
+  // rows of equal remainder tell cheaply which sum at least k rows reach.
+  template <class Value>
+  void prime(std::int64_t block, const Collection<Value>& collection, QueryState& query,
+             Scratch& scratch) const {
+    const std::int64_t size = blocks_.size(block);
+    const auto wanted = static_cast<std::int64_t>(query.best.capacity());
+    const std::int64_t classes = std::min(size, std::max<std::int64_t>(Blocks::group, 4 * wanted));
+    auto& maxima = scratch.maxima;
+    maxima.assign(scratch.sums.begin(), scratch.sums.begin() + classes);
+    for (std::int64_t first = classes; first < size; first += classes)
+      for (std::int64_t i = 0; i < std::min(classes, size - first); ++i)
+        maxima[i] = std::max(maxima[i], scratch.sums[first + i]);
+    const std::int64_t rank = std::min(wanted, classes) - 1;
+    std::nth_element(maxima.begin(), maxima.begin() + rank, maxima.end(), std::greater<>());
+    const std::int16_t least = collection.metric == Metric::euclidean
+                                   ? maxima[rank]
+                                   : std::max<std::int16_t>(maxima[rank], 1);
+    std::int64_t room = 2 * wanted;
+    for (std::int64_t i = 0; i < size && room > 0; ++i) {
+      if (scratch.sums[i] < least) continue;
+      collection.offer(query, order_->ranked[blocks_.begin(block) + i]);
+      scratch.sums[i] = offered;
+      --room;
+    }
+  }
+
+  template <class Value>
+  void sift(std::int64_t block, std::int64_t first, const Collection<Value>& collection,
+            const Plan& plan, QueryState& query, Scratch& scratch) const {
+    const NormRange& norms = group_norms_[(blocks_.begin(block) + first) / Blocks::group];
+    const bool all_count = collection.metric == Metric::euclidean;
+    auto least = threshold(collection.metric, plan, query, norms);
+    if (!all_count) least = std::max(least, 1);
+    const std::int64_t size = std::min(Blocks::group, blocks_.size(block) - first);
+    const std::size_t count =
+        take_survivors(scratch.sums.data() + first, size, first, static_cast<std::int16_t>(least),
+                       scratch.survivors.data());
+    for (std::size_t s = 0; s < count; ++s) {
+      const Survivor survivor = scratch.survivors[s];
+      if (survivor.sum < threshold(collection.metric, plan, query, norms)) continue;
+      collection.offer(query, order_->ranked[blocks_.begin(block) + survivor.local]);
+    }
+  }
+
+  Blocks blocks_;
+  const RowOrder* order_;
+  std::vector<NormRange> group_norms_;
+  std::vector<double> errors_;  // by block: largest norm of what rounding took from a row
+  double worst_error_ = 0.0;
+  std::int64_t longest_row_ = 0;
+  Postings postings_;
+  std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
+  std::vector<std::int8_t> columns_;  // of frequent features, block by block
+};
+
+}  // namespace vicinal

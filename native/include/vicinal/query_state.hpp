@@ -1,0 +1,44 @@
+// What a search knows of one query, and how a row is offered to it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "vicinal/exact.hpp"
+#include "vicinal/top_k.hpp"
+
+namespace vicinal {
+
+struct QueryState {
+  SparseRow<double> row;
+  double squared_norm;
+  double norm;
+  std::int32_t excluded;  // a row id, or -1: leave-one-out is by index
+  TopK best;
+};
+
+// The rows of an index as the definition sees them.
+template <class Value>
+struct Collection {
+  CsrView<Value> rows;
+  Metric metric;
+  std::span<const double> norms;
+  std::span<const std::uint8_t> removed;  // 1 for a row that is no longer there; may be empty
+
+  bool admits(const QueryState& query, std::int32_t id) const {
+    return id != query.excluded && (removed.empty() || !removed[id]);
+  }
+
+  // Compare by the definition and keep the row if it is among the best.
+  void offer(QueryState& query, std::int32_t id) const {
+    if (!admits(query, id)) return;
+    if (metric == Metric::euclidean) {
+      query.best.push({exact_squared_distance(query.row, row_of(rows, id)), id});
+      return;
+    }
+    const Dot dot = exact_dot(query.row, row_of(rows, id));
+    if (dot.shares_feature) query.best.push({key_of(metric, dot.value, query.norm, norms[id]), id});
+  }
+};
+
+}  // namespace vicinal

@@ -1,0 +1,127 @@
+r"""Label counts among the neighbours.
+
+.. math:: C_x(l) = \sum_{a \in N(x)} y_a(l)
+
+Only labels that a neighbour carries are stored, so the number of labels does not matter.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import thread_count
+from vicinal._base.validation import canonical_csr, check_integer, csr_parts
+from vicinal._native import VoteTable
+from vicinal.graph.neighbor_graph import NeighborGraph
+
+
+def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | None = None) -> Csr:
+    """Count how many of the k nearest carry each label.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+    Y : csr_array, shape (graph.n_rows, L)
+        Label indicator; every stored entry counts as one.
+    k : int or None
+        At most the graph's; None for all of it.
+    n_jobs : int or None
+        Threads, as for :func:`vicinal._base.threads.thread_count`.
+
+    Returns
+    -------
+    csr_array of int32, shape (n_queries, L)
+        Canonical: labels rising, no zeros. Memory: 8 bytes for each query and label counted.
+
+    Examples
+    --------
+    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
+    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
+    >>> votes(graph, Y).toarray()
+    array([[1, 2, 0],
+           [0, 0, 1]], dtype=int32)
+    """
+    width = graph.k if k is None else graph.prefix(k).k
+    (counts,) = votes_by_k(graph, Y, [width], n_jobs=n_jobs)
+    return counts
+
+
+def votes_by_k(
+    graph: NeighborGraph, Y: Csr, ks: Iterable[int] | None = None, *, n_jobs: int | None = None
+) -> Iterator[Csr]:
+    """Yield :func:`votes` for each of `ks` in turn, each neighbour counted once over all of them.
+
+    Parameters
+    ----------
+    graph, Y, n_jobs
+        As for :func:`votes`.
+    ks : iterable of int or None
+        Rising, each from 1 to the graph's k; None for all of those.
+
+    Examples
+    --------
+    >>> ids = np.array([[2, 0]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.zeros((1, 2)), "cosine", n_rows=3)
+    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
+    >>> [counts.toarray().tolist() for counts in votes_by_k(graph, Y)]
+    [[[0, 1, 0]], [[1, 2, 0]]]
+    """
+    widths = list(range(1, graph.k + 1)) if ks is None else _check_widths(ks, graph.k)
+    labels = _check_labels(graph, Y)
+    return _steps(graph, labels, widths, thread_count(n_jobs))
+
+
+def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> Float:
+    """Mean number of labels of the k nearest, 0 where there is no neighbour.
+
+    Examples
+    --------
+    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
+    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
+    >>> neighbor_cardinality(graph, Y)
+    array([1.5, 1. ])
+    """
+    near = graph if k is None else graph.prefix(k)
+    sizes = np.append(np.diff(_check_labels(graph, Y).indptr), 0)  # the last cell is that of id −1
+    total = np.zeros(near.n_queries, dtype=np.int64)
+    for place in range(near.k):
+        total += sizes[near.ids[:, place]]
+    return total / np.maximum(near.found, 1)
+
+
+def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int) -> Iterator[Csr]:
+    table = VoteTable(*csr_parts(labels), np.ascontiguousarray(graph.ids))
+    shape = graph.n_queries, labels.shape[1]
+    done = 0
+    for width in widths:
+        table.extend(done, width, n_threads)
+        done = width
+        yield _counts(table, shape)
+
+
+def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
+    indptr, indices, counts = table.counts()
+    pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
+    matrix: Csr = sparse.csr_array((counts, indices, pointers), shape=shape)
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _check_widths(ks: Iterable[int], most: int) -> list[int]:
+    widths = [check_integer("ks", k, low=1) for k in ks]
+    if any(a >= b for a, b in pairwise(widths)) or any(k > most for k in widths):
+        raise InvalidArgumentError("ks", f"rising values of at most {most}", widths)
+    return widths
+
+
+def _check_labels(graph: NeighborGraph, Y: Csr) -> Csr:
+    labels = canonical_csr(Y, "Y")
+    if labels.shape[0] != graph.n_rows:
+        raise InvalidArgumentError("Y", f"{graph.n_rows} rows", labels.shape[0])
+    return labels

@@ -1,0 +1,44 @@
+"""Queries a piece at a time, so that no copy of all of them is ever made."""
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Features, Float
+
+CELLS = 2**22
+"""Most cells of a dense piece: 32 MiB of float64."""
+
+ROWS = 2**16
+"""Most rows of a piece."""
+
+
+def row_chunks(queries: Features) -> Iterator[tuple[int, int]]:
+    """Cut rows into (start, stop) of at most :data:`ROWS` rows and :data:`CELLS` cells if dense.
+
+    Examples
+    --------
+    >>> list(row_chunks(np.zeros((5, 2**21))))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    n_rows, n_columns = queries.shape
+    step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, CELLS // max(1, n_columns)))
+    for start in range(0, n_rows, step):
+        yield start, min(start + step, n_rows)
+
+
+def as_csr(rows: Features) -> Csr:
+    """Return `rows` as canonical CSR."""
+    if isinstance(rows, sparse.csr_array):
+        return rows
+    matrix = cast("Csr", sparse.csr_array(rows))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def as_dense(rows: Features) -> Float:
+    """Return `rows` as a C-contiguous float64 array."""
+    array = rows.toarray() if isinstance(rows, sparse.csr_array) else rows
+    return np.ascontiguousarray(array, dtype=np.float64)

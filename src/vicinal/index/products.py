@@ -1,0 +1,135 @@
+r"""Rows prepared for float32 products, and how wrong those products can be.
+
+For the Euclidean metric rows and queries are moved by the mean of the rows (distances stay, norms
+shrink) and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which falls with the distance; for
+cosine both are scaled to length one, for the dot product the queries. A power of two common to all
+rows keeps float32 in range.
+
+With :math:`u = 2^{-24}` and d features, rounding q and x to float32, the product of any order of
+summation, the bias and the difference are together wrong by at most
+
+.. math::
+
+    1.1\,u\,\bigl((d + 6)\,\lVert q\rVert \lVert x\rVert + 2 \lVert x\rVert^2\bigr)
+    + (d + 8)\,2^{-50}\,(\lVert q\rVert^2 + \lVert x\rVert^2) + 2^{-100},
+
+the second term for the float64 rounding of the definition itself, the last for numbers too small
+for float32. It is split as error(q) · size(x) + constant(q), with size(x) bounding the norm.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._base.arrays import Bool, Float
+
+Single = NDArray[np.float32]
+
+UNIT = 2.0**-24
+STEP = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows ready to be multiplied.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n, d)
+    sizes, biases : ndarray of float32, shape (n,)
+        What the error of a score grows with; what is taken off a product.
+    center : ndarray of float64, shape (d,)
+    scale : float
+        A power of two.
+    """
+
+    rows: Single
+    sizes: Single
+    biases: Single
+    center: Float
+    scale: float
+    metric: str
+
+    @property
+    def largest(self) -> float:
+        """The largest norm of a row, rounded up."""
+        return float(self.sizes.max(initial=0.0))
+
+    def queries(self, Q: Float) -> tuple[Single, Single, Single]:
+        """Return queries in float32, their errors per row size and their constant errors."""
+        moves = self.metric == "euclidean"
+        moved = (Q - self.center) * self.scale if moves else _unit_length(Q)
+        norms = _norms(moved)
+        d = Q.shape[1]
+        largest = self.largest
+        errors = 1.1 * UNIT * ((d + 6) * norms + 2.2 * largest)
+        constants = (d + 8) * 2.0**-50 * (norms**2 + largest**2) + 2.0**-100
+        return moved.astype(np.float32), _up(errors), _up(constants)
+
+
+def prepare(X: NDArray[Any], metric: str) -> Prepared | None:
+    """Return `X` ready for products, or None where float32 products would say nothing.
+
+    Memory: 4 bytes a cell and 8 a row.
+    """
+    if not _in_range(X, metric):
+        return None
+    center = X.mean(axis=0, dtype=np.float64) if metric == "euclidean" else np.zeros(X.shape[1])
+    scale = float(2.0 ** -np.frexp(_sizes(X).max())[1])
+    rows = np.empty(X.shape, dtype=np.float32)
+    norms = np.empty(len(X))
+    for start in range(0, len(X), STEP):
+        part = X[start : start + STEP].astype(np.float64)
+        moved = _unit_length(part) if metric == "cosine" else (part - center) * scale
+        rows[start : start + STEP] = moved
+        norms[start : start + STEP] = _norms(moved)
+    biases = norms**2 / 2 if metric == "euclidean" else np.zeros(len(X))
+    return Prepared(rows, _up(norms), biases.astype(np.float32), center, scale, metric)
+
+
+def usable(Q: Float, prepared: Prepared) -> Bool:
+    """Say which queries the error bound holds for."""
+    sizes = _sizes(Q)
+    if prepared.metric == "euclidean":
+        near: Bool = sizes * prepared.scale < 1e15
+        return near
+    tame: Bool = (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
+    return tame
+
+
+def _in_range(X: NDArray[Any], metric: str) -> bool:
+    """Say whether squares neither overflow nor vanish, so that relative errors mean something."""
+    if not X.size or X.shape[1] > 2**20:
+        return False
+    sizes = _sizes(X)
+    if metric == "cosine":
+        sizes = sizes[sizes > 0]
+        return bool(sizes.size and sizes.min() > 1e-140 and sizes.max() < 1e140)
+    return bool(1e-120 < sizes.max() < 1e120)
+
+
+def _sizes(rows: NDArray[Any]) -> Float:
+    """Return the largest absolute value of each row."""
+    largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+    sizes: Float = largest.astype(np.float64)
+    return sizes
+
+
+def _unit_length(rows: Float) -> Float:
+    """Scale rows to length one, through the largest value so that no square overflows."""
+    sizes = _sizes(rows)[:, np.newaxis]
+    small: Float = rows / np.where(sizes == 0, 1.0, sizes)
+    norms = _norms(small)[:, np.newaxis]
+    return small / np.where(norms == 0, 1.0, norms)
+
+
+def _norms(rows: Float) -> Float:
+    norms: Float = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1 + 1e-9)
+    return norms
+
+
+def _up(values: Float) -> Single:
+    """Round to float32, never down."""
+    return np.nextafter(values.astype(np.float32), np.float32(np.inf))

@@ -1,0 +1,126 @@
+"""Several threads, processes, and the user's Ctrl-C."""
+
+import multiprocessing
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal.index import DenseIndex, InvertedIndex
+
+pytestmark = pytest.mark.native
+
+BACKENDS = [InvertedIndex, DenseIndex]
+
+
+def rows_of(n=400, m=30):
+    rng = np.random.default_rng(5)
+    return (rng.random((n, m)) < 0.2) * rng.integers(1, 4, size=(n, m)).astype(np.float64)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_many_threads_at_once_get_the_same_answer(backend):
+    X = rows_of()
+    index = backend(X, "cosine", n_jobs=2)
+    expected = index.query_self(9).ids
+    with ThreadPoolExecutor(8) as pool:
+        for ids in pool.map(lambda _: index.query_self(9).ids, range(16)):
+            assert np.array_equal(ids, expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_worker_processes_get_the_same_answer(backend):
+    X = rows_of()
+    index = backend(X, "euclidean", n_jobs=2)
+    expected = index.query_self(5).ids
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(index.query_self)(5) for _ in range(2))
+    assert all(np.array_equal(graph.ids, expected) for graph in found)
+
+
+def _answer(index, queue):
+    queue.put(index.query_self(5).ids)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_forked_child_can_search(backend):
+    index = backend(rows_of(), "euclidean", n_jobs=2)
+    expected = index.query_self(5).ids
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_answer, args=(index, queue))
+    child.start()
+    try:
+        assert np.array_equal(queue.get(timeout=60), expected)
+    finally:
+        child.join(timeout=60)
+        child.kill()
+
+
+LONG_QUERY = """
+import numpy as np
+from scipy import sparse
+from vicinal.index import {backend} as Backend
+rng = np.random.default_rng(0)
+X = rng.random((20_000, 60)) * (rng.random((20_000, 60)) < 0.9)
+index = Backend({rows}, {metric!r})
+print("ready", flush=True)
+try:
+    while True:
+        index.query_self({k})
+        print("again", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "rows", "metric"),
+    [
+        ("InvertedIndex", "sparse.csr_array(X)", "cosine"),
+        ("InvertedIndex", "sparse.csr_array(X * 1e170)", "cosine"),
+        ("DenseIndex", "X", "euclidean"),
+        ("DenseIndex", "X * 1e170", "euclidean"),
+    ],
+)
+def test_ctrl_c_stops_a_query(backend, rows, metric):
+    code = LONG_QUERY.format(backend=backend, rows=rows, metric=metric, k=200)
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        rest, _ = child.communicate(timeout=60)
+        assert rest.endswith("interrupted\n")
+        assert time.monotonic() - sent < 5
+    finally:
+        child.kill()
+
+
+class Broken(Exception):
+    pass
+
+
+def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
+    index = DenseIndex(rows_of(), n_jobs=2)
+
+    def fail(*_):
+        raise Broken
+
+    monkeypatch.setattr(index, "_batch", fail)
+    with pytest.raises(Broken):
+        index.query_self(3)
+
+
+def test_memory_refused_in_a_worker_is_a_memory_error():
+    index = InvertedIndex(sparse.csr_array(rows_of(n=3)), n_jobs=1)
+    with pytest.raises(MemoryError):
+        index.query(np.ones((1, 30)), 2**50)
+    assert threading.active_count() < 50
