@@ -1,8 +1,9 @@
 """A model on disk: ``manifest.json`` and one ``.npy`` file per array.
 
 The folder is written beside its final place, flushed, and renamed into it: a reader sees the old
-model or the new one, never half of either (one that meets the exchange reads again). The manifest holds the format number, the versions that
-wrote it, the parameters, and size and SHA-256 of every array; its own SHA-256 stands in front.
+model or the new one, never half of either (one that meets the exchange reads again). The manifest
+holds the format number, the versions that wrote it, the parameters, and size and SHA-256 of every
+array; its own SHA-256 stands in front.
 """
 
 import hashlib
