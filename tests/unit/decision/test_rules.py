@@ -112,7 +112,7 @@ def test_fitted_rules_refuse_scores_of_other_labels() -> None:
         FittedNeverEmpty(Threshold(0.5), 2).decide(scores)
     with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
         MetricThreshold().fit(scores, indicator([[1, 0, 0]]))
-    with pytest.raises(InvalidArgumentError, match="^s: expected an integer, since"):
+    with pytest.raises(InvalidArgumentError, match=r"^s: expected an integer, since"):
         TopS().decide(scores)
 
 
