@@ -176,3 +176,28 @@ def read_arff_rows(
     NDArray[np.int64],
     NDArray[np.int32],
 ]: ...
+
+# -- rows
+class SparseMatrix:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        n_columns: int,
+    ) -> None: ...
+
+def row_sums(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    matrix: SparseMatrix,
+    take_max: bool,
+    start: SparseMatrix,
+    start_totals: NDArray[np.float64],
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
+def column_search(
+    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...

@@ -71,11 +71,16 @@ def pooled(scores: Scores) -> tuple[Float, Int]:
     stored = scores.values
     n_rows, n_labels = scores.shape
     absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
-    everything = np.concatenate([stored.data, scores.base[absent > 0]])
-    weights = np.concatenate([np.ones(stored.nnz, dtype=np.int64), absent[absent > 0]])
-    values, group = np.unique(everything, return_inverse=True)
-    counts = np.zeros(len(values), dtype=np.int64)
-    np.add.at(counts, group, weights)
+    values, counts = np.unique(stored.data, return_counts=True)
+    bases, group = np.unique(scores.base[absent > 0], return_inverse=True)
+    cells = np.zeros(len(bases), dtype=np.int64)
+    np.add.at(cells, group, absent[absent > 0])
+    # The two are merged, not pooled and sorted again: bases are few, scores are many.
+    at = np.searchsorted(values, bases)
+    known = np.isin(bases, values)
+    counts[at[known]] += cells[known]
+    values = np.insert(values, at[~known], bases[~known])
+    counts = np.insert(counts, at[~known], cells[~known])
     return values[::-1], counts[::-1]
 
 

@@ -9,10 +9,30 @@ from collections.abc import Mapping
 
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.brknn import BRkNN
+from vicinal.estimators.feature_knn import FeatureKNN
+from vicinal.estimators.instance_knn import InstanceKNN
+from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.mlknn import MLkNN
 from vicinal.estimators.model import load, prepared, save
 
-METHODS: Mapping[str, type[NeighborEstimator]] = {"brknn": BRkNN, "mlknn": MLkNN}
+METHODS: Mapping[str, type[NeighborEstimator]] = {
+    "brknn": BRkNN,
+    "mlknn": MLkNN,
+    "instance-knn": InstanceKNN,
+    "feature-knn": FeatureKNN,
+    "lcif": LCIF,
+}
 """The methods by the names the command line uses."""
 
-__all__ = ["METHODS", "BRkNN", "MLkNN", "NeighborEstimator", "load", "prepared", "save"]
+__all__ = [
+    "LCIF",
+    "METHODS",
+    "BRkNN",
+    "FeatureKNN",
+    "InstanceKNN",
+    "MLkNN",
+    "NeighborEstimator",
+    "load",
+    "prepared",
+    "save",
+]

@@ -1,5 +1,7 @@
 """The ``threshold`` and ``never_empty`` parameters, as rules."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
@@ -23,7 +25,8 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         None is the method's own rule; a float t predicts the labels that score more than t.
     never_empty : bool or None
-        None is the method's own rule where `threshold` is None, and False otherwise.
+        Whether every row gets a label. None: if it does by the method's own rule, whatever the
+        threshold.
     own : Decision
         The method's own rule.
 
@@ -35,12 +38,13 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent')
     """
     rule = own if threshold is None else _rule(threshold)
-    if never_empty is None:
+    if never_empty is not None and not check_flag("never_empty", never_empty):
+        return rule.rule if isinstance(rule, NeverEmpty) else rule
+    if isinstance(rule, NeverEmpty):
         return rule
-    inner = rule.rule if isinstance(rule, NeverEmpty) else rule
-    if not check_flag("never_empty", never_empty):
-        return inner
-    return rule if isinstance(rule, NeverEmpty) else NeverEmpty(rule)
+    if isinstance(own, NeverEmpty):
+        return replace(own, rule=rule)
+    return rule if never_empty is None else NeverEmpty(rule)
 
 
 def check_decides(decision: FittedDecision, n_labels: int) -> None:

@@ -18,7 +18,14 @@ from vicinal.decision import (
     TopS,
 )
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
-from vicinal.scoring import BRkNNScoring, MLkNNScoring
+from vicinal.scoring import (
+    BRkNNScoring,
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    LCIFScoring,
+    MLkNNScoring,
+    SecondOrderScoring,
+)
 
 _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
@@ -40,6 +47,10 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
+    "scoring.InstanceKNN": InstanceKNNScoring,
+    "scoring.SecondOrder": SecondOrderScoring,
+    "scoring.FeatureKNN": FeatureKNNScoring,
+    "scoring.LCIF": LCIFScoring,
 }
 
 

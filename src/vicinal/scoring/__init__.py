@@ -6,7 +6,20 @@ Knows nothing of indices, files or scikit-learn. May be imported by ``decision``
 """
 
 from vicinal.scoring.brknn import BRkNNScoring
+from vicinal.scoring.feature_knn import FeatureKNNScoring
+from vicinal.scoring.instance_knn import InstanceKNNScoring
+from vicinal.scoring.lcif import LCIFScoring
 from vicinal.scoring.mlknn import MLkNNScoring
+from vicinal.scoring.second_order import SecondOrderScoring
 from vicinal.scoring.training import Scoring, Training
 
-__all__ = ["BRkNNScoring", "MLkNNScoring", "Scoring", "Training"]
+__all__ = [
+    "BRkNNScoring",
+    "FeatureKNNScoring",
+    "InstanceKNNScoring",
+    "LCIFScoring",
+    "MLkNNScoring",
+    "Scoring",
+    "SecondOrderScoring",
+    "Training",
+]
