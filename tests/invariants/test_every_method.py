@@ -50,9 +50,10 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_order_of_labels_does_not_matter(name: str, make_method: Make, sample: Any) -> None:
+    # A row that must get a label gets the first of equally good ones: there the order does matter.
     order = np.array([3, 0, 4, 1, 2])
-    plain = make_method(name).fit(sample.X, sample.Y)
-    turned = make_method(name).fit(sample.X, sample.Y[:, order])
+    plain = make_method(name, never_empty=False).fit(sample.X, sample.Y)
+    turned = make_method(name, never_empty=False).fit(sample.X, sample.Y[:, order])
     expected = dense_scores(plain, sample.X_test)[:, order]
     np.testing.assert_allclose(
         dense_scores(turned, sample.X_test), expected, rtol=0, atol=tolerance(name)

@@ -35,7 +35,7 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
             f"rows have {training.Y.nnz / n_rows:.3g} labels and {X.nnz / n_rows:.3g} features on "
             "average: second_order=True is meant for data where these are comparable",
             UserWarning,
-            stacklevel=5,  # past this, the two _fit functions and fit: the caller,
+            stacklevel=6,  # past this, the two _fit functions, _learn and fit: the caller
         )
     both = cast("Csr", sparse.hstack([X, training.Y.astype(X.dtype)], format="csr"))
     return replace(training, joint=Search(both, "cosine", n_jobs).query_self(k - 1))
