@@ -71,4 +71,7 @@ def build(name: str, state: Mapping[str, State]) -> Saveable:
     """Build the part called `name`; it checks the state itself."""
     if name not in _TYPES:
         raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
-    return _TYPES[name].from_state(state)
+    try:
+        return _TYPES[name].from_state(state)
+    except (InvalidArgumentError, TypeError) as error:
+        raise ModelFormatError(f"{name}: {error}") from None
