@@ -18,14 +18,18 @@ Examples
 from importlib.metadata import version
 
 from vicinal import datasets, decision, graph, index, metrics, preprocess
-from vicinal.estimators import BRkNN, MLkNN, load, save
+from vicinal.estimators import IBLR, BRkNN, DMLkNN, LAMLkNN, LPkNN, MLkNN, load, save
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 
 __version__ = version("vicinal")
 
 __all__ = [
+    "IBLR",
     "BRkNN",
+    "DMLkNN",
+    "LAMLkNN",
+    "LPkNN",
     "MLkNN",
     "NeighborGraph",
     "Scores",

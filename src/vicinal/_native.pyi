@@ -176,3 +176,23 @@ class VoteTable:
     def __init__(self, indptr: Int, indices: Int32, ids: Int32) -> None: ...
     def extend(self, start: int, stop: int, n_threads: int) -> None: ...
     def counts(self) -> tuple[Int, Int32, Int32]: ...
+
+# -- dml
+class DmlCounts:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        label_indptr: NDArray[np.int64],
+        label_indices: NDArray[np.int32],
+        n_labels: int,
+    ) -> None: ...
+    def count(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        tolerance: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

@@ -6,6 +6,7 @@ and changes nothing. May be imported by ``persistence`` and what follows.
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.label_sets import LabelSets
 from vicinal.decision.never_empty import NeverEmpty
 from vicinal.decision.rule import Decision, FittedDecision
 from vicinal.decision.threshold import Threshold
@@ -15,6 +16,7 @@ __all__ = [
     "CardinalityThreshold",
     "Decision",
     "FittedDecision",
+    "LabelSets",
     "NeverEmpty",
     "Threshold",
     "TopS",

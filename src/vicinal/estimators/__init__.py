@@ -9,10 +9,33 @@ from collections.abc import Mapping
 
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.brknn import BRkNN
+from vicinal.estimators.dmlknn import DMLkNN
+from vicinal.estimators.iblr import IBLR
+from vicinal.estimators.lamlknn import LAMLkNN
+from vicinal.estimators.lpknn import LPkNN
 from vicinal.estimators.mlknn import MLkNN
 from vicinal.estimators.model import load, prepared, save
 
-METHODS: Mapping[str, type[NeighborEstimator]] = {"brknn": BRkNN, "mlknn": MLkNN}
+METHODS: Mapping[str, type[NeighborEstimator]] = {
+    "brknn": BRkNN,
+    "lpknn": LPkNN,
+    "mlknn": MLkNN,
+    "dmlknn": DMLkNN,
+    "lamlknn": LAMLkNN,
+    "iblr": IBLR,
+}
 """The methods by the names the command line uses."""
 
-__all__ = ["METHODS", "BRkNN", "MLkNN", "NeighborEstimator", "load", "prepared", "save"]
+__all__ = [
+    "IBLR",
+    "METHODS",
+    "BRkNN",
+    "DMLkNN",
+    "LAMLkNN",
+    "LPkNN",
+    "MLkNN",
+    "NeighborEstimator",
+    "load",
+    "prepared",
+    "save",
+]

@@ -25,6 +25,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.every_label import EveryLabel, check_cells, rows_at_once
 
 BLOCK_ROWS = 16_384
 """Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
@@ -142,7 +143,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return scores.toarray()
 
     def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
-        """Return the scores of every row and label, stored sparsely for any number of labels."""
+        """Return the scores of every row and label.
+
+        Stored sparsely for any number of labels, except by the methods that have a score of its own
+        for each row and label (DML-kNN, LAML-kNN, IBLR).
+        """
+        check_is_fitted(self, "scoring_")
+        if isinstance(self.scoring_, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(self.label_names_))
         return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
@@ -186,8 +194,11 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             check_graph(graph, n_rows, self.search_.n_rows, min(k, self.search_.n_rows))
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
-        for start in range(0, n_rows, BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, n_rows)
+        step = BLOCK_ROWS
+        if isinstance(self.scoring_, EveryLabel):
+            step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:

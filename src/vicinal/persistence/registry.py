@@ -4,17 +4,29 @@ from collections.abc import Mapping
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
-from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold, TopS
+from vicinal.decision import CardinalityThreshold, LabelSets, NeverEmpty, Threshold, TopS
 from vicinal.decision.never_empty import FittedNeverEmpty
-from vicinal.scoring import BRkNNScoring, MLkNNScoring
+from vicinal.scoring import (
+    BRkNNScoring,
+    DMLkNNScoring,
+    IBLRScoring,
+    LAMLkNNScoring,
+    LPkNNScoring,
+    MLkNNScoring,
+)
 
 _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,
+    "decision.LabelSets": LabelSets,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
     "scoring.BRkNN": BRkNNScoring,
+    "scoring.DMLkNN": DMLkNNScoring,
+    "scoring.IBLR": IBLRScoring,
+    "scoring.LAMLkNN": LAMLkNNScoring,
+    "scoring.LPkNN": LPkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
 }
 

@@ -6,7 +6,20 @@ Knows nothing of indices, files or scikit-learn. May be imported by ``decision``
 """
 
 from vicinal.scoring.brknn import BRkNNScoring
+from vicinal.scoring.dmlknn import DMLkNNScoring
+from vicinal.scoring.iblr import IBLRScoring
+from vicinal.scoring.lamlknn import LAMLkNNScoring
+from vicinal.scoring.lpknn import LPkNNScoring
 from vicinal.scoring.mlknn import MLkNNScoring
 from vicinal.scoring.training import Scoring, Training
 
-__all__ = ["BRkNNScoring", "MLkNNScoring", "Scoring", "Training"]
+__all__ = [
+    "BRkNNScoring",
+    "DMLkNNScoring",
+    "IBLRScoring",
+    "LAMLkNNScoring",
+    "LPkNNScoring",
+    "MLkNNScoring",
+    "Scoring",
+    "Training",
+]
