@@ -1,8 +1,7 @@
-#include "vicinal/dense_index.hpp"
-
 #include <limits>
 
 #include "arrays.hpp"
+#include "vicinal/dense_index.hpp"
 
 namespace vicinal::bindings {
 
@@ -23,10 +22,12 @@ class DenseBatch {
     nb::gil_scoped_release unlocked;
     const std::size_t n_rows = products.shape(1);
     for (std::size_t q = 0; q < best_.size(); ++q)
-      vicinal::collect(
-          {{products.data() + q * n_rows, n_rows}, view(sizes), view(biases), errors.data()[q],
-           constants.data()[q]},
-          first, excluded(q), view(removed_), best_[q]);
+      vicinal::collect({{products.data() + q * n_rows, n_rows},
+                        view(sizes),
+                        view(biases),
+                        errors.data()[q],
+                        constants.data()[q]},
+                       first, excluded(q), view(removed_), best_[q]);
   }
 
   std::int32_t excluded(std::size_t query) const {
@@ -98,12 +99,11 @@ class BoundDense {
 
   void offer(const Matrix<double>& queries, std::size_t q, std::int32_t id, TopK& best) const {
     const double* query = queries.data() + q * queries.shape(1);
-    const DenseDefinition<Value> definition{
-        {{rows_.data(), rows_.size()},
-         static_cast<std::int64_t>(rows_.shape(0)),
-         static_cast<std::int64_t>(rows_.shape(1))},
-        metric_,
-        norms_};
+    const DenseDefinition<Value> definition{{{rows_.data(), rows_.size()},
+                                             static_cast<std::int64_t>(rows_.shape(0)),
+                                             static_cast<std::int64_t>(rows_.shape(1))},
+                                            metric_,
+                                            norms_};
     const double norm =
         metric_ == Metric::cosine
             ? std::sqrt(squared_norm(std::span<const double>(query, queries.shape(1))))

@@ -1,8 +1,7 @@
-#include "vicinal/inverted_index.hpp"
-
 #include <limits>
 
 #include "arrays.hpp"
+#include "vicinal/inverted_index.hpp"
 
 namespace vicinal::bindings {
 

@@ -18,7 +18,19 @@ Examples
 from importlib.metadata import version
 
 from vicinal import datasets, decision, graph, index, metrics, preprocess
-from vicinal.estimators import IBLR, BRkNN, DMLkNN, LAMLkNN, LPkNN, MLkNN, load, save
+from vicinal.estimators import (
+    IBLR,
+    LCIF,
+    BRkNN,
+    DMLkNN,
+    FeatureKNN,
+    InstanceKNN,
+    LAMLkNN,
+    LPkNN,
+    MLkNN,
+    load,
+    save,
+)
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 
@@ -26,8 +38,11 @@ __version__ = version("vicinal")
 
 __all__ = [
     "IBLR",
+    "LCIF",
     "BRkNN",
     "DMLkNN",
+    "FeatureKNN",
+    "InstanceKNN",
     "LAMLkNN",
     "LPkNN",
     "MLkNN",

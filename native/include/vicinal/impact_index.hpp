@@ -3,8 +3,8 @@
 // For each block the sums of all its rows are made at once (impact.hpp says how wrong they can be).
 // A row whose sum cannot reach the worst of the k best kept so far is dropped; the others are
 // offered to the query, which compares them by the definition. Rows that share no feature have sum
-// zero. For cosine and dot product, sums of zero and less are never looked at: where such rows could
-// belong to the answer, finish() says so and the caller compares the query with every row.
+// zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
+// could belong to the answer, finish() says so and the caller compares the query with every row.
 #pragma once
 
 #include <algorithm>
@@ -228,8 +228,8 @@ class ImpactIndex {
   double worst_error_ = 0.0;
   std::int64_t longest_row_ = 0;
   Postings postings_;
-  std::vector<float> peaks_;           // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;   // of frequent features, block by block
+  std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
+  std::vector<std::int8_t> columns_;  // of frequent features, block by block
 };
 
 }  // namespace vicinal

@@ -24,8 +24,7 @@ struct Answers {
   void write(std::int64_t query, Metric metric, const std::vector<Candidate>& best) const {
     for (std::size_t i = 0; i < best.size(); ++i) {
       ids[query * k + i] = best[i].id;
-      values[query * k + i] =
-          metric == Metric::euclidean ? std::sqrt(best[i].key) : -best[i].key;
+      values[query * k + i] = metric == Metric::euclidean ? std::sqrt(best[i].key) : -best[i].key;
     }
   }
 };
@@ -40,7 +39,10 @@ template <class Value>
 class InvertedIndex {
  public:
   InvertedIndex(const CsrView<Value>& rows, Metric metric, std::int64_t block_rows)
-      : rows_(rows), metric_(metric), order_(order_rows(rows)), impacts_(rows, order_, block_rows) {}
+      : rows_(rows),
+        metric_(metric),
+        order_(order_rows(rows)),
+        impacts_(rows, order_, block_rows) {}
   InvertedIndex(const InvertedIndex&) = delete;  // impacts_ points into order_
   InvertedIndex& operator=(const InvertedIndex&) = delete;
 
@@ -58,16 +60,15 @@ class InvertedIndex {
     const std::int64_t n_queries = queries.n_rows();
     std::vector<std::int64_t> unfinished;
     std::mutex mutex;
-    parallel_for(
-        (n_queries + options.batch - 1) / options.batch, options.n_threads,
-        [&](std::int64_t task, int) {
-          const std::int64_t begin = task * options.batch;
-          const std::int64_t end = std::min(begin + options.batch, n_queries);
-          const auto left = search.batch({turn.data() + begin, turn.data() + end});
-          std::lock_guard lock(mutex);
-          unfinished.insert(unfinished.end(), left.begin(), left.end());
-        },
-        options.interrupted);
+    parallel_for((n_queries + options.batch - 1) / options.batch, options.n_threads,
+                 [&](std::int64_t task, int) {
+                   const std::int64_t begin = task * options.batch;
+                   const std::int64_t end = std::min(begin + options.batch, n_queries);
+                   const auto left = search.batch({turn.data() + begin, turn.data() + end});
+                   std::lock_guard lock(mutex);
+                   unfinished.insert(unfinished.end(), left.begin(), left.end());
+                 },
+                 options.interrupted);
     parallel_for(
         static_cast<std::int64_t>(unfinished.size()), options.n_threads,
         [&](std::int64_t task, int) { search.compare_with_all(unfinished[task]); },

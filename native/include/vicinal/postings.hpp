@@ -31,9 +31,9 @@ struct PostingSpan {
 class Postings {
  public:
   struct Place {
-    std::uint64_t start = 0;   // in the pool of its shape
-    std::uint32_t count = 0;   // rows that hold the feature
-    std::int32_t shape = -1;   // >= 0: column; -1: rare; <= -2: line -2 - shape of block offsets
+    std::uint64_t start = 0;  // in the pool of its shape
+    std::uint32_t count = 0;  // rows that hold the feature
+    std::int32_t shape = -1;  // >= 0: column; -1: rare; <= -2: line -2 - shape of block offsets
     bool is_column() const { return shape >= 0; }
     bool is_rare() const { return shape == -1; }
   };
@@ -128,9 +128,8 @@ inline void Postings::choose_shapes(std::span<const std::uint32_t> row_counts, c
   for (std::int64_t slot = 0; slot < n_features; ++slot)
     if (row_counts[slot] > 0 && row_counts[slot] * sparsest_column >= blocks.n_rows)
       frequent.push_back(slot);
-  std::stable_sort(frequent.begin(), frequent.end(), [&](std::int64_t a, std::int64_t b) {
-    return row_counts[a] > row_counts[b];
-  });
+  std::stable_sort(frequent.begin(), frequent.end(),
+                   [&](std::int64_t a, std::int64_t b) { return row_counts[a] > row_counts[b]; });
   if (static_cast<std::int64_t>(frequent.size()) > most_columns) frequent.resize(most_columns);
   for (const std::int64_t slot : frequent)
     places[slot].shape = static_cast<std::int32_t>(n_columns++);

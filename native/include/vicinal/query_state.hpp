@@ -37,8 +37,7 @@ struct Collection {
       return;
     }
     const Dot dot = exact_dot(query.row, row_of(rows, id));
-    if (dot.shares_feature)
-      query.best.push({key_of(metric, dot.value, query.norm, norms[id]), id});
+    if (dot.shares_feature) query.best.push({key_of(metric, dot.value, query.norm, norms[id]), id});
   }
 };
 

@@ -51,8 +51,7 @@ class RowBuilder {
       indices[row_start() + i] = scratch_[i].first;
       values[row_start() + i] = scratch_[i].second;
     }
-    const auto twice =
-        std::adjacent_find(indices.begin() + indptr.back(), indices.end());
+    const auto twice = std::adjacent_find(indices.begin() + indptr.back(), indices.end());
     if (twice == indices.end()) return std::nullopt;
     return *twice;
   }

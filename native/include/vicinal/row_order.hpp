@@ -37,9 +37,8 @@ RowOrder order_rows(const CsrView<Value>& rows) {
     auto& kind = rows.row_size(i) == 0 ? order.empty : is_tame(square) ? order.ranked : order.wild;
     kind.push_back(static_cast<std::int32_t>(i));
   }
-  std::stable_sort(order.ranked.begin(), order.ranked.end(), [&](std::int32_t a, std::int32_t b) {
-    return order.norms[a] < order.norms[b];
-  });
+  std::stable_sort(order.ranked.begin(), order.ranked.end(),
+                   [&](std::int32_t a, std::int32_t b) { return order.norms[a] < order.norms[b]; });
   return order;
 }
 

@@ -23,17 +23,17 @@ class VoteTable {
       : labels_(labels), ids_(ids), width_(width), rows_(width > 0 ? ids.size() / width : 0) {}
 
   // Count neighbours [from, to) of every query on top of what is there.
-  void extend(std::int64_t from, std::int64_t to, int n_threads, const InterruptCheck& interrupted) {
+  void extend(std::int64_t from, std::int64_t to, int n_threads,
+              const InterruptCheck& interrupted) {
     constexpr std::int64_t batch = 256;
     const auto n = static_cast<std::int64_t>(rows_.size());
-    parallel_for(
-        (n + batch - 1) / batch, n_threads,
-        [&](std::int64_t task, int) {
-          std::vector<std::int32_t> fresh;
-          for (std::int64_t q = task * batch; q < std::min(n, (task + 1) * batch); ++q)
-            extend_query(q, from, to, fresh);
-        },
-        interrupted);
+    parallel_for((n + batch - 1) / batch, n_threads,
+                 [&](std::int64_t task, int) {
+                   std::vector<std::int32_t> fresh;
+                   for (std::int64_t q = task * batch; q < std::min(n, (task + 1) * batch); ++q)
+                     extend_query(q, from, to, fresh);
+                 },
+                 interrupted);
   }
 
   const std::vector<std::vector<LabelCount>>& rows() const { return rows_; }

@@ -54,8 +54,8 @@ inline void read_labels(Cursor& cursor, XcData& data) {
   while (!cursor.done() && !cursor.at_blank()) {
     const Cursor before = cursor;
     const std::int64_t label = cursor.whole(0, largest_count, "a label id");
-    if (cursor.at(':') && data.labels.indices.size() ==
-                              static_cast<std::size_t>(data.labels.indptr.back())) {
+    if (cursor.at(':') &&
+        data.labels.indices.size() == static_cast<std::size_t>(data.labels.indptr.back())) {
       cursor = start;
       return;
     }
@@ -90,8 +90,7 @@ inline void read_row(std::string_view line, std::int64_t number, XcData& data) {
   if (const auto label = data.labels.finish_row())
     throw ParseError(number, "each label once", "label " + std::to_string(*label) + " twice");
   if (const auto feature = data.features.finish_row())
-    throw ParseError(number, "each feature once",
-                     "feature " + std::to_string(*feature) + " twice");
+    throw ParseError(number, "each feature once", "feature " + std::to_string(*feature) + " twice");
 }
 
 inline bool is_all_blank(std::string_view line) {

@@ -65,7 +65,8 @@ def align(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> Csr:
         column_of[name] = len(column_of)
     columns = np.array([column_of[name] for name in names], dtype=np.int32)
     moved = sparse.csr_array(
-        (Y.data, columns[Y.indices], Y.indptr), shape=(Y.shape[0], len(known) + len(strangers))
+        (Y.data.copy(), columns[Y.indices], Y.indptr),
+        shape=(Y.shape[0], len(known) + len(strangers)),
     )
     moved.sort_indices()
     return moved

@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.dmlknn import DMLkNN
+from vicinal.estimators.feature_knn import FeatureKNN
 from vicinal.estimators.iblr import IBLR
+from vicinal.estimators.instance_knn import InstanceKNN
 from vicinal.estimators.lamlknn import LAMLkNN
+from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.lpknn import LPkNN
 from vicinal.estimators.mlknn import MLkNN
 from vicinal.estimators.model import load, prepared, save
@@ -23,14 +26,20 @@ METHODS: Mapping[str, type[NeighborEstimator]] = {
     "dmlknn": DMLkNN,
     "lamlknn": LAMLkNN,
     "iblr": IBLR,
+    "instance-knn": InstanceKNN,
+    "feature-knn": FeatureKNN,
+    "lcif": LCIF,
 }
 """The methods by the names the command line uses."""
 
 __all__ = [
     "IBLR",
+    "LCIF",
     "METHODS",
     "BRkNN",
     "DMLkNN",
+    "FeatureKNN",
+    "InstanceKNN",
     "LAMLkNN",
     "LPkNN",
     "MLkNN",

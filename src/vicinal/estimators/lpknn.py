@@ -2,12 +2,12 @@
 
 from vicinal._base.validation import check_integer
 from vicinal.decision import Decision, LabelSets
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
 from vicinal.scoring import LPkNNScoring, Training
 
 
-class LPkNN(NeighborEstimator):
+class LPkNN(IncrementalEstimator):
     """Label powerset by neighbours: predict the label set that most of them have.
 
     Parameters

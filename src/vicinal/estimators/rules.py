@@ -1,10 +1,20 @@
 """The ``threshold`` and ``never_empty`` parameters, as rules."""
 
+from dataclasses import replace
+
 import numpy as np
+from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty, Threshold
+from vicinal.decision import (
+    CardinalityThreshold,
+    Decision,
+    FittedDecision,
+    NeverEmpty,
+    Threshold,
+)
+from vicinal.scores import Scores
 
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
@@ -15,7 +25,8 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         None is the method's own rule; a float t predicts the labels that score more than t.
     never_empty : bool or None
-        None is the method's own rule where `threshold` is None, and False otherwise.
+        Whether every row gets a label. None: if it does by the method's own rule, whatever the
+        threshold.
     own : Decision
         The method's own rule.
 
@@ -27,12 +38,19 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent')
     """
     rule = own if threshold is None else _rule(threshold)
-    if never_empty is None:
+    if never_empty is not None and not check_flag("never_empty", never_empty):
+        return rule.rule if isinstance(rule, NeverEmpty) else rule
+    if isinstance(rule, NeverEmpty):
         return rule
-    inner = rule.rule if isinstance(rule, NeverEmpty) else rule
-    if not check_flag("never_empty", never_empty):
-        return inner
-    return rule if isinstance(rule, NeverEmpty) else NeverEmpty(rule)
+    if isinstance(own, NeverEmpty):
+        return replace(own, rule=rule)
+    return rule if never_empty is None else NeverEmpty(rule)
+
+
+def check_decides(decision: FittedDecision, n_labels: int) -> None:
+    """Raise unless a fitted rule is one for so many labels: let it decide on no rows."""
+    none = sparse.csr_array((0, n_labels), dtype=np.float64)
+    decision.decide(Scores.sparse(none, neighbor_cardinality=np.empty(0)))
 
 
 def _rule(threshold: object) -> Decision:
@@ -41,7 +59,7 @@ def _rule(threshold: object) -> Decision:
         named = {"cardinality": "exact", "two-pass": "two-pass"}
         if threshold in named:
             return CardinalityThreshold(named[threshold])
-    elif isinstance(threshold, Decision):
+    elif isinstance(threshold, Decision) and not isinstance(threshold, type):
         return threshold
     elif isinstance(threshold, int | float | np.integer | np.floating):
         return Threshold(check_real("threshold", threshold))

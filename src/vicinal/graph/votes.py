@@ -7,12 +7,11 @@ Only labels that a neighbour carries are stored, so the number of labels does no
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int32
+from vicinal._base.arrays import Csr, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import canonical_csr, check_integer, csr_parts
@@ -108,9 +107,8 @@ def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int)
 
 def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
     indptr, indices, counts = table.counts()
-    if indptr[-1] < 2**31:
-        indptr = cast("Int32", indptr.astype(np.int32))
-    matrix = cast("Csr", sparse.csr_array((counts, indices, indptr), shape=shape))
+    pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
+    matrix: Csr = sparse.csr_array((counts, indices, pointers), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 

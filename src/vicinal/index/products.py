@@ -93,8 +93,10 @@ def usable(Q: Float, prepared: Prepared) -> Bool:
     """Say which queries the error bound holds for."""
     sizes = _sizes(Q)
     if prepared.metric == "euclidean":
-        return sizes * prepared.scale < 1e15
-    return (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
+        near: Bool = sizes * prepared.scale < 1e15
+        return near
+    tame: Bool = (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
+    return tame
 
 
 def _in_range(X: NDArray[Any], metric: str) -> bool:
@@ -111,7 +113,8 @@ def _in_range(X: NDArray[Any], metric: str) -> bool:
 def _sizes(rows: NDArray[Any]) -> Float:
     """Return the largest absolute value of each row."""
     largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
-    return largest.astype(np.float64)
+    sizes: Float = largest.astype(np.float64)
+    return sizes
 
 
 def _unit_length(rows: Float) -> Float:

@@ -33,7 +33,8 @@ def metrics_table(results: Mapping[str, Mapping[str, float]], title: str | None 
     │   micro-f1 ↑     │ 0.5000 │ 0.6250 │
     └──────────────────┴────────┴────────┘
     """
-    table = Table("metric", title=title)
+    table = Table(title=title, title_justify="left")
+    table.add_column("metric", no_wrap=True)
     for heading in results:
         table.add_column(heading, justify="right")
     for group, metrics in groupby(_in_order(results), key=lambda info: info.group):

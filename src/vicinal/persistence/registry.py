@@ -4,15 +4,32 @@ from collections.abc import Mapping
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
-from vicinal.decision import CardinalityThreshold, LabelSets, NeverEmpty, Threshold, TopS
-from vicinal.decision.never_empty import FittedNeverEmpty
+from vicinal.decision import (
+    CardinalityThreshold,
+    FittedNeverEmpty,
+    LabelSets,
+    LabelThresholds,
+    MCut,
+    MetricThreshold,
+    NeverEmpty,
+    PCut,
+    PerLabelThreshold,
+    RCut,
+    Threshold,
+    TopS,
+)
+from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import (
     BRkNNScoring,
     DMLkNNScoring,
+    FeatureKNNScoring,
     IBLRScoring,
+    InstanceKNNScoring,
     LAMLkNNScoring,
+    LCIFScoring,
     LPkNNScoring,
     MLkNNScoring,
+    SecondOrderScoring,
 )
 
 _TYPES: dict[str, type[Saveable]] = {
@@ -22,12 +39,28 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.LabelSets": LabelSets,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
+    "decision.MetricThreshold": MetricThreshold,
+    "decision.PerLabelThreshold": PerLabelThreshold,
+    "decision.LabelThresholds": LabelThresholds,
+    "decision.RCut": RCut,
+    "decision.MCut": MCut,
+    "decision.PCut": PCut,
+    "preprocess.BM25": BM25,
+    "preprocess.Binary": Binary,
+    "preprocess.MinMax": MinMax,
+    "preprocess.TextVectorizer": TextVectorizer,
+    "preprocess.TfIdf": TfIdf,
+    "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
     "scoring.DMLkNN": DMLkNNScoring,
     "scoring.IBLR": IBLRScoring,
     "scoring.LAMLkNN": LAMLkNNScoring,
     "scoring.LPkNN": LPkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
+    "scoring.InstanceKNN": InstanceKNNScoring,
+    "scoring.SecondOrder": SecondOrderScoring,
+    "scoring.FeatureKNN": FeatureKNNScoring,
+    "scoring.LCIF": LCIFScoring,
 }
 
 

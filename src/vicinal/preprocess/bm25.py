@@ -13,7 +13,7 @@ from vicinal._base.state import State, read_plain
 from vicinal._base.validation import check_option, check_real
 from vicinal.preprocess._checks import parameters_from_a_file
 from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
-from vicinal.preprocess._weights import check_outcome, reweigh, row_of, row_sums, rows_with
+from vicinal.preprocess._weights import check_outcome, reweigh, row_sums, rows_with, spread
 from vicinal.preprocess.tfidf import read_idf
 
 SIDES = ("document", "both", "pipeline")
@@ -186,5 +186,5 @@ def _saturated(rows: Csr, k1: float, b: float, average_length: float) -> Float:
     damping = k1 * (1.0 - b + b * relative)
     check_outcome(damping)
     # The fraction divided through by the count, so that no sum of large numbers overflows.
-    saturated: Float = (k1 + 1.0) / (1.0 + damping[row_of(rows)] / counts)
+    saturated: Float = (k1 + 1.0) / (1.0 + spread(rows, damping) / counts)
     return saturated

@@ -117,7 +117,8 @@ class MinMax(FittedTransformer):
 def _extremes(rows: Features) -> tuple[Float, Float]:
     """Return each column's smallest and largest value, cells that are not stored included."""
     if isinstance(rows, sparse.csr_array):
-        low, high = rows.min(axis=0).toarray().ravel(), rows.max(axis=0).toarray().ravel()
+        columns = rows.tocsc()
+        low, high = columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
     else:
         low, high = rows.min(axis=0), rows.max(axis=0)
     return low.astype(np.float64), high.astype(np.float64)

@@ -17,7 +17,7 @@ All functions are of arrays, cell by cell, so that the same counts give the same
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Bool, Csr, Float, Int, Int32
+from vicinal._base.arrays import Csr, Float, Int, Int32, is_stored
 
 
 def prior(n_with: Int, n_rows: Int | int, smoothing: float) -> Float:
@@ -99,20 +99,6 @@ def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
     with_label[:, 0] = positives - with_label.sum(axis=1)
     without_label[:, 0] = n_rows - positives - without_label.sum(axis=1)
     return with_label, without_label
-
-
-def is_stored(Y: Csr, where: Csr) -> Bool:
-    """For each entry stored in `where`, tell whether `Y` stores that entry too; both canonical."""
-    n_labels = np.int64(Y.shape[1])
-    cells_of = [
-        np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr)) * n_labels
-        + matrix.indices
-        for matrix in (Y, where)
-    ]
-    known, asked = cells_of
-    at = np.searchsorted(known, asked)
-    at[at == len(known)] = 0
-    return known[at] == asked if len(known) else np.zeros(len(asked), dtype=np.bool_)
 
 
 def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:

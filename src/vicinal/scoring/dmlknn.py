@@ -31,7 +31,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_csr
+from vicinal._base.state import State, read_count, read_csr
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
 from vicinal._native import DmlCounts
@@ -39,7 +39,7 @@ from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.every_label import EveryLabel, check_cells
-from vicinal.scoring.reading import read_count, read_indicator, read_weight
+from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
 SLOW = 2 * 10**11
@@ -155,7 +155,7 @@ class DMLkNNScoring(EveryLabel):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k, Y = read_count(state, "k", low=1), read_indicator(state, "Y")
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
         counts = read_csr(state, "counts", Y.shape)
         whole = counts.astype(np.int32)
         if np.any(whole.data != counts.data) or np.any((whole.data < 1) | (whole.data > k)):

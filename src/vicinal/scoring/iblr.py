@@ -30,13 +30,13 @@ from scipy.special import expit
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array, read_plain
+from vicinal._base.state import State, read_array, read_count, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.features import check_given
 from vicinal.scoring.logistic import fit_logistic
-from vicinal.scoring.reading import read_count, read_indicator
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
 
 LARGE = 2**27
@@ -167,7 +167,7 @@ class IBLRScoring(EveryLabel):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k, Y = read_count(state, "k", low=1), read_indicator(state, "Y")
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
         augment, n_labels = read_plain(state, "augment", bool), Y.shape[1]
         weights = read_array(state, "weights", np.float64, (None, n_labels))
         n_features = len(weights) - n_labels

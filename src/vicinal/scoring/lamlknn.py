@@ -32,7 +32,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array
+from vicinal._base.state import State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
@@ -40,7 +40,7 @@ from vicinal.scoring.clusters import nearest_center
 from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.features import check_given
 from vicinal.scoring.mlknn import looked_up, vote_posterior
-from vicinal.scoring.reading import read_count, read_indicator, read_weight
+from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
 
@@ -152,7 +152,7 @@ class LAMLkNNScoring(EveryLabel):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k, Y = read_count(state, "k", low=1), read_indicator(state, "Y")
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
         centers = read_array(state, "centers", np.float64, (None, None))
         if len(centers) == 0:
             raise ModelFormatError("centers: expected at least one")

@@ -26,11 +26,11 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.state import State
+from vicinal._base.state import State, read_count
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.brknn import confidence
-from vicinal.scoring.reading import read_count, read_indicator
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
 
 
@@ -99,7 +99,7 @@ class LPkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        return cls(read_count(state, "k", low=1), read_indicator(state, "Y"))
+        return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
 def label_set_ids(Y: Csr) -> Int:

@@ -32,12 +32,12 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array
+from vicinal._base.state import State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.bayes import tally
-from vicinal.scoring.reading import read_count, read_indicator, read_weight
+from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
 
@@ -131,7 +131,7 @@ class MLkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k, Y = read_count(state, "k", low=1), read_indicator(state, "Y")
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
         n_rows, n_labels = Y.shape
         shape = (n_labels, 1 + min(k, n_rows))
         tables = [

@@ -10,14 +10,6 @@ from vicinal._base.indicator import check_indicator
 from vicinal._base.state import State, read_csr, read_plain
 
 
-def read_count(state: Mapping[str, State], key: str, low: int) -> int:
-    """Return ``state[key]``, an integer of at least `low`."""
-    value = read_plain(state, key, int)
-    if value < low:
-        raise ModelFormatError(f"{key}: expected at least {low}, got {value}")
-    return value
-
-
 def read_weight(state: Mapping[str, State], key: str) -> float:
     """Return ``state[key]``, a finite number of at least 0."""
     value = read_plain(state, key, float)

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
+from vicinal._base.validation import check_option
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 
@@ -23,20 +24,31 @@ class Training:
         Canonical label indicator.
     X : ndarray or csr_array, shape (n, m), or None
         Features, for the methods that need them besides the graph.
+    joint : NeighborGraph or None
+        Leave-one-out graph by the cosine of features and labels together, for the second-order
+        methods.
     """
 
     graph: NeighborGraph
     Y: Csr
     X: Features | None = None
+    joint: NeighborGraph | None = None
 
     def __post_init__(self) -> None:
-        """Check that graph and labels are of the same rows."""
-        n_rows = self.Y.shape[0]
-        if (self.graph.n_queries, self.graph.n_rows) != (n_rows, n_rows):
+        """Check that graphs and labels are of the same rows."""
+        self._check_rows("graph", self.graph)
+        if self.joint is not None:
+            self._check_rows("joint", self.joint)
+            check_option("joint", self.joint.metric, ("cosine",))
+
+    def _check_rows(self, name: str, graph: NeighborGraph) -> None:
+        """Raise unless `graph` is of these rows among themselves."""
+        n_rows = self.n_rows
+        if (graph.n_queries, graph.n_rows) != (n_rows, n_rows):
             raise InvalidArgumentError(
-                "graph",
+                name,
                 f"the graph of {n_rows} rows among themselves",
-                f"{self.graph.n_queries} queries among {self.graph.n_rows} rows",
+                f"{graph.n_queries} queries among {graph.n_rows} rows",
             )
 
     @property

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 class CountVectorizer:
     vocabulary_: dict[str, int]
@@ -7,6 +7,7 @@ class CountVectorizer:
         self,
         *,
         analyzer: str | Callable[[Any], Iterable[str]] = ...,
+        lowercase: bool = ...,
         token_pattern: str | None = ...,
         ngram_range: tuple[int, int] = ...,
         stop_words: str | list[str] | None = ...,
@@ -23,6 +24,6 @@ class CountVectorizer:
 
 class TfidfTransformer:
     def __init__(self, *, norm: str | None = ..., use_idf: bool = ...) -> None: ...
-    def fit(self, X: Any, y: Any = None) -> TfidfTransformer: ...
-    def transform(self, X: Any) -> Any: ...
+    def fit(self, X: Any, y: Any = None) -> Self: ...
     def fit_transform(self, X: Any, y: Any = None) -> Any: ...
+    def transform(self, X: Any, copy: bool = True) -> Any: ...

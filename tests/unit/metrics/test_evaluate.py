@@ -202,7 +202,6 @@ def test_labels_that_score_below_all_others_change_nothing():
     rng = np.random.default_rng(2)
     truth, dense = rng.random((40, 8)) < 0.3, rng.integers(0, 5, (40, 8)) / 4
     names = ["one-error", "coverage", "average-precision", "precision@3", "ndcg@3"]
-    few = evaluate(truth, scores=dense, metrics=names)
     base = np.concatenate([np.zeros(8), np.full(100_000, -1.0)])
     stored = sparse.csr_array(dense)
     stored.resize((40, 100_008))

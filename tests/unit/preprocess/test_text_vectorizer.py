@@ -108,6 +108,12 @@ def test_max_features_keeps_the_most_frequent_and_at_a_tie_the_first(weighting, 
     assert [*vectorizer.get_feature_names_out()] == kept
 
 
+def test_among_many_equally_frequent_words_the_first_are_kept():
+    tied = [f"w{number:03}" for number in range(300)]
+    vectorizer = TextVectorizer(max_features=150).fit([" ".join(reversed(tied)), "zz", "zz"])
+    assert [*vectorizer.get_feature_names_out()] == [*tied[:149], "zz"]
+
+
 def test_max_features_beyond_the_vocabulary_keeps_all():
     assert len(TextVectorizer(max_features=99).fit(["a b"]).vocabulary_) == 2
 

@@ -85,6 +85,13 @@ def test_a_row_is_weighed_alone():
     np.testing.assert_array_equal(whole, rows)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_row_whose_logarithms_cancel_is_a_row_of_zeros(kind):
+    got = TfIdf(sublinear=True).fit_transform(kind(np.array([[math.exp(-1), 0.0]])))
+    assert (got @ np.eye(2)).tolist() == [[0.0, 0.0]]
+    assert kind is np.asarray or got.nnz == 0
+
+
 @pytest.mark.parametrize("setting", [{"smooth": 1}, {"sublinear": "yes"}, {"norm": "l1"}])
 def test_parameters_are_checked(setting):
     (name,) = setting

@@ -9,6 +9,7 @@ from types import ModuleType
 from vicinal._base.errors import DataFormatError, DataNotFoundError, MissingExtraError
 from vicinal.datasets.catalogue.checksums import known_checksum, record_checksum
 from vicinal.datasets.catalogue.entry import Entry
+from vicinal.datasets.files import DEFAULT_MAX_BYTES
 
 _PACKED = (".gz", ".bz2", ".xz")
 
@@ -72,11 +73,18 @@ def _from_archive(entry: Entry, address: str, target: Path) -> None:
             for file in entry.recipe.files:
                 if file not in members:
                     raise DataFormatError(address, f"an archive with {file}", str(list(members)))
+                _check_size(archive.getinfo(members[file]).file_size, address)
                 _extract(archive, members[file], target / file)
     except zipfile.BadZipFile:
         raise DataFormatError(address, "a zip archive", "something else") from None
     finally:
         packed.unlink()
+
+
+def _check_size(n_bytes: int, address: str) -> None:
+    """Refuse a member that unpacks to more than any file may; zipfile holds it to that size."""
+    if n_bytes > DEFAULT_MAX_BYTES:
+        raise DataFormatError(address, f"at most {DEFAULT_MAX_BYTES} bytes a file", str(n_bytes))
 
 
 def _extract(archive: zipfile.ZipFile, member: str, path: Path) -> None:
@@ -102,7 +110,8 @@ def _retrieve(address: str, path: Path, checksum: str | None) -> None:
             path=path.parent,
         )
     except ValueError as error:
-        raise DataFormatError(address, f"a file with SHA-256 {checksum}", str(error)) from error
+        expected = f"a file with SHA-256 {checksum}" if checksum else "an address of a file"
+        raise DataFormatError(address, expected, str(error)) from error
 
 
 def _pooch() -> ModuleType:

@@ -19,7 +19,7 @@ _SUFFIX = re.compile(
     r"|light|demo|theme|i18n|locales?|l10n|dkms|prof|pic|ssl|gnutls|openssl|mpi|mpich|openmpi"
     r"|java-doc|l10n-[a-z]+|help-[a-z-]+|(?:[a-z0-9]+-)?cross|multilib)$"
 )
-_VERSION = re.compile(r"(?<=[a-z]{2})[-.]?\d[\d.+]*(?:-\d[\d.]*)*(?:[a-z]{1,3}\d*)?$")
+_VERSION = re.compile(r"(?<=[a-z+]{2})[-.]?\d[\d.+]*(?:-\d[\d.]*)*(?:[a-z]{1,3}\d*)?$")
 
 
 def family(package: str) -> str:

@@ -1,6 +1,7 @@
 """A small catalogue entry, folders of its own, and a server on this machine to download from."""
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Nothing but folders under `tmp_path`: ``a`` and ``b`` are given, ``cache`` is the cache."""
-    monkeypatch.setenv("VICINAL_DATA", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    monkeypatch.setenv("VICINAL_DATA", os.pathsep.join((str(tmp_path / "a"), str(tmp_path / "b"))))
     monkeypatch.setenv("VICINAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("VICINAL_DATA_URL", raising=False)
     return tmp_path

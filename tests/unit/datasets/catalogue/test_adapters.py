@@ -54,7 +54,7 @@ def test_reuters_keeps_topics_of_both_parts_and_stories_that_have_one(tmp_path):
     assert corpus.labels == [[0], [1], [0], [1]]
     assert corpus.train.tolist() == [0, 1]
     assert corpus.test.tolist() == [2, 3]
-    assert corpus.texts[1].split() == ["\x02", "A", "<B>", "caf\xe9"]
+    assert corpus.texts[1].split() == ["A", "<B>", "caf\xe9"]
 
 
 def test_reuters_refuses_what_is_no_tar(tmp_path):
@@ -94,11 +94,29 @@ def test_eurlex_leaves_development_rows_out_of_the_split(laws):
     assert "not read" not in corpus.texts[3]
 
 
-@pytest.mark.parametrize("bad", ["{", '{"celex_id": "B"}', "3"])
-def test_eurlex_names_the_line_that_is_wrong(laws, bad):
+@pytest.mark.parametrize(
+    ("bad", "expected"),
+    [
+        ("{", "expected a JSON object, got"),
+        ("3", "expected a JSON object, got 3"),
+        ('{"celex_id": "B"}', "expected a list of texts in concepts, got no such field"),
+        (law("B", "7"), "expected a list of texts in concepts, got '7'"),
+        (law("B", [7]), r"expected a list of texts in concepts, got \[7\]"),
+        (law(None, ["7"]), "expected a text in celex_id, got None"),
+        (law("B", ["7"], main_body=3), "expected a text, a list .* in main_body, got 3"),
+    ],
+)
+def test_eurlex_names_the_line_that_is_wrong(laws, bad, expected):
     lines = f"{law('A', ['7'])}\n{bad}\n"
     (laws / "eurlex57k-dev.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
-    with pytest.raises(DataFormatError, match=r"dev\.jsonl\.xz, line 2: .*celex_id, concepts"):
+    with pytest.raises(DataFormatError, match=rf"dev\.jsonl\.xz, line 2: {expected}"):
+        eurlex.read_eurlex(laws.__truediv__, LIMIT)
+
+
+@pytest.mark.parametrize("bad", ["[]", '{"7": {}}', "{"])
+def test_eurlex_refuses_concepts_without_names(laws, bad):
+    (laws / "eurovoc_en.json.gz").write_bytes(gzip.compress(bad.encode()))
+    with pytest.raises(DataFormatError, match=r"eurovoc_en\.json\.gz: .* with a label each"):
         eurlex.read_eurlex(laws.__truediv__, LIMIT)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from vicinal._base.errors import DataFormatError, DataNotFoundError, MissingExtraError
+from vicinal.datasets.catalogue import download as download_module
 from vicinal.datasets.catalogue.download import addresses
 from vicinal.datasets.catalogue.locate import finder
 
@@ -119,6 +120,20 @@ def test_something_else_than_the_archive_leaves_nothing(
     with pytest.raises(DataFormatError, match=expected):
         finder(replace(toy, archive=server.address + "/toy.zip"))("train.txt")
     assert left_in(folders) == []
+
+
+def test_a_member_that_unpacks_without_end_is_refused(server, folders, toy, known, monkeypatch):
+    monkeypatch.setattr(download_module, "DEFAULT_MAX_BYTES", len(TRAIN) - 1)
+    server.bodies["/toy.zip"] = zipped(train=TRAIN, test=TEST)
+    with pytest.raises(DataFormatError, match=f"at most {len(TRAIN) - 1} bytes"):
+        finder(replace(toy, archive=server.address + "/toy.zip"))("train.txt")
+    assert left_in(folders) == []
+
+
+def test_a_mirror_that_is_no_address_is_told(folders, toy, known, monkeypatch):
+    monkeypatch.setenv("VICINAL_DATA_URL", "nonsense")
+    with pytest.raises(DataFormatError, match="nonsense/toy"):
+        finder(toy)("train.txt")
 
 
 def test_without_pooch_the_extra_is_named(folders, toy, known, monkeypatch):

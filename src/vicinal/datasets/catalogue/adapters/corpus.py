@@ -10,7 +10,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Int
 from vicinal._base.validation import check_integer
-from vicinal.datasets.catalogue.adapters.words import bag_of_words
+from vicinal.datasets.catalogue.adapters.words import fitted_words
 from vicinal.datasets.catalogue.entry import Finder
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES
@@ -56,7 +56,9 @@ class TextRecipe:
         """Read with the options of :attr:`options`."""
         floor = self.min_rows if min_rows is None else check_integer("min_rows", min_rows, low=1)
         corpus = self.adapter(find, max_bytes)
-        X, words = bag_of_words(corpus.texts, corpus.train, weighting, floor, self.token_pattern)
+        X, words = fitted_words(
+            corpus.texts, corpus.train, weighting, floor, self.token_pattern, self.files[0]
+        )
         return Dataset(
             X=X,
             Y=indicator(corpus.labels, len(corpus.label_names)),

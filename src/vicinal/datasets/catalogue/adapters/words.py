@@ -1,23 +1,23 @@
-"""Words as features: binary, counts, or tf-idf, learned from some of the rows."""
+"""Words as features where there is a split: learned from the training rows, found in all."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from vicinal._base.arrays import Csr, Int
 from vicinal._base.validation import canonical_csr, check_option
+from vicinal.datasets.bag_of_words import WEIGHTINGS, bag_of_words, tokenizer
 
-WEIGHTINGS = ("binary", "counts", "tfidf")
 
-
-def bag_of_words(
+def fitted_words(
     texts: Sequence[str],
     fitted: Int | None,
     weighting: str = "binary",
     min_rows: int = 1,
     token_pattern: str = r"(?u)\b\w\w+\b",
+    source: str = "texts",
 ) -> tuple[Csr, tuple[str, ...]]:
     r"""Return the words of each text as features, and the words in sorted order.
 
@@ -31,10 +31,12 @@ def bag_of_words(
         Words in fewer of the fitted rows are dropped.
     token_pattern : str
         Regular expression of a word; the text is in lower case by then.
+    source : str
+        What errors call the texts.
 
     Examples
     --------
-    >>> X, words = bag_of_words(["a rose is a rose", "is it"], None, "counts", 1, r"\w+")
+    >>> X, words = fitted_words(["a rose is a rose", "is it"], None, "counts", 1, r"\w+")
     >>> words
     ('a', 'is', 'it', 'rose')
     >>> X.toarray()
@@ -42,25 +44,19 @@ def bag_of_words(
            [0., 1., 1., 0.]])
     """
     check_option("weighting", weighting, WEIGHTINGS)
-    vectorizer = CountVectorizer(
-        token_pattern=token_pattern,
-        min_df=min_rows,
-        binary=weighting == "binary",
-        dtype=np.float64,
-    )
+    plain = "counts" if weighting == "tfidf" else weighting
+    cut = tokenizer(token_pattern, lowercase=True)
     rows = np.arange(len(texts)) if fitted is None else fitted
-    learned = vectorizer.fit_transform([texts[row] for row in rows])
+    kept = [texts[row] for row in rows]
+    learned, words = bag_of_words(kept, cut, plain, None, min_rows, None, source)
+    parts = [sparse.csr_array(learned)]
     others = np.setdiff1d(np.arange(len(texts)), rows)
-    matrix = _in_order(learned, rows, vectorizer.transform([texts[row] for row in others]), others)
+    if len(others):
+        left = [texts[row] for row in others]
+        found, _ = bag_of_words(left, cut, plain, words, 1, None, source)
+        parts.append(sparse.csr_array(found))
+    stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    matrix = stacked[np.argsort(np.concatenate((rows, others)))]
     if weighting == "tfidf":
-        matrix = TfidfTransformer().fit(learned).transform(matrix)
-    return canonical_csr(matrix), tuple(vectorizer.get_feature_names_out().tolist())
-
-
-def _in_order(learned: Csr, rows: Int, rest: Csr, others: Int) -> Csr:
-    """Put the rows of two matrices back where they were."""
-    if not len(others):
-        return learned
-    stacked = sparse.csr_array(sparse.vstack([learned, rest], format="csr"))
-    ordered: Csr = stacked[np.argsort(np.concatenate((rows, others)))]
-    return ordered
+        matrix = TfidfTransformer().fit(parts[0]).transform(matrix)
+    return canonical_csr(matrix), words

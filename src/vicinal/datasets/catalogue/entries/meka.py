@@ -21,7 +21,7 @@ ENTRIES = (
         recipe=Meka("Enron-meka.arff.bz2"),
         source="MEKA",
         licence="GPL-3",
-        notes=("the labels stand in another order than in enron",),
+        notes=("the rows of enron in the order of Mulan's full file; no split",),
         hint="MEKA publishes the file as src/main/data/Enron.arff.bz2: store it under this name",
     ),
     Entry(

@@ -44,7 +44,8 @@ def _corel16k(
         "are all before it, which hold Mulan's training set and its harder test set (test3): "
         "their border is not known"
         if test.stop == shape[0]
-        else "are the block before it; the rows after it, in neither part, are Mulan's test3"
+        else "are the block before it, presumably Mulan's; the rows after it, presumably test3, "
+        "are in neither part"
     )
     name = f"corel16k{number}"
     return _mldr(name, name, shape, cardinality, split=(train, test), notes=(note,))
