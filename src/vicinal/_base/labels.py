@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeGuard, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 
@@ -76,6 +76,39 @@ def read_labels(
     if matrix.shape[1] == 0:
         raise InvalidArgumentError(name, "at least one label", f"shape {matrix.shape}")
     return Labels(matrix, names, kind, dtype)
+
+
+def extended_labels(
+    known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> Labels:
+    """Return the labels of known rows and of `n_rows` further ones; new names come last.
+
+    Where `Y` brings no names, its columns are those of the known labels.
+
+    Examples
+    --------
+    >>> known = read_labels([["a"], ["b"]], n_rows=2)
+    >>> more = extended_labels(known, [["c", "a"]], n_rows=1)
+    >>> more.names, more.matrix.toarray().tolist()
+    (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
+    """
+    has_names = label_names is not None or is_names(Y) or _column_names(Y) is not None
+    if not has_names:
+        label_names = known.names
+    fresh = read_labels(Y, n_rows, label_names)
+    names = known.names + tuple(name for name in fresh.names if name not in set(known.names))
+    column_of = {name: column for column, name in enumerate(names)}
+    columns = np.array([column_of[name] for name in fresh.names], dtype=np.int32)
+    moved = sparse.csr_array(
+        (fresh.matrix.data.copy(), columns[fresh.matrix.indices], fresh.matrix.indptr),
+        shape=(n_rows, len(names)),
+    )
+    moved.sort_indices()
+    old = known.matrix
+    widened = sparse.csr_array(
+        (old.data, old.indices, old.indptr), shape=(old.shape[0], len(names))
+    )
+    return Labels(stack_rows([widened, moved]), names, known.kind, known.dtype)
 
 
 def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:

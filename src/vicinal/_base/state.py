@@ -72,6 +72,14 @@ def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain
     return value
 
 
+def read_count(state: Mapping[str, State], key: str, low: int = 1) -> int:
+    """Return ``state[key]``, which must be an integer of at least `low`."""
+    value = read_plain(state, key, int)
+    if value < low:
+        raise ModelFormatError(f"{key}: expected at least {low}, got {value}")
+    return value
+
+
 def read_names(state: Mapping[str, State], key: str) -> tuple[str, ...]:
     """Return ``state[key]``, which must be a list of strings."""
     value = _present(state, key)

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vicinal._base.arrays import Csr, Features, Float, Int32, stack_rows
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.labels import read_labels
+from vicinal._base.labels import Labels, read_labels
 from vicinal._base.state import State
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal.decision import Decision, FittedDecision
@@ -26,6 +26,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.every_label import EveryLabel, check_cells, rows_at_once
 
 BLOCK_ROWS = 16_384
 """Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
@@ -109,7 +110,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Check everything, then learn and keep it."""
         k = self._neighbors()
         metric = check_option("metric", self.metric, METRICS)
-        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         rows = self._read_X(X, reset=True)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
@@ -117,16 +117,25 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = Search(rows, metric, self.n_jobs)
-        near = search.query_self(k) if graph is None else graph
-        training = Training(near, labels.matrix, rows)
+        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+
+    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+        """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
+        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
         self.decision_ = _fit_decision(decision, scoring, training)
         self.scoring_ = scoring
         self.search_ = search
-        self.metric_ = metric
+        self.metric_ = search.metric
         self.label_names_ = labels.names
         self.label_kind_ = labels.kind
         self.label_dtype_ = labels.dtype
+
+    @property
+    def row_ids_(self) -> Int:
+        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
+        return self.search_.row_ids
 
     def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
         """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
@@ -161,7 +170,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return scores.toarray()
 
     def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
-        """Return the scores of every row and label, stored sparsely for any number of labels."""
+        """Return the scores of every row and label.
+
+        Stored sparsely for any number of labels, except by the methods that have a score of its own
+        for each row and label (DML-kNN, LAML-kNN, IBLR).
+        """
+        check_is_fitted(self, "scoring_")
+        if isinstance(self.scoring_, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(self.label_names_))
         return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
@@ -182,7 +198,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
         """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
         rows = self._read_new_X(X)
-        return self.search_.query(rows, self.scoring_.k if k is None else check_integer("k", k, 1))
+        width = self.scoring_.k if k is None else check_integer("k", k, low=1)
+        return self.search_.by_id(self.search_.query(rows, width))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
@@ -203,11 +220,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_new_X(X)
         n_rows, k = rows.shape[0], self.scoring_.k
         if graph is not None:
-            check_graph(graph, n_rows, self.search_.n_rows, min(k, self.search_.n_rows))
+            check_graph(graph, n_rows, self.search_.n_ids, min(k, self.search_.n_rows))
+            graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
-        for start in range(0, n_rows, BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, n_rows)
+        step = BLOCK_ROWS
+        if isinstance(self.scoring_, EveryLabel):
+            step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:

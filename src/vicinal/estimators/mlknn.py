@@ -2,12 +2,12 @@
 
 from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import Decision, Threshold
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
 from vicinal.scoring import MLkNNScoring, Training
 
 
-class MLkNN(NeighborEstimator):
+class MLkNN(IncrementalEstimator):
     """ML-kNN: the posterior of each label, given how many neighbours carry it.
 
     Parameters

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from vicinal._base.arrays import Features
+from vicinal._base.arrays import Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_names, read_part, read_plain
+from vicinal._base.state import State, read_array, read_names, read_part, read_plain
 from vicinal._base.validation import METRICS, check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.estimators.rules import check_decides
@@ -35,6 +35,8 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "decision": model.decision_,
         "X": model.search_.X,
         "metric": model.metric_,
+        "row_ids": model.search_.row_ids,
+        "n_ids": model.search_.n_ids,
         "label_names": list(model.label_names_),
         "label_kind": model.label_kind_,
         "label_dtype": model.label_dtype_,
@@ -62,7 +64,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         raise ModelFormatError(str(error)) from None
     model.scoring_ = scoring
     model.decision_ = decision
-    model.search_ = Search(X, metric, model.n_jobs)
+    model.search_ = Search(X, metric, model.n_jobs, *_row_ids(state, X.shape[0]))
     model.metric_ = metric
     model.label_names_ = label_names
     model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
@@ -79,6 +81,14 @@ def _features(state: Mapping[str, State]) -> Features:
         return check_features(state.get("X"))
     except InvalidArgumentError as error:
         raise ModelFormatError(str(error)) from None
+
+
+def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
+    """Return the rows' ids, rising, and how many were ever given."""
+    ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+        raise ModelFormatError("row_ids: expected rising ids below n_ids")
+    return ids, n_ids
 
 
 def _label_dtype(state: Mapping[str, State]) -> str:

@@ -7,6 +7,7 @@ from vicinal._base.state import Saveable, State
 from vicinal.decision import (
     CardinalityThreshold,
     FittedNeverEmpty,
+    LabelSets,
     LabelThresholds,
     MCut,
     MetricThreshold,
@@ -20,9 +21,13 @@ from vicinal.decision import (
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import (
     BRkNNScoring,
+    DMLkNNScoring,
     FeatureKNNScoring,
+    IBLRScoring,
     InstanceKNNScoring,
+    LAMLkNNScoring,
     LCIFScoring,
+    LPkNNScoring,
     MLkNNScoring,
     SecondOrderScoring,
 )
@@ -31,6 +36,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,
+    "decision.LabelSets": LabelSets,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
     "decision.MetricThreshold": MetricThreshold,
@@ -46,6 +52,10 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.TfIdf": TfIdf,
     "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
+    "scoring.DMLkNN": DMLkNNScoring,
+    "scoring.IBLR": IBLRScoring,
+    "scoring.LAMLkNN": LAMLkNNScoring,
+    "scoring.LPkNN": LPkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
     "scoring.InstanceKNN": InstanceKNNScoring,
     "scoring.SecondOrder": SecondOrderScoring,
