@@ -161,16 +161,15 @@ class Scores:
         return top_labels(self.native_rows(), width, thread_count(n_jobs))
 
     def native_rows(self) -> ScoreRows:
-        """Return the scores as the compiled core takes them; nothing is copied."""
+        """Return the scores as the compiled core takes them; no score is copied."""
         n_rows, n_labels = self.shape
         if not isinstance(self.values, sparse.csr_array):
             # Rows that store every label share one list of ids, and need no base.
             no_rows, ids = np.empty(0, dtype=np.int64), np.arange(n_labels, dtype=np.int32)
             return ScoreRows(no_rows, ids, self.values.ravel(), np.empty(0), n_rows, n_labels)
         indptr, indices = csr_parts(self.values)
-        return ScoreRows(
-            indptr, indices, self.values.data[: indptr[-1]], self.base, n_rows, n_labels
-        )
+        values = np.ascontiguousarray(self.values.data[: indptr[-1]])
+        return ScoreRows(indptr, indices, values, self.base, n_rows, n_labels)
 
 
 def check_scores(scores: object, name: str = "scores") -> Scores:
@@ -208,7 +207,6 @@ def _sorted_rows(values: Csr) -> Csr:
         raise InvalidArgumentError("values", "finite values", "NaN or infinity")
     if not _rows_rise(matrix):
         matrix = matrix.copy()
-        matrix.has_sorted_indices = False
         matrix.sort_indices()
         if not _rows_rise(matrix):
             raise InvalidArgumentError("values", "each label once a row", "a label stored twice")

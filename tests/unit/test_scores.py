@@ -34,6 +34,13 @@ def test_order_is_looked_at_not_believed():
     assert Scores.sparse(matrix).top(1)[0].tolist() == [[0]]
 
 
+def test_views_with_gaps_are_read_right():
+    spread = np.array([1.0, 9.0, 3.0, 9.0])
+    matrix = stored(spread[::2], np.array([0, 8, 2, 8])[::2], [0, 2], (1, 3))
+    assert Scores.sparse(matrix).top(1)[0].tolist() == [[2]]
+    assert Scores.dense(np.arange(8.0).reshape(2, 4)[:, ::2]).top(1)[1].tolist() == [[2.0], [6.0]]
+
+
 def test_other_number_types_become_float64():
     single = Scores.dense(np.float32([[0.5, 1.0]]))
     assert single.values.dtype == np.float64

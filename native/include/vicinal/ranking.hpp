@@ -8,9 +8,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +34,11 @@ struct Place {
 class RowRanker {
  public:
   RowRanker(const ScoreRows& scores, const BaseOrder& base, double tolerance)
-      : scores_(scores), base_(base), tolerance_(tolerance) {}
+      : scores_(scores), base_(base), tolerance_(tolerance) {
+    if (tolerance_ == 0) return;
+    for (double low : base_.score)
+      base_above_.push_back(static_cast<std::int32_t>(range(base_.score, low, value_itself).first));
+  }
 
   void load(std::int64_t row) {
     row_ = row;
@@ -122,31 +124,34 @@ class RowRanker {
     return *std::prev(std::upper_bound(anchors_.begin(), anchors_.end(), value));
   }
 
-  // One step for each group: the only part whose cost grows with the number of distinct base
-  // scores, and only with a tolerance.
+  // From the lowest score up, all three lists from their ends: one step for each group and each
+  // stored label. The only part whose cost grows with the number of distinct base scores, and only
+  // with a tolerance.
   void find_anchors() {
     anchors_.clear();
-    for (double low = -std::numeric_limits<double>::infinity();;) {
-      double next = std::numeric_limits<double>::infinity();
-      const auto stored_above = range(stored_, low, value_of_entry).first;
-      if (stored_above > 0) next = stored_[stored_above - 1].first;
-      const auto base_above = lowest_kept(range(base_.score, low, value_itself).first);
-      if (base_above > 0) next = std::min(next, base_.score[base_above - 1]);
-      if (std::isinf(next)) return;
-      anchors_.push_back(low = next);
+    auto stored = stored_.size();
+    auto hole = holes_.size();
+    auto base = base_.score.size();
+    for (;;) {
+      while (hole > 0 && holes_[hole - 1] >= static_cast<std::int32_t>(base)) --hole;
+      while (hole > 0 && holes_[hole - 1] + 1 == static_cast<std::int32_t>(base)) --base, --hole;
+      if (stored == 0 && base == 0) return;
+      const bool from_base =
+          base > 0 && (stored == 0 || base_.score[base - 1] <= stored_[stored - 1].first);
+      const double low = from_base ? base_.score[base - 1] : stored_[stored - 1].first;
+      anchors_.push_back(low);
+      while (stored > 0 && !above(stored_[stored - 1].first, low)) --stored;
+      base = from_base
+                 ? base_above_[base - 1]
+                 : std::min(base,
+                            static_cast<std::size_t>(range(base_.score, low, value_itself).first));
     }
-  }
-
-  // The largest count <= `count` whose last base label is no hole.
-  std::ptrdiff_t lowest_kept(std::ptrdiff_t count) const {
-    auto hole = holes_before(static_cast<std::int32_t>(count));
-    while (count > 0 && hole > 0 && holes_[hole - 1] == count - 1) --count, --hole;
-    return count;
   }
 
   const ScoreRows& scores_;
   const BaseOrder& base_;
   double tolerance_;
+  std::vector<std::int32_t> base_above_;  // base labels above the group anchored at a position
   std::int64_t row_ = 0;
   std::vector<Entry> stored_;        // score falling, id rising
   std::vector<std::int32_t> holes_;  // positions in the base order, rising

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeGuard, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 
@@ -27,11 +27,14 @@ class Labels:
     kind : {"dense", "sparse"}
         What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
         they came sparse or as names.
+    dtype : str
+        The number type that ``predict`` answers in: that of the indicator, int32 for names.
     """
 
     matrix: Csr
     names: tuple[str, ...]
     kind: Kind
+    dtype: str = "int32"
 
 
 def read_labels(
@@ -53,14 +56,18 @@ def read_labels(
            [1, 1]], dtype=int32)
     """
     if Y is None:
-        raise InvalidArgumentError(name, "labels (this method requires y)", "None")
+        raise InvalidArgumentError(
+            name, "labels", "None: fit requires y to be passed, but the target y is None"
+        )
     if is_names(Y):
         matrix, names = _from_names(Y, label_names, name)
         kind: Kind = "sparse"
+        dtype = "int32"
     else:
         matrix = check_indicator(Y, name)
         names = tuple(label_names or _column_names(Y) or map(str, range(matrix.shape[1])))
         kind = "sparse" if sparse.issparse(Y) else "dense"
+        dtype = _dtype(Y)
     if matrix.shape[0] != n_rows:
         raise InvalidArgumentError(name, f"{n_rows} rows, as X has", f"{matrix.shape[0]} rows")
     if len(names) != matrix.shape[1] or len(set(names)) != len(names):
@@ -68,7 +75,40 @@ def read_labels(
         raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
     if matrix.shape[1] == 0:
         raise InvalidArgumentError(name, "at least one label", f"shape {matrix.shape}")
-    return Labels(matrix, names, kind)
+    return Labels(matrix, names, kind, dtype)
+
+
+def extended_labels(
+    known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> Labels:
+    """Return the labels of known rows and of `n_rows` further ones; new names come last.
+
+    Where `Y` brings no names, its columns are those of the known labels.
+
+    Examples
+    --------
+    >>> known = read_labels([["a"], ["b"]], n_rows=2)
+    >>> more = extended_labels(known, [["c", "a"]], n_rows=1)
+    >>> more.names, more.matrix.toarray().tolist()
+    (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
+    """
+    has_names = label_names is not None or is_names(Y) or _column_names(Y) is not None
+    if not has_names:
+        label_names = known.names
+    fresh = read_labels(Y, n_rows, label_names)
+    names = known.names + tuple(name for name in fresh.names if name not in set(known.names))
+    column_of = {name: column for column, name in enumerate(names)}
+    columns = np.array([column_of[name] for name in fresh.names], dtype=np.int32)
+    moved = sparse.csr_array(
+        (fresh.matrix.data.copy(), columns[fresh.matrix.indices], fresh.matrix.indptr),
+        shape=(n_rows, len(names)),
+    )
+    moved.sort_indices()
+    old = known.matrix
+    widened = sparse.csr_array(
+        (old.data, old.indices, old.indptr), shape=(old.shape[0], len(names))
+    )
+    return Labels(stack_rows([widened, moved]), names, known.kind, known.dtype)
 
 
 def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:
@@ -128,3 +168,9 @@ def _column_names(Y: object) -> tuple[str, ...] | None:
     if columns is None or sparse.issparse(Y):
         return None
     return tuple(str(column) for column in cast("Any", columns))
+
+
+def _dtype(Y: object) -> str:
+    """Return the number type of an indicator that was checked; int64 for mixed frames."""
+    dtype = cast("Any", Y).dtype if sparse.issparse(Y) else np.asarray(Y).dtype
+    return "int64" if dtype.kind == "O" else str(dtype)

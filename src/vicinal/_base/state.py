@@ -67,6 +67,16 @@ def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain
         return kind(value)
     if type(value) is not kind:
         raise ModelFormatError(f"{key}: expected {kind.__name__}, got {type(value).__name__}")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ModelFormatError(f"{key}: expected a finite number, got {value}")
+    return value
+
+
+def read_count(state: Mapping[str, State], key: str, low: int = 1) -> int:
+    """Return ``state[key]``, which must be an integer of at least `low`."""
+    value = read_plain(state, key, int)
+    if value < low:
+        raise ModelFormatError(f"{key}: expected at least {low}, got {value}")
     return value
 
 

@@ -60,6 +60,7 @@ def bag_of_words(
         return np.zeros((len(texts), 0)), ()
     vectorizer = CountVectorizer(
         analyzer=cut,
+        lowercase=False,
         binary=weighting == "binary",
         vocabulary=vocabulary,
         min_df=min_rows,

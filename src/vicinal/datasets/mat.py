@@ -5,16 +5,12 @@ row an instance and ``train_target`` with a *column* an instance (and ``test_dat
 ``test_target``). Label values are 0/1 or −1/+1. The files hold no names.
 """
 
-import io
-import zlib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
@@ -22,29 +18,13 @@ from vicinal._base.validation import check_features
 from vicinal.datasets.columns import by_content
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
+from vicinal.datasets.mat_elements import read_matrices
 from vicinal.datasets.names import MAX_NUMBERED, numbered
 
 # Names of the training and test features and labels, and whether labels have a column an instance.
 _LAYOUTS = (
     ("train_data", "train_target", "test_data", "test_target", True),
     ("X", "Y", "Xt", "Yt", False),
-)
-_HEADER_BYTES = 128
-_COMPRESSED = 15
-_BYTE_ORDER = {b"IM": "little", b"MI": "big"}
-# What SciPy raises on a damaged file.
-_DAMAGED = (
-    MatReadError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    OverflowError,
-    EOFError,
-    OSError,
-    MemoryError,
-    NotImplementedError,
-    zlib.error,
 )
 
 
@@ -58,8 +38,8 @@ def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
         Most bytes the file, and the variables packed in it, may unpack to.
     """
     data = open_data(path, max_bytes=max_bytes)
-    _check_container(data, path, max_bytes)
-    variables = _variables(data, path)
+    known = {name for *names, _ in _LAYOUTS for name in names}
+    variables = read_matrices(data, known, max_bytes, path)
     for names in _LAYOUTS:
         *matrices, by_column = names
         if matrices[0] in variables and matrices[1] in variables:
@@ -67,55 +47,6 @@ def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
     wanted = " or ".join(f"{layout[0]} and {layout[1]}" for layout in _LAYOUTS)
     got = ", ".join(sorted(variables)) or "none of them"
     raise DataFormatError(str(path), f"the variables {wanted}", got)
-
-
-def _check_container(data: bytes, path: FilePath, max_bytes: int) -> None:
-    """Refuse other versions, and variables that unpack to too much, before SciPy unpacks them."""
-    order = _BYTE_ORDER.get(data[126:128])
-    version = data[124:126] if order == "big" else data[125:123:-1]
-    if order is None or version != b"\x01\x00":
-        got = "an empty file" if not data else "another one (7.3 is HDF5)"
-        raise DataFormatError(str(path), "a MATLAB file of version 5 to 7", got)
-    left, at = max_bytes, _HEADER_BYTES
-    while at + 8 <= len(data):
-        kind, size = (
-            int.from_bytes(data[start : start + 4], "big" if order == "big" else "little")
-            for start in (at, at + 4)
-        )
-        at += 8
-        if kind == _COMPRESSED:
-            left -= _unpacked_size(data[at : at + size], left, path)
-        at += size
-
-
-def _unpacked_size(packed: bytes, limit: int, path: FilePath) -> int:
-    """Return how many bytes a variable unpacks to, without keeping them."""
-    unpacker, size = zlib.decompressobj(), 0
-    try:
-        while packed and not unpacker.eof:
-            size += len(unpacker.decompress(packed, 2**20))
-            packed = unpacker.unconsumed_tail
-            if size > limit:
-                expected = "variables within max_bytes when unpacked"
-                raise DataFormatError(str(path), expected, "more")
-    except zlib.error as error:
-        raise DataFormatError(str(path), "intact compressed variables", str(error)) from None
-    return size
-
-
-def _variables(data: bytes, path: FilePath) -> dict[str, Any]:
-    """Return the variables of either layout that are there."""
-    wanted = [name for layout in _LAYOUTS for name in layout[:4]]
-    stream = cast("Any", io.BytesIO(data))
-    try:
-        return {
-            name: value
-            for name, value in loadmat(stream, variable_names=wanted).items()
-            if name in wanted
-        }
-    except _DAMAGED as error:
-        got = str(error) or type(error).__name__
-        raise DataFormatError(str(path), "an intact MATLAB file", got) from error
 
 
 def _dataset(
@@ -149,25 +80,16 @@ def _dataset(
 
 def _matrix(variables: dict[str, Any], name: str, path: FilePath) -> Csr:
     """Return a variable as CSR of finite numbers."""
-    value: Any = variables.get(name)
+    value = variables.get(name)
     expected = f"a matrix of finite numbers in {name}"
     if value is None:
         raise DataFormatError(str(path), expected, f"no {name}")
-    is_sparse = sparse.issparse(cast("object", value))
-    if not is_sparse and not isinstance(cast("object", value), np.ndarray):
-        raise DataFormatError(str(path), expected, type(value).__name__)
-    if value.ndim != 2 or max(value.shape) > MAX_NUMBERED:
+    if max(value.shape) > MAX_NUMBERED:
         raise DataFormatError(str(path), expected, f"shape {value.shape}")
-    if value.dtype.kind not in "fiub":
-        raise DataFormatError(str(path), expected, f"dtype {value.dtype}")
     try:
-        if is_sparse:
-            value.check_format(full_check=True)
         return sparse.csr_array(check_features(value, name))
     except InvalidArgumentError as error:
         raise DataFormatError(str(path), expected, str(error.got)) from None
-    except ValueError as error:
-        raise DataFormatError(str(path), expected, str(error)) from None
 
 
 def _indicator(matrix: Csr, name: str, by_column: bool, path: FilePath) -> Csr:

@@ -47,6 +47,9 @@ _KNOWN = frozenset(
     ]
 )
 
+# What zipfile raises on a damaged archive; ValueError where a place in it is negative.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
 
 def read_npz(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
     """Read a NumPy archive; nothing in it is ever unpickled.
@@ -92,7 +95,9 @@ def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDAr
                     raise DataFormatError(str(path), "arrays of a data set", repr(name))
                 arrays[name] = _read_array(archive.read(member), name, path)
             return arrays
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except DataFormatError:
+        raise
+    except _DAMAGED as error:
         got = str(error) if data else "an empty file"
         raise DataFormatError(str(path), "an intact .npz archive", got) from None
 

@@ -90,14 +90,12 @@ def read_table(
     sets = [_labels(row, labels, separator, path) for row in rows]
     X, feature_names = bag_of_words(texts, cut, weighting, vocabulary, min_rows, max_features, path)
     Y, names = _indicator(rows, sets, label_names, path)
-    return Dataset(
-        X=X,
-        Y=Y,
-        feature_names=feature_names,
-        label_names=names,
-        row_names=None if row_names is None else tuple(str(r.values[row_names]) for r in rows),
-        source=Path(path).name,
-    )
+    own_names = None if row_names is None else tuple(str(r.values[row_names]) for r in rows)
+    try:
+        return Dataset(X, Y, feature_names, names, own_names, source=Path(path).name)
+    except InvalidArgumentError as error:
+        expected = f"{error.expected} in {error.name}"
+        raise DataFormatError(str(path), expected, str(error.got)) from None
 
 
 def _text(row: Row, parts: Sequence[str], path: FilePath) -> Text:

@@ -53,7 +53,7 @@ class CardinalityThreshold(SaveableRecord):
         """Return the threshold fitted on leave-one-out scores and labels of the training rows."""
         values, counts = pooled(scores)
         choose = _exact if self.method == "exact" else _two_pass
-        return Threshold(choose(values, np.cumsum(counts), int(Y.nnz)), inclusive=False)
+        return choose(values, np.cumsum(counts), int(Y.nnz))
 
 
 def pooled(scores: Scores) -> tuple[Float, Int]:
@@ -84,22 +84,22 @@ def pooled(scores: Scores) -> tuple[Float, Int]:
     return values[::-1], counts[::-1]
 
 
-def _exact(values: Float, above: Int, wanted: int) -> float:
+def _exact(values: Float, above: Int, wanted: int) -> Threshold:
     """Return the score t with the count of scores > t nearest to `wanted`.
 
     ``above[j]`` cells score at least ``values[j]``: as many as pass t = ``values[j + 1]``. Of two t
     equally near the larger is taken, which is the (N+1)-th largest score itself.
     """
     if len(values) == 0:
-        return 0.0
+        return Threshold(0.0)
     passing = np.concatenate([[0], above])
     best = int(np.argmin(np.abs(passing - wanted)))
     if best < len(values):
-        return float(values[best])
-    return float(np.nextafter(values[-1], -np.inf))
+        return Threshold(float(values[best]))
+    return Threshold(float(values[-1]), inclusive=True)  # every cell passes
 
 
-def _two_pass(values: Float, above: Int, wanted: int) -> float:
+def _two_pass(values: Float, above: Int, wanted: int) -> Threshold:
     """Return the paper's threshold: a coarse pass over [0, 1], then a fine one around its best."""
     rising = -values
 
@@ -108,4 +108,4 @@ def _two_pass(values: Float, above: Int, wanted: int) -> float:
         return abs((int(above[passing - 1]) if passing else 0) - wanted)
 
     coarse = min(range(0, 101, 10), key=miss)
-    return min(range(coarse - 5, coarse + 6), key=miss) / 100
+    return Threshold(min(range(coarse - 5, coarse + 6), key=miss) / 100)

@@ -22,8 +22,9 @@ class NeverEmpty(SaveableRecord):
     rule : Decision
         The rule that decides first.
     when_all_zero : {"most-frequent", "first"}
-        What a row gets whose scores are all 0: the label most training rows carry (the LCIF paper's
-        methods), or the first label, as ties go (BRkNN-a).
+        What a row gets whose highest score is 0 (no score is negative, so all are 0): the label
+        most training rows carry (the LCIF paper's methods), or the first label, as ties go
+        (BRkNN-a).
 
     Examples
     --------
@@ -66,6 +67,11 @@ class FittedNeverEmpty(SaveableRecord):
 
     def decide(self, scores: Scores) -> Csr:
         """Return the rule's labels, and the best one where it gives none."""
+        n_labels = scores.shape[1]
+        if self.label_when_all_zero >= n_labels:
+            raise InvalidArgumentError(
+                "label_when_all_zero", f"a label id below {n_labels}", self.label_when_all_zero
+            )
         decided = self.rule.decide(scores)
         empty = np.flatnonzero(np.diff(decided.indptr) == 0)
         if len(empty) == 0:

@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vicinal._base.arrays import Csr, Features, Float, Int32, stack_rows
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.labels import read_labels
+from vicinal._base.labels import Labels, read_labels
 from vicinal._base.state import State
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal.decision import Decision, FittedDecision
-from vicinal.estimators.rules import resolve_decision
+from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
+from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
@@ -89,28 +90,54 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
+        before = dict(self.__dict__)
+        try:
+            self._learn(X, Y, graph, label_names)
+        except BaseException:  # A fit that fails leaves the estimator as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _learn(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None,
+        label_names: Sequence[str] | None,
+    ) -> None:
+        """Check everything, then learn and keep it."""
         k = self._neighbors()
         metric = check_option("metric", self.metric, METRICS)
-        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         rows = self._read_X(X, reset=True)
+        refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = Search(rows, metric, self.n_jobs)
-        near = search.query_self(k) if graph is None else graph
-        training = Training(near, labels.matrix, rows)
+        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+
+    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+        """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
+        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
         self.decision_ = _fit_decision(decision, scoring, training)
         self.scoring_ = scoring
         self.search_ = search
-        self.metric_ = metric
+        self.metric_ = search.metric
         self.label_names_ = labels.names
         self.label_kind_ = labels.kind
-        return self
+        self.label_dtype_ = labels.dtype
 
-    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[np.int32] | Csr:
-        """Return the label indicator of each row, in the kind of array `Y` came in at fit.
+    @property
+    def row_ids_(self) -> Int:
+        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
+        return self.search_.row_ids
+
+    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
+        """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
 
         Parameters
         ----------
@@ -119,7 +146,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             Neighbours of `X` among the training rows; replaces the search.
         """
         blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
-        decided = stack_rows(blocks)
+        decided = cast("Csr", stack_rows(blocks).astype(self.label_dtype_))
         return decided.toarray() if self.label_kind_ == "dense" else decided
 
     def predict_names(self, X: object, graph: NeighborGraph | None = None) -> list[list[str]]:
@@ -156,13 +183,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         scores : ndarray of float64, of the same shape
         """
         top = check_integer("top", top, low=1)
-        blocks = [scores.top(top) for scores in self._score_blocks(X, graph)]
+        n_jobs = self.search_.n_jobs
+        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
     def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
         """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
         rows = self._read_new_X(X)
-        return self.search_.query(rows, self.scoring_.k if k is None else check_integer("k", k, 1))
+        width = self.scoring_.k if k is None else check_integer("k", k, low=1)
+        return self.search_.by_id(self.search_.query(rows, width))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
@@ -183,7 +212,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_new_X(X)
         n_rows, k = rows.shape[0], self.scoring_.k
         if graph is not None:
-            check_graph(graph, n_rows, self.search_.n_rows, min(k, self.search_.n_rows))
+            check_graph(graph, n_rows, self.search_.n_ids, min(k, self.search_.n_rows))
+            graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
         for start in range(0, n_rows, BLOCK_ROWS):
@@ -231,5 +261,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 def _fit_decision(decision: Decision, scoring: Scoring, training: Training) -> FittedDecision:
     """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
     if isinstance(decision, FittedDecision):
+        check_decides(decision, training.n_labels)
         return decision
     return decision.fit(scoring.scores(training.graph, training.X), training.Y)

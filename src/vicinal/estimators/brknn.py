@@ -2,12 +2,12 @@
 
 from vicinal._base.validation import check_flag, check_integer, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
 from vicinal.scoring import BRkNNScoring, Training
 
 
-class BRkNN(NeighborEstimator):
+class BRkNN(IncrementalEstimator):
     """Binary relevance by neighbours: a label is predicted if at least half of them carry it.
 
     Parameters

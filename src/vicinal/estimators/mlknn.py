@@ -2,12 +2,12 @@
 
 from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import Decision, Threshold
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
 from vicinal.scoring import MLkNNScoring, Training
 
 
-class MLkNN(NeighborEstimator):
+class MLkNN(IncrementalEstimator):
     """ML-kNN: the posterior of each label, given how many neighbours carry it.
 
     Parameters
@@ -42,7 +42,7 @@ class MLkNN(NeighborEstimator):
            [0.25]])
     >>> model.predict([[0.4], [10.2]])
     array([[1],
-           [0]], dtype=int32)
+           [0]])
     """
 
     def __init__(

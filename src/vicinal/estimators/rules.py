@@ -3,10 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty, Threshold
+from vicinal.decision import (
+    CardinalityThreshold,
+    Decision,
+    FittedDecision,
+    NeverEmpty,
+    Threshold,
+)
+from vicinal.scores import Scores
 
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
@@ -39,13 +47,19 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     return rule if never_empty is None else NeverEmpty(rule)
 
 
+def check_decides(decision: FittedDecision, n_labels: int) -> None:
+    """Raise unless a fitted rule is one for so many labels: let it decide on no rows."""
+    none = sparse.csr_array((0, n_labels), dtype=np.float64)
+    decision.decide(Scores.sparse(none, neighbor_cardinality=np.empty(0)))
+
+
 def _rule(threshold: object) -> Decision:
     """Return the rule that a threshold other than None stands for."""
     if isinstance(threshold, str):
         named = {"cardinality": "exact", "two-pass": "two-pass"}
         if threshold in named:
             return CardinalityThreshold(named[threshold])
-    elif isinstance(threshold, Decision):
+    elif isinstance(threshold, Decision) and not isinstance(threshold, type):
         return threshold
     elif isinstance(threshold, int | float | np.integer | np.floating):
         return Threshold(check_real("threshold", threshold))

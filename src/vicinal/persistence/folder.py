@@ -1,8 +1,9 @@
 """A model on disk: ``manifest.json`` and one ``.npy`` file per array.
 
 The folder is written beside its final place, flushed, and renamed into it: a reader sees the old
-model or the new one, never half of either. The manifest holds the format number, the versions that
-wrote it, the parameters, and size and SHA-256 of every array; its own SHA-256 stands in front.
+model or the new one, never half of either (one that meets the exchange reads again). The manifest
+holds the format number, the versions that wrote it, the parameters, and size and SHA-256 of every
+array; its own SHA-256 stands in front.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import platform
 import re
 import shutil
 import tempfile
+import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from vicinal._base.state import Saveable
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 
 FORMAT = 1
+_ATTEMPTS, _PAUSE = 20, 0.01
 MANIFEST = "manifest.json"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
 
@@ -31,13 +34,11 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
 def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     """Save `part` as the folder `path`; an older model there is replaced as a whole.
 
-    Refused where `path` exists and is no model, so that nothing else is ever overwritten.
+    Refused where `path` exists and is no model, or holds other files besides, so that nothing else
+    is ever overwritten.
     """
     target = Path(path)
-    if target.exists() and not (target / MANIFEST).is_file():
-        raise InvalidArgumentError(
-            "path", "a new path or an older model", f"{target}, something else"
-        )
+    _check_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     encoded, arrays = encode(part)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -48,6 +49,27 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
+
+
+def _check_replaceable(target: Path) -> None:
+    """Raise unless `target` is a new path, or a model and nothing else."""
+    if not os.path.lexists(target):
+        return
+    try:
+        listed = _listed_files(_read_manifest(target))
+        others = {file.name for file in target.iterdir()} - listed - {MANIFEST}
+        got = f"{target}, which also holds {min(others)}" if others else None
+    except (ModelFormatError, OSError):
+        got = f"{target}, something else"
+    if got is not None:
+        raise InvalidArgumentError("path", "a new path or an older model", got)
+
+
+def _listed_files(manifest: dict[str, Json]) -> set[str]:
+    """Return the names of the files that a manifest vouches for."""
+    arrays = manifest.get("arrays")
+    entries = arrays.values() if isinstance(arrays, dict) else ()
+    return {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
 
 
 def _write_parts(folder: Path, encoded: Json, arrays: Arrays) -> None:
@@ -82,15 +104,21 @@ def _replace(fresh: Path, target: Path) -> None:
     if not target.exists():
         fresh.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(old / "model")
+    old = Path(tempfile.mkdtemp(prefix=_aside(target), dir=target.parent))
     try:
-        fresh.rename(target)
-    except BaseException:
-        (old / "model").rename(target)
-        raise
+        target.rename(old / "model")
+        try:
+            fresh.rename(target)
+        except BaseException:
+            (old / "model").rename(target)
+            raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _aside(target: Path) -> str:
+    """Return how the name of a folder starts that holds an older model while it is replaced."""
+    return f".{target.name}.old."
 
 
 def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveable:
@@ -104,6 +132,38 @@ def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveabl
         ranges are checked in any case.
     """
     folder = Path(path)
+    for _ in range(_ATTEMPTS):
+        before = _identity(folder)
+        try:
+            part = _read_once(folder, verify)
+        except (ModelFormatError, OSError):
+            if not _being_replaced(folder, before):
+                raise
+        else:
+            if _identity(folder) == before:
+                return part
+        time.sleep(_PAUSE)
+    return _read_once(folder, verify)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells one folder from another of the same name, None if there is none."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _being_replaced(folder: Path, before: tuple[int, int] | None) -> bool:
+    """Tell whether another process exchanges the model at this moment."""
+    if _identity(folder) != before:
+        return True
+    return before is None and any(folder.parent.glob(_aside(folder) + "*"))
+
+
+def _read_once(folder: Path, verify: bool) -> Saveable:
+    """Read the model that stands there now."""
     manifest = _read_manifest(folder)
     files = manifest.get("arrays")
     if not isinstance(files, dict):
@@ -111,7 +171,7 @@ def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveabl
     arrays = {name: _read_array(folder, entry, verify) for name, entry in files.items()}
     try:
         part = decode(manifest.get("model"), arrays)
-    except ModelFormatError as error:
+    except (ModelFormatError, RecursionError) as error:
         raise ModelFormatError(f"{folder}: {error}") from None
     if not isinstance(part, Saveable):
         raise ModelFormatError(f"{folder}: the manifest holds no model")
@@ -125,8 +185,8 @@ def _read_manifest(folder: Path) -> dict[str, Json]:
         raise ModelFormatError(f"{folder}: expected a saved model, found no {MANIFEST}")
     try:
         checksum, text = file.read_text(encoding="utf-8").split("\n", 1)
-        body: Any = json.loads(text)
-    except ValueError:
+        body: Any = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         raise ModelFormatError(
             f"{file}: expected a checksum and JSON, got something else"
         ) from None
@@ -136,6 +196,11 @@ def _read_manifest(folder: Path) -> dict[str, Json]:
         got = body.get("format") if isinstance(body, dict) else None
         raise ModelFormatError(f"{file}: expected format {FORMAT}, got {got}")
     return body
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinity, which JSON does not have."""
+    raise ValueError(name)
 
 
 def _read_array(folder: Path, entry: Json, verify: bool) -> NDArray[Any]:

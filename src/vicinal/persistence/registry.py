@@ -4,8 +4,19 @@ from collections.abc import Mapping
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
-from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold, TopS
-from vicinal.decision.never_empty import FittedNeverEmpty
+from vicinal.decision import (
+    CardinalityThreshold,
+    FittedNeverEmpty,
+    LabelThresholds,
+    MCut,
+    MetricThreshold,
+    NeverEmpty,
+    PCut,
+    PerLabelThreshold,
+    RCut,
+    Threshold,
+    TopS,
+)
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import (
     BRkNNScoring,
@@ -22,6 +33,12 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.CardinalityThreshold": CardinalityThreshold,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
+    "decision.MetricThreshold": MetricThreshold,
+    "decision.PerLabelThreshold": PerLabelThreshold,
+    "decision.LabelThresholds": LabelThresholds,
+    "decision.RCut": RCut,
+    "decision.MCut": MCut,
+    "decision.PCut": PCut,
     "preprocess.BM25": BM25,
     "preprocess.Binary": Binary,
     "preprocess.MinMax": MinMax,

@@ -20,7 +20,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Int32
 from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_csr, read_plain
+from vicinal._base.state import State, read_count, read_csr
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.training import Training
@@ -69,7 +69,7 @@ class BRkNNScoring:
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         Y = check_indicator(read_csr(state, "Y", (None, None)), "Y")
-        return cls(read_plain(state, "k", int), Y)
+        return cls(read_count(state, "k"), Y)
 
 
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:

@@ -30,10 +30,10 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.arrays import Csr, Features, Float, Int, is_stored
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_array, read_csr, read_plain
+from vicinal._base.state import State, read_array, read_count, read_csr, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.training import Training
@@ -97,7 +97,7 @@ class MLkNNScoring:
         """Tabulate leave-one-out votes by label, count and truth."""
         n_rows, n_labels = Y.shape
         width = 1 + min(k, n_rows)
-        carries = _is_stored(Y, counts)
+        carries = is_stored(Y, counts)
         cells = counts.indices.astype(np.int64) * width + counts.data
         tables = [
             np.bincount(cells[chosen], minlength=n_labels * width).reshape(n_labels, width)
@@ -154,7 +154,7 @@ class MLkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k = read_plain(state, "k", int)
+        k = read_count(state, "k")
         Y = check_indicator(read_csr(state, "Y", (None, None)), "Y")
         n_rows, n_labels = Y.shape
         shape = (n_labels, 1 + min(k, n_rows))
@@ -165,18 +165,7 @@ class MLkNNScoring:
         for table, total in zip(tables, (positives, n_rows - positives), strict=True):
             if table.min(initial=0) < 0 or np.any(table.sum(axis=1) != total):
                 raise ModelFormatError("with_label, without_label: counts do not add up")
-        return cls(k, read_plain(state, "smoothing", float), tables[0], tables[1], Y)
-
-
-def _is_stored(Y: Csr, where: Csr) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each entry stored in `where`, whether `Y` stores that entry too; both canonical."""
-    n_labels = np.int64(Y.shape[1])
-    cells_of = [
-        np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr)) * n_labels
-        + matrix.indices
-        for matrix in (Y, where)
-    ]
-    known, asked = cells_of
-    at = np.searchsorted(known, asked)
-    at[at == len(known)] = 0
-    return known[at] == asked if len(known) else np.zeros(len(asked), dtype=np.bool_)
+        smoothing = read_plain(state, "smoothing", float)
+        if smoothing < 0:
+            raise ModelFormatError(f"smoothing: expected no negative number, got {smoothing}")
+        return cls(k, smoothing, tables[0], tables[1], Y)

@@ -7,6 +7,7 @@ class CountVectorizer:
         self,
         *,
         analyzer: str | Callable[[Any], Iterable[str]] = ...,
+        lowercase: bool = ...,
         token_pattern: str | None = ...,
         ngram_range: tuple[int, int] = ...,
         stop_words: str | list[str] | None = ...,
