@@ -8,11 +8,12 @@ from vicinal._base.state import State
 from vicinal._base.validation import check_integer
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
-class FeatureKNN(NeighborEstimator):
+class FeatureKNN(IncrementalEstimator):
     """Feature kNN: the labels most like the features that a row has.
 
     The fastest to predict with: no rows are searched, only columns, and those when fitting.

@@ -2,13 +2,13 @@
 
 from vicinal._base.validation import check_flag, check_integer
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
 from vicinal.persistence import register
 from vicinal.scoring import InstanceKNNScoring, SecondOrderScoring, Training
 
 
-class InstanceKNN(NeighborEstimator):
+class InstanceKNN(IncrementalEstimator):
     """Instance kNN: the labels of the neighbours, weighted by their similarity.
 
     Parameters

@@ -6,14 +6,14 @@ from typing import Self
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
-from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.feature_knn import with_matching_features
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
 from vicinal.persistence import register
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
-class LCIF(NeighborEstimator):
+class LCIF(IncrementalEstimator):
     """LCIF: a linear combination of instance and feature neighbours.
 
     Parameters
