@@ -124,7 +124,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
-        self.decision_ = _fit_decision(decision, scoring, training)
+        self.decision_ = _fit_decision(decision, scoring, training, search.X)
         self.scoring_ = scoring
         self.search_ = search
         self.metric_ = search.metric
@@ -269,9 +269,11 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return [np.array([0, 1])] * len(self.label_names_)
 
 
-def _fit_decision(decision: Decision, scoring: Scoring, training: Training) -> FittedDecision:
+def _fit_decision(
+    decision: Decision, scoring: Scoring, training: Training, X: Features
+) -> FittedDecision:
     """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
     if isinstance(decision, FittedDecision):
-        check_decides(decision, training.n_labels)
+        check_decides(decision, scoring, X, training.graph.metric)
         return decision
-    return decision.fit(scoring.scores(training.graph, training.X), training.Y)
+    return decision.fit(scoring.scores(training.graph, X), training.Y)

@@ -43,7 +43,7 @@ class IBLR(NeighborEstimator):
     >>> model = IBLR(n_neighbors=1).fit(X, Y)
     >>> model.predict([[0.4], [10.2]])
     array([[1, 1],
-           [0, 1]], dtype=int32)
+           [0, 1]])
     """
 
     def __init__(
