@@ -59,8 +59,8 @@ void bind_rows(nb::module_& m) {
           "__init__",
           [](SparseMatrix* self, Vector<std::int64_t> indptr, Vector<std::int32_t> indices,
              Vector<double> values, std::int64_t n_columns) {
-            new (self) SparseMatrix{std::move(indptr), std::move(indices), std::move(values),
-                                    n_columns};
+            new (self)
+                SparseMatrix{std::move(indptr), std::move(indices), std::move(values), n_columns};
           },
           array("indptr"), array("indices"), array("values"), nb::arg("n_columns"));
   m.def("row_sums", &row_sums, array("begin"), array("end"), array("ids"), array("weights"),

@@ -18,17 +18,33 @@ Examples
 from importlib.metadata import version
 
 from vicinal import datasets, decision, graph, index, metrics, preprocess
-from vicinal.estimators import LCIF, BRkNN, FeatureKNN, InstanceKNN, MLkNN, load, save
+from vicinal.estimators import (
+    IBLR,
+    LCIF,
+    BRkNN,
+    DMLkNN,
+    FeatureKNN,
+    InstanceKNN,
+    LAMLkNN,
+    LPkNN,
+    MLkNN,
+    load,
+    save,
+)
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 
 __version__ = version("vicinal")
 
 __all__ = [
+    "IBLR",
     "LCIF",
     "BRkNN",
+    "DMLkNN",
     "FeatureKNN",
     "InstanceKNN",
+    "LAMLkNN",
+    "LPkNN",
     "MLkNN",
     "NeighborGraph",
     "Scores",

@@ -201,3 +201,23 @@ def row_sums(
 def column_search(
     items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+
+# -- dml
+class DmlCounts:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        label_indptr: NDArray[np.int64],
+        label_indices: NDArray[np.int32],
+        n_labels: int,
+    ) -> None: ...
+    def count(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        tolerance: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

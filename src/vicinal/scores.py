@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.indicator import check_indicator
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import (
     check_csr_structure,
@@ -35,6 +36,9 @@ class Scores:
         at no vote for the ML-kNN family. Not read where `values` is dense.
     neighbor_cardinality : ndarray of float64, shape (n,), or None
         Mean number of labels of the row's neighbours (the *z* of BRkNN-b), where a method knows it.
+    label_sets : csr_array of int32, shape (n, L), or None
+        The set each row gets, where a method picks a whole set, which its scores alone do not tell
+        (LPkNN).
 
     Notes
     -----
@@ -51,6 +55,7 @@ class Scores:
     values: Float | Csr
     base: Float
     neighbor_cardinality: Float | None = None
+    label_sets: Csr | None = None
 
     def __post_init__(self) -> None:
         """Check the arrays against each other; those of another type or order are copied."""
@@ -62,6 +67,8 @@ class Scores:
         if self.neighbor_cardinality is not None:
             sizes = _vector("neighbor_cardinality", self.neighbor_cardinality, n_rows)
             object.__setattr__(self, "neighbor_cardinality", sizes)
+        if self.label_sets is not None:
+            object.__setattr__(self, "label_sets", _sets(self.label_sets, (n_rows, n_labels)))
 
     @classmethod
     def dense(cls, values: Float, neighbor_cardinality: Float | None = None) -> "Scores":
@@ -71,12 +78,15 @@ class Scores:
 
     @classmethod
     def sparse(
-        cls, values: Csr, base: Float | None = None, neighbor_cardinality: Float | None = None
+        cls,
+        values: Csr,
+        base: Float | None = None,
+        neighbor_cardinality: Float | None = None,
+        label_sets: Csr | None = None,
     ) -> "Scores":
         """Scores stored where they differ from `base` (zeros unless given)."""
-        return cls(
-            values, np.zeros(values.shape[1]) if base is None else base, neighbor_cardinality
-        )
+        base = np.zeros(values.shape[1]) if base is None else base
+        return cls(values, base, neighbor_cardinality, label_sets)
 
     @classmethod
     def stack(cls, blocks: Sequence["Scores"]) -> "Scores":
@@ -87,7 +97,14 @@ class Scores:
         stored = [b.values for b in blocks if isinstance(b.values, sparse.csr_array)]
         full = [b.values for b in blocks if not isinstance(b.values, sparse.csr_array)]
         values = stack_rows(stored) if stored else np.concatenate(full)
-        return cls(values, blocks[0].base, cardinality)
+        sets = [block.label_sets for block in blocks]
+        given = [rows for rows in sets if rows is not None]
+        return cls(
+            values,
+            blocks[0].base,
+            cardinality,
+            stack_rows(given) if len(given) == len(blocks) else None,
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,17 +119,21 @@ class Scores:
 
     def rows(self, start: int, stop: int) -> "Scores":
         """Return the scores of rows `start` to `stop` (excluded)."""
-        sizes = self.neighbor_cardinality
-        return Scores(
-            self.values[start:stop],
-            self.base,
-            None if sizes is None else sizes[start:stop],
-        )
+        return self._part(slice(start, stop))
 
     def take(self, rows: Int) -> "Scores":
         """Return the scores of the rows with these ids."""
-        sizes = self.neighbor_cardinality
-        return Scores(self.values[rows], self.base, None if sizes is None else sizes[rows])
+        return self._part(rows)
+
+    def _part(self, rows: slice | Int) -> "Scores":
+        """Return the scores of some rows."""
+        sizes, sets = self.neighbor_cardinality, self.label_sets
+        return Scores(
+            self.values[rows],
+            self.base,
+            None if sizes is None else sizes[rows],
+            None if sets is None else sets[rows],
+        )
 
     def toarray(self) -> Float:
         """Every score as one array; refused where that would take more than 2 GiB."""
@@ -220,6 +241,14 @@ def _rows_rise(matrix: Csr) -> bool:
     np.greater(indices[1:], indices[:-1], out=rises[1 : len(indices)])
     rises[indptr] = True  # the first of a row has none before it
     return bool(rises.all())
+
+
+def _sets(label_sets: Csr, shape: tuple[int, int]) -> Csr:
+    """Return a label indicator of that shape."""
+    matrix = check_indicator(label_sets, "label_sets")
+    if matrix.shape != shape:
+        raise InvalidArgumentError("label_sets", f"shape {shape}", f"shape {matrix.shape}")
+    return matrix
 
 
 def _vector(name: str, values: object, length: int) -> Float:

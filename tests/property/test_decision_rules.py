@@ -1,8 +1,8 @@
 """Every rule against brute force from its definition, on data full of ties."""
 
-import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -197,7 +197,7 @@ def test_mcut_cuts_each_row_at_its_first_largest_gap(data: Any) -> None:
     wanted = []
     for row in dense.values.tolist():
         falling = sorted(row, reverse=True)
-        gaps = [a - b for a, b in itertools.pairwise(falling)]
+        gaps = [a - b for a, b in pairwise(falling)]
         cut = falling[gaps.index(max(gaps)) + 1] if gaps and max(gaps) > 0 else falling[0]
         wanted.append(frozenset(label for label, score in enumerate(row) if score > cut))
     assert rows_of(MCut().decide(above)) == wanted

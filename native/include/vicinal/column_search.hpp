@@ -63,27 +63,26 @@ inline void column_search(const CsrView<double>& items, const CsrView<double>& o
   const std::vector<double> norms = column_norms(others);
   const std::int64_t n = items.n_rows();
   std::vector<SparseAccumulator> scratch(std::max(n_threads, 1));
-  parallel_for(
-      (n + items_per_task - 1) / items_per_task, n_threads,
-      [&](std::int64_t task, int worker) {
-        SparseAccumulator& dots = scratch[worker];
-        dots.resize(others.n_columns);
-        TopK best(static_cast<std::size_t>(answers.k));
-        for (std::int64_t item = task * items_per_task;
-             item < std::min(n, (task + 1) * items_per_task); ++item) {
-          const double norm = column_search_detail::add_up(items, item, others, dots);
-          best.clear();
-          for (const std::int32_t column : dots.columns())
-            best.push({key_of(Metric::cosine, dots[column], norm, norms[column]), column});
-          dots.clear();
-          std::int64_t place = item * answers.k;
-          for (const Candidate& candidate : best.sort()) {
-            answers.ids[place] = candidate.id;
-            answers.similarities[place++] = -candidate.key;
-          }
-        }
-      },
-      interrupted);
+  parallel_for((n + items_per_task - 1) / items_per_task, n_threads,
+               [&](std::int64_t task, int worker) {
+                 SparseAccumulator& dots = scratch[worker];
+                 dots.resize(others.n_columns);
+                 TopK best(static_cast<std::size_t>(answers.k));
+                 for (std::int64_t item = task * items_per_task;
+                      item < std::min(n, (task + 1) * items_per_task); ++item) {
+                   const double norm = column_search_detail::add_up(items, item, others, dots);
+                   best.clear();
+                   for (const std::int32_t column : dots.columns())
+                     best.push({key_of(Metric::cosine, dots[column], norm, norms[column]), column});
+                   dots.clear();
+                   std::int64_t place = item * answers.k;
+                   for (const Candidate& candidate : best.sort()) {
+                     answers.ids[place] = candidate.id;
+                     answers.similarities[place++] = -candidate.key;
+                   }
+                 }
+               },
+               interrupted);
 }
 
 }  // namespace vicinal

@@ -71,10 +71,9 @@ inline void join(std::vector<Piece>& pieces, RowSums& out, int n_threads) {
 
 // Sums on top of `start` (same shape, with its totals), or from nothing where it has no rows. A sum
 // continued this way has the bits of one made in a single go.
-inline RowSums row_sums(const RowChoice& choice, const CsrView<double>& matrix,
-                        Aggregate aggregate, const CsrView<double>& start,
-                        std::span<const double> start_totals, int n_threads,
-                        const InterruptCheck& interrupted = never_interrupted) {
+inline RowSums row_sums(const RowChoice& choice, const CsrView<double>& matrix, Aggregate aggregate,
+                        const CsrView<double>& start, std::span<const double> start_totals,
+                        int n_threads, const InterruptCheck& interrupted = never_interrupted) {
   using row_sums_detail::Piece, row_sums_detail::rows_per_task;
   const std::int64_t n = choice.n_rows();
   const std::int64_t n_tasks = (n + rows_per_task - 1) / rows_per_task;

@@ -15,6 +15,7 @@ and changes nothing. Sparse scores are read as they are stored, never made dense
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.label_sets import LabelSets
 from vicinal.decision.mcut import MCut
 from vicinal.decision.metric import MetricThreshold
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
@@ -30,6 +31,7 @@ __all__ = [
     "Decision",
     "FittedDecision",
     "FittedNeverEmpty",
+    "LabelSets",
     "LabelThresholds",
     "MCut",
     "MetricThreshold",

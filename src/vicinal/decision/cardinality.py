@@ -77,7 +77,7 @@ def pooled(scores: Scores) -> tuple[Float, Int]:
     np.add.at(cells, group, absent[absent > 0])
     # The two are merged, not pooled and sorted again: bases are few, scores are many.
     at = np.searchsorted(values, bases)
-    known = np.isin(bases, values)
+    known = at < np.searchsorted(values, bases, side="right")
     counts[at[known]] += cells[known]
     values = np.insert(values, at[~known], bases[~known])
     counts = np.insert(counts, at[~known], cells[~known])

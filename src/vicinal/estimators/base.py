@@ -26,6 +26,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.every_label import EveryLabel, check_cells, rows_at_once
 
 BLOCK_ROWS = 16_384
 """Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
@@ -123,7 +124,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
-        self.decision_ = _fit_decision(decision, scoring, training)
+        self.decision_ = _fit_decision(decision, scoring, training, search.X)
         self.scoring_ = scoring
         self.search_ = search
         self.metric_ = search.metric
@@ -169,7 +170,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return scores.toarray()
 
     def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
-        """Return the scores of every row and label, stored sparsely for any number of labels."""
+        """Return the scores of every row and label.
+
+        Stored sparsely for any number of labels, except by the methods that have a score of its own
+        for each row and label (DML-kNN, LAML-kNN, IBLR).
+        """
+        check_is_fitted(self, "scoring_")
+        if isinstance(self.scoring_, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(self.label_names_))
         return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
@@ -216,8 +224,11 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
-        for start in range(0, n_rows, BLOCK_ROWS):
-            stop = min(start + BLOCK_ROWS, n_rows)
+        step = BLOCK_ROWS
+        if isinstance(self.scoring_, EveryLabel):
+            step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:
@@ -258,9 +269,11 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return [np.array([0, 1])] * len(self.label_names_)
 
 
-def _fit_decision(decision: Decision, scoring: Scoring, training: Training) -> FittedDecision:
+def _fit_decision(
+    decision: Decision, scoring: Scoring, training: Training, X: Features
+) -> FittedDecision:
     """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
     if isinstance(decision, FittedDecision):
-        check_decides(decision, training.n_labels)
+        check_decides(decision, scoring, X, training.graph.metric)
         return decision
-    return decision.fit(scoring.scores(training.graph, training.X), training.Y)
+    return decision.fit(scoring.scores(training.graph, X), training.Y)

@@ -1,5 +1,6 @@
 """The graph over features and labels together, for the second-order methods."""
 
+import inspect
 import warnings
 from dataclasses import replace
 from typing import cast
@@ -35,7 +36,15 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
             f"rows have {training.Y.nnz / n_rows:.3g} labels and {X.nnz / n_rows:.3g} features on "
             "average: second_order=True is meant for data where these are comparable",
             UserWarning,
-            stacklevel=5,  # past this, the two _fit functions and fit: the caller,
+            stacklevel=_levels_to_caller(),
         )
     both = cast("Csr", sparse.hstack([X, training.Y.astype(X.dtype)], format="csr"))
     return replace(training, joint=Search(both, "cosine", n_jobs).query_self(k - 1))
+
+
+def _levels_to_caller() -> int:
+    """Count the frames up to the first outside this package: where ``fit`` was called."""
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("vicinal."):
+        frame, levels = frame.f_back, levels + 1
+    return levels

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
+from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
 from vicinal.decision import (
@@ -14,7 +14,8 @@ from vicinal.decision import (
     NeverEmpty,
     Threshold,
 )
-from vicinal.scores import Scores
+from vicinal.graph import NeighborGraph
+from vicinal.scoring import Scoring
 
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
@@ -47,10 +48,12 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
     return rule if never_empty is None else NeverEmpty(rule)
 
 
-def check_decides(decision: FittedDecision, n_labels: int) -> None:
-    """Raise unless a fitted rule is one for so many labels: let it decide on no rows."""
-    none = sparse.csr_array((0, n_labels), dtype=np.float64)
-    decision.decide(Scores.sparse(none, neighbor_cardinality=np.empty(0)))
+def check_decides(decision: FittedDecision, scoring: Scoring, X: Features, metric: str) -> None:
+    """Raise unless a fitted rule suits the method and its rows: let it decide on no rows."""
+    width = min(scoring.k, X.shape[0])
+    ids = np.empty((0, width), dtype=np.int32)
+    nobody = NeighborGraph(ids, np.empty((0, width)), metric, X.shape[0])
+    decision.decide(scoring.scores(nobody, X[:0]))
 
 
 def _rule(threshold: object) -> Decision:

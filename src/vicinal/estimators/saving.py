@@ -56,9 +56,9 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         )
     decision: FittedDecision = read_part(state, "decision", FittedDecision)
     try:
-        check_decides(decision, len(label_names))
         model = kind(**params)
         metric = check_option("metric", state.get("metric"), METRICS)
+        check_decides(decision, scoring, X, metric)
         label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None

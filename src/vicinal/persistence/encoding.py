@@ -83,6 +83,8 @@ def _csr(json: dict[str, Json], arrays: Arrays) -> Csr:
     """Return a sparse matrix; SciPy checks that its arrays fit each other."""
     n_rows, n_columns = _sizes(json["$csr"])
     parts = [_array_in(json.get(key), arrays) for key in ("data", "indices", "indptr")]
+    if any(part.dtype not in (np.int32, np.int64) for part in parts[1:]):
+        raise ModelFormatError("a sparse matrix has places that are no integers")
     try:
         return sparse.csr_array((parts[0], parts[1], parts[2]), shape=(n_rows, n_columns))
     except ValueError as error:

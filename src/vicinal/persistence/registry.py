@@ -7,6 +7,7 @@ from vicinal._base.state import Saveable, State
 from vicinal.decision import (
     CardinalityThreshold,
     FittedNeverEmpty,
+    LabelSets,
     LabelThresholds,
     MCut,
     MetricThreshold,
@@ -20,9 +21,13 @@ from vicinal.decision import (
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.scoring import (
     BRkNNScoring,
+    DMLkNNScoring,
     FeatureKNNScoring,
+    IBLRScoring,
     InstanceKNNScoring,
+    LAMLkNNScoring,
     LCIFScoring,
+    LPkNNScoring,
     MLkNNScoring,
     SecondOrderScoring,
 )
@@ -31,6 +36,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,
+    "decision.LabelSets": LabelSets,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
     "decision.MetricThreshold": MetricThreshold,
@@ -46,6 +52,10 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.TfIdf": TfIdf,
     "preprocess.UnitRows": UnitRows,
     "scoring.BRkNN": BRkNNScoring,
+    "scoring.DMLkNN": DMLkNNScoring,
+    "scoring.IBLR": IBLRScoring,
+    "scoring.LAMLkNN": LAMLkNNScoring,
+    "scoring.LPkNN": LPkNNScoring,
     "scoring.MLkNN": MLkNNScoring,
     "scoring.InstanceKNN": InstanceKNNScoring,
     "scoring.SecondOrder": SecondOrderScoring,
@@ -71,4 +81,7 @@ def build(name: str, state: Mapping[str, State]) -> Saveable:
     """Build the part called `name`; it checks the state itself."""
     if name not in _TYPES:
         raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
-    return _TYPES[name].from_state(state)
+    try:
+        return _TYPES[name].from_state(state)
+    except (InvalidArgumentError, TypeError) as error:
+        raise ModelFormatError(f"{name}: {error}") from None

@@ -6,18 +6,26 @@ Knows nothing of indices, files or scikit-learn. May be imported by ``decision``
 """
 
 from vicinal.scoring.brknn import BRkNNScoring
+from vicinal.scoring.dmlknn import DMLkNNScoring
 from vicinal.scoring.feature_knn import FeatureKNNScoring
+from vicinal.scoring.iblr import IBLRScoring
 from vicinal.scoring.instance_knn import InstanceKNNScoring
+from vicinal.scoring.lamlknn import LAMLkNNScoring
 from vicinal.scoring.lcif import LCIFScoring
+from vicinal.scoring.lpknn import LPkNNScoring
 from vicinal.scoring.mlknn import MLkNNScoring
 from vicinal.scoring.second_order import SecondOrderScoring
 from vicinal.scoring.training import Scoring, Training
 
 __all__ = [
     "BRkNNScoring",
+    "DMLkNNScoring",
     "FeatureKNNScoring",
+    "IBLRScoring",
     "InstanceKNNScoring",
+    "LAMLkNNScoring",
     "LCIFScoring",
+    "LPkNNScoring",
     "MLkNNScoring",
     "Scoring",
     "SecondOrderScoring",

@@ -19,10 +19,10 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Int32
-from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_count, read_csr
+from vicinal._base.state import State, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
 
 
@@ -68,8 +68,7 @@ class BRkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y = check_indicator(read_csr(state, "Y", (None, None)), "Y")
-        return cls(read_count(state, "k"), Y)
+        return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:

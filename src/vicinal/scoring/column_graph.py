@@ -5,11 +5,11 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
-from vicinal import _native
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer
+from vicinal._native import column_search
 from vicinal.graph import NeighborGraph
 from vicinal.scoring.row_sums import native_matrix
 
@@ -58,7 +58,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
         raise InvalidArgumentError("B", f"{A.shape[0]} rows", B.shape[0])
     width = max(1, min(check_integer("k", k, low=1), B.shape[1]))
     items = as_csr(A).T.tocsr()
-    ids, values = _native.column_search(
+    ids, values = column_search(
         native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
     )
     return NeighborGraph(ids, values, "cosine", B.shape[1])

@@ -37,7 +37,7 @@ from vicinal._base.validation import check_option
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.column_graph import as_csr, column_graph, kept_similarities
-from vicinal.scoring.instance_knn import read_indicator
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import combined_rows
 from vicinal.scoring.training import Training
 
@@ -143,7 +143,7 @@ class FeatureKNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y = read_indicator(state)
+        Y = read_indicator(state, "Y")
         similarity = read_csr(state, "similarity", (None, Y.shape[1]))
         if similarity.nnz and not 0 < similarity.data.min() <= similarity.data.max() < 1 + 1e-9:
             raise ModelFormatError("similarity: expected cosines above 0")

@@ -21,10 +21,10 @@ from typing import Self
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_csr, read_plain
+from vicinal._base.state import State, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.scores import Scores
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import neighbor_sums
 from vicinal.scoring.training import Training
 
@@ -71,7 +71,7 @@ class InstanceKNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        return cls(read_neighbors(state), read_indicator(state))
+        return cls(read_neighbors(state), read_indicator(state, "Y"))
 
 
 def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) -> Iterator[Scores]:
@@ -88,11 +88,3 @@ def read_neighbors(state: Mapping[str, State], key: str = "k") -> int:
     if k < 1:
         raise ModelFormatError(f"{key}: expected at least 1, got {k}")
     return k
-
-
-def read_indicator(state: Mapping[str, State]) -> Csr:
-    """Return the saved training labels, checked."""
-    try:
-        return check_indicator(read_csr(state, "Y", (None, None)), "Y")
-    except ValueError as error:
-        raise ModelFormatError(str(error)) from None

@@ -120,5 +120,6 @@ def _stored(scores: Scores) -> Csr:
     """Return sparse scores whose absent ones are 0 as a matrix."""
     values = scores.values
     if not isinstance(values, sparse.csr_array) or scores.base.any():
-        raise InvalidArgumentError("scores", "sparse scores, 0 where none is stored", scores)
+        got = "dense ones" if not scores.is_sparse else "others"
+        raise InvalidArgumentError("scores", "sparse scores, 0 where none is stored", got)
     return values

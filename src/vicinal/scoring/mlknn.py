@@ -30,12 +30,14 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float, Int, is_stored
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_array, read_count, read_csr, read_plain
+from vicinal._base.state import State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
+from vicinal.scoring import bayes
+from vicinal.scoring.bayes import tally
+from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
 
@@ -95,51 +97,26 @@ class MLkNNScoring:
     @classmethod
     def _counted(cls, counts: Csr, Y: Csr, k: int, smoothing: float) -> Self:
         """Tabulate leave-one-out votes by label, count and truth."""
-        n_rows, n_labels = Y.shape
-        width = 1 + min(k, n_rows)
-        carries = is_stored(Y, counts)
-        cells = counts.indices.astype(np.int64) * width + counts.data
-        tables = [
-            np.bincount(cells[chosen], minlength=n_labels * width).reshape(n_labels, width)
-            for chosen in (carries, ~carries)
-        ]
-        # Rows that got no vote are stored nowhere: they are the rest.
-        positives = np.bincount(Y.indices, minlength=n_labels)
-        for table, total in zip(tables, (positives, n_rows - positives), strict=True):
-            table[:, 0] = total - table.sum(axis=1)
-        return cls(k, smoothing, tables[0], tables[1], Y)
+        with_label, without_label = tally(counts, Y, width=1 + min(k, Y.shape[0]))
+        return cls(k, smoothing, with_label, without_label, Y)
 
     @cached_property
     def prior(self) -> Float:
         """:math:`P(H^l_1)`, shape (L,)."""
-        positives = self.with_label.sum(axis=1)
-        n_rows = self.Y.shape[0]
-        prior: Float = (self.smoothing + positives) / (2 * self.smoothing + n_rows)
-        return prior
+        return bayes.prior(self.with_label.sum(axis=1), self.Y.shape[0], self.smoothing)
 
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every possible count, shape (L, width)."""
-        prior = self.prior[:, None]
-        joint_with = prior * self._likelihood(self.with_label)
-        joint_without = (1 - prior) * self._likelihood(self.without_label)
-        total = joint_with + joint_without
-        undecided = total == 0
-        return np.where(undecided, prior, joint_with / np.where(undecided, 1, total))
-
-    def _likelihood(self, counts: Int) -> Float:
-        """:math:`P(E_j | H)` from the counts of one side, 0 where it is 0/0."""
-        total = self.smoothing * (self.k + 1) + counts.sum(axis=1, keepdims=True)
-        return (self.smoothing + counts) / np.where(total == 0, 1, total)
+        return vote_posterior(
+            self.prior, self.with_label, self.without_label, self.smoothing, self.k
+        )
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
-        counts = votes(near, self.Y)
-        posterior = counts.astype(np.float64)
-        posterior.data = self.posterior[counts.indices, counts.data]
         sizes = neighbor_cardinality(near, self.Y)
-        return Scores.sparse(posterior, self.posterior[:, 0].copy(), sizes)
+        return looked_up(self.posterior, votes(near, self.Y), sizes)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
@@ -154,8 +131,7 @@ class MLkNNScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        k = read_count(state, "k")
-        Y = check_indicator(read_csr(state, "Y", (None, None)), "Y")
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
         n_rows, n_labels = Y.shape
         shape = (n_labels, 1 + min(k, n_rows))
         tables = [
@@ -165,7 +141,22 @@ class MLkNNScoring:
         for table, total in zip(tables, (positives, n_rows - positives), strict=True):
             if table.min(initial=0) < 0 or np.any(table.sum(axis=1) != total):
                 raise ModelFormatError("with_label, without_label: counts do not add up")
-        smoothing = read_plain(state, "smoothing", float)
-        if smoothing < 0:
-            raise ModelFormatError(f"smoothing: expected no negative number, got {smoothing}")
-        return cls(k, smoothing, tables[0], tables[1], Y)
+        return cls(k, read_weight(state, "smoothing"), tables[0], tables[1], Y)
+
+
+def vote_posterior(
+    prior: Float, with_label: Int, without_label: Int, smoothing: float, k: int
+) -> Float:
+    """Return :math:`r(l)` for every number of votes, from tables of shape (…, L, width)."""
+    likelihoods = [
+        bayes.likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
+        for table in (with_label, without_label)
+    ]
+    return bayes.posterior(prior[..., None], *likelihoods)
+
+
+def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
+    """Return the scores of queries with these votes, stored where there are any."""
+    stored = counts.astype(np.float64)
+    stored.data = posterior[counts.indices, counts.data]
+    return Scores.sparse(stored, posterior[:, 0].copy(), sizes)

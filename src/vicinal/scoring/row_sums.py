@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal import _native
 from vicinal._base.arrays import Csr, Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
+from vicinal._native import SparseMatrix, row_sums
 from vicinal.graph import NeighborGraph
 
 
@@ -136,11 +136,11 @@ def like(matrix: Csr, data: Float) -> Csr:
     return changed
 
 
-def native_matrix(matrix: Csr) -> _native.SparseMatrix:
+def native_matrix(matrix: Csr) -> SparseMatrix:
     """Return a canonical matrix as the compiled core takes it."""
     indptr, indices = csr_parts(matrix)
     values = np.ascontiguousarray(matrix.data[: indptr[-1]], dtype=np.float64)
-    return _native.SparseMatrix(indptr, indices, values, matrix.shape[1])
+    return SparseMatrix(indptr, indices, values, matrix.shape[1])
 
 
 def _added(
@@ -155,7 +155,7 @@ def _added(
 ) -> RowSums:
     """Call the compiled loop."""
     before = start or RowSums(sparse.csr_array((0, rows.shape[1])), np.empty(0))
-    indptr, indices, values, totals = _native.row_sums(
+    indptr, indices, values, totals = row_sums(
         begin,
         end,
         ids,

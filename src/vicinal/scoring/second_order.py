@@ -30,7 +30,8 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_csr
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.instance_knn import read_indicator, read_neighbors, weighted_scores
+from vicinal.scoring.instance_knn import read_neighbors, weighted_scores
+from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import RowSums, like, neighbor_sums
 from vicinal.scoring.training import Training
 
@@ -95,7 +96,7 @@ class SecondOrderScoring:
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y = read_indicator(state)
+        Y = read_indicator(state, "Y")
         rw = read_csr(state, "rw", Y.shape)
         if rw.nnz and (rw.data.min() < 0 or rw.data.max() > 1 + 1e-9):
             raise ModelFormatError("rw: expected shares from 0 to 1")
