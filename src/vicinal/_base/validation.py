@@ -121,6 +121,8 @@ def _dense(X: object, name: str) -> NDArray[Any]:
     array = np.asarray(X)
     if array.ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise InvalidArgumentError(name, "real numbers", f"dtype {array.dtype}")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -134,6 +136,9 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
     if cast("Any", X).ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {cast('Any', X).shape}")
+    if isinstance(X, sparse.csc_array | sparse.csc_matrix):
+        # Seen as the CSR of its transpose: SciPy's conversion trusts the arrays it reads.
+        check_csr_structure(X.T, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
@@ -165,7 +170,7 @@ def check_csr_structure(matrix: Csr, name: str) -> None:
     stored = indices[: indptr[-1]]
     if stored.size and (stored.min() < 0 or stored.max() >= n_columns):
         raise InvalidArgumentError(
-            name, f"column ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
+            name, f"ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
         )
 
 
