@@ -194,13 +194,14 @@ def test_a_model_of_texts_reads_texts(run, songs, tmp_path):
     code, out, err = run("predict", model, asked, "--row-names", "name", "--json")
     assert code == 0, err
     first, second = map(json.loads, out.splitlines())
-    assert (first["row"], first["labels"]) == ("first", ["sad"])
+    # Of the rows that share both words, the first three: two of them are calm.
+    assert (first["row"], first["labels"]) == ("first", ["calm", "sad"])
     assert (second["row"], second["labels"]) == ("second", ["angry"])
     lines = tmp_path / "lines.txt"
     lines.write_text("slow sad song\n")
     code, out, err = run("predict", model, lines)
     assert code == 0, err
-    assert out.startswith("0\tsad")
+    assert out.startswith("0\tcalm, sad\t[sad 1.00, calm 0.67")
 
 
 def test_a_table_without_the_column_is_refused(run, songs, tmp_path):
