@@ -85,6 +85,11 @@ bench: setup ## Benchmarks against the alternatives
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks
 
+.PHONY: bench-methods
+bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng (FULL=--full: all)
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.methods $(FULL)
+
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere
 	$(BIN)/python tools/check_docs.py
