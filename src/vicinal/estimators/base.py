@@ -190,6 +190,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         ids : ndarray of int32, shape (n, min(top, L))
         scores : ndarray of float64, of the same shape
         """
+        check_is_fitted(self, "scoring_")
         top = check_integer("top", top, low=1)
         n_jobs = self.search_.n_jobs
         blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
