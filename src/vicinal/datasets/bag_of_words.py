@@ -1,8 +1,9 @@
 """Texts as bags of words, by scikit-learn's vectorisers."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -20,51 +21,88 @@ Text: TypeAlias = str | list[str]
 WEIGHTINGS = ("binary", "counts", "tfidf")
 
 
-def tokenizer(token_pattern: str, lowercase: bool) -> Callable[[Text], list[str]]:
-    r"""Return the function that cuts a text into tokens and leaves ready tokens alone.
+class WordOptions(TypedDict, total=False):
+    """What a caller may say of :class:`Words`."""
+
+    weighting: str
+    vocabulary: Sequence[str] | None
+    token_pattern: str
+    lowercase: bool
+    min_rows: int
+    max_features: int | None
+
+
+@dataclass(frozen=True)
+class Words:
+    r"""How texts become features.
+
+    Parameters
+    ----------
+    weighting : {"binary", "counts", "tfidf"}
+        ``"tfidf"`` takes document frequencies from all rows, test rows too; use
+        ``vicinal.preprocess`` to fit on training rows only.
+    vocabulary : sequence of str or None
+        The features, in order; other tokens are passed over. By default all that occur, sorted.
+    token_pattern : str
+        Regular expression of a token.
+    lowercase : bool
+        Whether texts are lower-cased first.
+    min_rows : int
+        Keep tokens that occur in at least so many rows.
+    max_features : int or None
+        Keep the most frequent tokens only.
 
     Examples
     --------
-    >>> cut = tokenizer(r"\w+", lowercase=True)
-    >>> cut("A tree, a house"), cut(["A tree"])
+    >>> words = Words(token_pattern=r"\w+")
+    >>> words.cut("A tree, a house"), words.cut(["A tree"])
     (['a', 'tree', 'a', 'house'], ['A tree'])
     """
-    try:
-        pattern = re.compile(token_pattern)
-    except re.error as error:
-        raise InvalidArgumentError("token_pattern", "a regular expression", str(error)) from None
-    if pattern.groups > 1:
-        raise InvalidArgumentError("token_pattern", "at most one group", pattern.groups)
 
-    def cut(text: Text) -> list[str]:
+    weighting: str = "binary"
+    vocabulary: Sequence[str] | None = None
+    token_pattern: str = r"(?u)\b\w\w+\b"
+    lowercase: bool = True
+    min_rows: int = 1
+    max_features: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_option("weighting", self.weighting, WEIGHTINGS)
+        check_integer("min_rows", self.min_rows, low=1)
+        if self.max_features is not None:
+            check_integer("max_features", self.max_features, low=1)
+        try:
+            n_groups = re.compile(self.token_pattern).groups
+        except re.error as error:
+            expected = "a regular expression"
+            raise InvalidArgumentError("token_pattern", expected, str(error)) from None
+        if n_groups > 1:
+            raise InvalidArgumentError("token_pattern", "at most one group", n_groups)
+        known = self.vocabulary
+        if known is not None and len(set(known)) != len(known):
+            raise InvalidArgumentError("vocabulary", "different tokens", "one twice")
+
+    def cut(self, text: Text) -> list[str]:
+        """Return the tokens of a text; ready tokens are left alone."""
         if isinstance(text, list):
             return text
-        return pattern.findall(text.lower() if lowercase else text)
-
-    return cut
+        return re.findall(self.token_pattern, text.lower() if self.lowercase else text)
 
 
 def bag_of_words(
-    texts: Sequence[Text],
-    cut: Callable[[Text], list[str]],
-    weighting: str,
-    vocabulary: Sequence[str] | None,
-    min_rows: int,
-    max_features: int | None,
-    path: FilePath,
+    texts: Sequence[Text], words: Words, path: FilePath
 ) -> tuple[Features, tuple[str, ...]]:
-    """Return the features of texts and their names, sorted unless a vocabulary gives the order."""
-    check_option("weighting", weighting, WEIGHTINGS)
-    check_integer("min_rows", min_rows, low=1)
-    if vocabulary is not None and not len(vocabulary):
+    """Return the features of texts, and their names."""
+    if words.vocabulary is not None and not len(words.vocabulary):
         return np.zeros((len(texts), 0)), ()
     vectorizer = CountVectorizer(
-        analyzer=cut,
+        analyzer=words.cut,
         lowercase=False,
-        binary=weighting == "binary",
-        vocabulary=vocabulary,
-        min_df=min_rows,
-        max_features=max_features,
+        binary=words.weighting == "binary",
+        vocabulary=words.vocabulary,
+        min_df=words.min_rows,
+        max_features=words.max_features,
         dtype=np.float64,
     )
     try:
@@ -72,6 +110,6 @@ def bag_of_words(
     except ValueError as error:
         raise DataFormatError(str(path), "texts with words to keep", str(error)) from None
     names = tuple(map(str, vectorizer.get_feature_names_out()))
-    if weighting == "tfidf":
+    if words.weighting == "tfidf":
         counts = sparse.csr_array(TfidfTransformer().fit_transform(counts))
     return by_content(counts), names

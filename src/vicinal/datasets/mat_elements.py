@@ -152,7 +152,9 @@ def _sparse(
         raise _Damaged(f"{name} without ids, starts and values")
     ids, starts = _integers(parts[0], order), _integers(parts[1], order)
     values = _numbers(parts[2], order).astype(np.float64)
-    stored = int(starts[-1]) if len(starts) else 0
+    if len(starts) != shape[1] + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
+        raise _Damaged(f"column starts in {name} that do not rise from 0")
+    stored = int(starts[-1])
     try:
         matrix = sparse.csc_array(
             (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),

@@ -40,6 +40,10 @@ class _LabelList:
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             raise DataFormatError(self._path, "well-formed XML", reason, error.lineno) from None
+        except DataFormatError:
+            raise
+        except (LookupError, ValueError) as error:  # Encodings that expat leaves to Python.
+            raise DataFormatError(self._path, "a known encoding", str(error), 1) from None
         return self.names
 
     def _fail(self, expected: str, got: str) -> NoReturn:

@@ -6,14 +6,14 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal.datasets.bag_of_words import Text, bag_of_words, tokenizer
+from vicinal.datasets.bag_of_words import Text, WordOptions, Words, bag_of_words
 from vicinal.datasets.cells import sparse_rows
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
@@ -29,18 +29,13 @@ def read_table(
     labels: str = "labels",
     *,
     row_names: str | None = None,
-    weighting: str = "binary",
     separator: str | None = None,
     columns: Sequence[str] | None = None,
     quoting: bool = True,
-    vocabulary: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
-    token_pattern: str = r"(?u)\b\w\w+\b",
-    lowercase: bool = True,
-    min_rows: int = 1,
-    max_features: int | None = None,
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
+    **words: Unpack[WordOptions],
 ) -> Dataset:
     """Read a table: the text becomes a bag of words, the labels a set per row.
 
@@ -56,46 +51,43 @@ def read_table(
         a row counts once.
     row_names : str or None
         Column of the row names.
-    weighting : {"binary", "counts", "tfidf"}
-        ``"tfidf"`` takes document frequencies from all rows of the file, test rows too; use
-        ``vicinal.preprocess`` to fit on training rows only.
     separator : str or None
         Parts the labels. None: a JSON list, or commas.
     columns : sequence of str or None
         Names of the columns of a CSV or TSV file without a header.
     quoting : bool
         Whether quotes in a CSV or TSV file enclose cells; False takes them as they stand.
-    vocabulary, label_names : sequence of str or None
-        The features and labels, in order; by default those that occur, sorted. Tokens outside a
-        vocabulary are passed over, a label outside `label_names` is an error.
-    token_pattern : str
-        Regular expression of a token.
-    lowercase : bool
-        Whether texts are lower-cased first.
-    min_rows : int
-        Keep tokens that occur in at least so many rows.
-    max_features : int or None
-        Keep the most frequent tokens only.
+    label_names : sequence of str or None
+        The labels, in order; any other is an error. By default those that occur, sorted.
     encoding : {"utf-8", "latin-1"}
     max_bytes : int
         Most bytes the file may unpack to.
+    **words
+        ``weighting`` (``"binary"``, ``"counts"``, ``"tfidf"``), ``vocabulary``, ``token_pattern``,
+        ``lowercase``, ``min_rows``, ``max_features``; see
+        :class:`~vicinal.datasets.bag_of_words.Words`.
     """
-    cut = tokenizer(token_pattern, lowercase)
-    parts = (text,) if isinstance(text, str) else tuple(text)
-    if not parts:
-        raise InvalidArgumentError("text", "a column or several", "none")
-    wanted = [*parts, labels, *([row_names] if row_names is not None else [])]
+    options = Words(**words)
+    parts = _columns(text)
+    wanted = [*parts, labels, *([] if row_names is None else [row_names])]
     rows = read_rows(path, wanted, columns, quoting, encoding, max_bytes)
-    texts = [_text(row, parts, path) for row in rows]
-    sets = [_labels(row, labels, separator, path) for row in rows]
-    X, feature_names = bag_of_words(texts, cut, weighting, vocabulary, min_rows, max_features, path)
-    Y, names = _indicator(rows, sets, label_names, path)
     own_names = None if row_names is None else tuple(str(r.values[row_names]) for r in rows)
+    X, feature_names = bag_of_words([_text(row, parts, path) for row in rows], options, path)
+    sets = [_labels(row, labels, separator, path) for row in rows]
+    Y, known = _indicator(rows, sets, label_names, path)
     try:
-        return Dataset(X, Y, feature_names, names, own_names, source=Path(path).name)
+        return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:
         expected = f"{error.expected} in {error.name}"
         raise DataFormatError(str(path), expected, str(error.got)) from None
+
+
+def _columns(text: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns whose texts are joined."""
+    parts = (text,) if isinstance(text, str) else tuple(text)
+    if not parts:
+        raise InvalidArgumentError("text", "a column or several", "none")
+    return parts
 
 
 def _text(row: Row, parts: Sequence[str], path: FilePath) -> Text:

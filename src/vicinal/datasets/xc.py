@@ -51,6 +51,11 @@ def read_xc(
         Of the names; the rows are plain ASCII.
     max_bytes : int
         Most bytes a file may unpack to.
+
+    Notes
+    -----
+    Memory: the unpacked text, 12 bytes a feature value, 8 a label and 16 a row; text and parsed
+    rows are there at once.
     """
     parts = parse_xc(without_mark(open_data(path, max_bytes=max_bytes), path), path)
     label_names = _names(path, labels, "label", parts.n_labels, encoding, max_bytes)

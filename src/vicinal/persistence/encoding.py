@@ -1,10 +1,11 @@
 """Nested states ⇄ JSON, with the arrays set apart.
 
-Plain values stand in the JSON as they are. An array is ``{"$array": name}``, a sparse matrix
-``{"$csr": [rows, columns], "indptr": …, "indices": …, "data": …}``, and a part
-``{"$part": registered name, "state": {…}}``. The arrays go out by name.
+Plain values stand in the JSON as they are, infinity as ``{"$float": "inf"}``. An array is
+``{"$array": name}``, a sparse matrix ``{"$csr": [rows, columns], "indptr": …, "indices": …,
+"data": …}``, and a part ``{"$part": registered name, "state": {…}}``. The arrays go out by name.
 """
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +38,8 @@ def encode(state: State, path: str = "model") -> tuple[Json, Arrays]:
 
 def _encode(state: State, path: str, arrays: Arrays) -> Json:
     """Encode one value, adding its arrays."""
+    if isinstance(state, float) and not math.isfinite(state):
+        return {"$float": repr(state)}
     if state is None or isinstance(state, bool | int | float | str):
         return state
     if isinstance(state, np.generic):  # A parameter such as np.int64(10).
@@ -63,6 +66,8 @@ def decode(json: Json, arrays: Arrays) -> State:
         return [decode(item, arrays) for item in json]
     if not isinstance(json, dict):
         return json
+    if "$float" in json:
+        return _special(json["$float"])
     if "$array" in json:
         return _array(json["$array"], arrays)
     if "$csr" in json:
@@ -70,6 +75,13 @@ def decode(json: Json, arrays: Arrays) -> State:
     if "$part" in json:
         return _part(json, arrays)
     return {key: decode(value, arrays) for key, value in json.items()}
+
+
+def _special(text: Json) -> float:
+    """Return a number that JSON has no word for."""
+    if text not in ("inf", "-inf", "nan"):
+        raise ModelFormatError(f"the manifest has a number {text!r}")
+    return float(text)
 
 
 def _array(name: Json, arrays: Arrays) -> NDArray[Any]:

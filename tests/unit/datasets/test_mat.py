@@ -137,6 +137,18 @@ def test_a_sparse_variable_with_ids_out_of_range_is_refused(path):
         read_mat(path)
 
 
+def test_a_sparse_variable_with_starts_that_fall_is_refused(path):
+    savemat(path, {"X": sparse.csc_array(np.eye(6)), "Y": Y})
+    content = bytearray(path.read_bytes())
+    at = content.find(np.arange(7, dtype=np.int32).tobytes())
+    assert at > 0
+    for start in (-1, 0, 2**30):
+        content[at + 24 : at + 28] = struct.pack("<i", start)
+        path.write_bytes(content)
+        with pytest.raises(DataFormatError, match="an intact MATLAB file, got"):
+            read_mat(path)
+
+
 def big_endian_matrix(name, values):
     """A variable as a machine of the other byte order writes it."""
 

@@ -125,6 +125,8 @@ def test_no_xml(tmp_path):
         ("<labels>\n<label/></labels>", 2, "a label's name"),
         ("<labels><label name='t'/><label name='t'/></labels>", None, "each label once"),
         (b"<labels><label name='\xff'/></labels>", 1, "well-formed XML"),
+        ("<?xml version='1.0' encoding='utf-9'?><labels/>", 1, "a known encoding"),
+        ("<?xml version='1.0' encoding='utf-7'?><labels/>", 1, "a known encoding"),
     ],
 )
 def test_bad_xml(tmp_path, xml, line, expected):

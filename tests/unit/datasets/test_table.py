@@ -108,8 +108,13 @@ def test_what_counts_as_a_token(table):
     for pattern in ("(", "(a)(b)"):
         with pytest.raises(InvalidArgumentError, match="token_pattern"):
             read_table(table, token_pattern=pattern)
-    with pytest.raises(InvalidArgumentError, match="weighting"):
-        read_table(table, weighting="bm25")
+    for wrong in ({"weighting": "bm25"}, {"min_rows": 0}, {"max_features": 0}, {"text": []}):
+        with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
+            read_table(table, **wrong)
+    with pytest.raises(InvalidArgumentError, match="vocabulary: expected different tokens"):
+        read_table(table, vocabulary=["red", "red"])
+    with pytest.raises(TypeError, match="stopwords"):
+        read_table(table, stopwords="english")
 
 
 def test_features_and_labels_can_be_fixed(table):
@@ -143,6 +148,7 @@ def test_long_cells_are_read_and_the_limit_of_csv_is_left_alone(tmp_path):
         ("d.jsonl", '{"text": "aa", "labels": null}\n', 1, "labels in 'labels'"),
         ("d.jsonl", '{"text": "aa", "labels": [[]]}\n', 1, "a label's name"),
         ("d.jsonl", '{"text": "aa", "labels": [true]}\n', 1, "a label's name"),
+        ("d.jsonl", '{"text": ["\\ud800"], "labels": []}\n', None, "text that UTF-8 can hold"),
         ("d.jsonl", '{"text": "- - -", "labels": []}\n', None, "texts with words to keep"),
         ("d.csv", "text,tags\naa,x\n", 2, "a column 'labels'"),
         ("d.csv", "text,text,labels\na,b,c\n", 1, "columns of different names"),

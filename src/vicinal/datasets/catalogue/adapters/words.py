@@ -1,6 +1,7 @@
 """Words as features where there is a split: learned from the training rows, found in all."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -8,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from vicinal._base.arrays import Csr, Int
 from vicinal._base.validation import canonical_csr, check_option
-from vicinal.datasets.bag_of_words import WEIGHTINGS, bag_of_words, tokenizer
+from vicinal.datasets.bag_of_words import WEIGHTINGS, Words, bag_of_words
 
 
 def fitted_words(
@@ -45,15 +46,16 @@ def fitted_words(
     """
     check_option("weighting", weighting, WEIGHTINGS)
     plain = "counts" if weighting == "tfidf" else weighting
-    cut = tokenizer(token_pattern, lowercase=True)
+    options = Words(plain, token_pattern=token_pattern, min_rows=min_rows)
     rows = np.arange(len(texts)) if fitted is None else fitted
     kept = [texts[row] for row in rows]
-    learned, words = bag_of_words(kept, cut, plain, None, min_rows, None, source)
+    learned, words = bag_of_words(kept, options, source)
     parts = [sparse.csr_array(learned)]
     others = np.setdiff1d(np.arange(len(texts)), rows)
     if len(others):
         left = [texts[row] for row in others]
-        found, _ = bag_of_words(left, cut, plain, words, 1, None, source)
+        fixed = replace(options, vocabulary=words, min_rows=1)
+        found, _ = bag_of_words(left, fixed, source)
         parts.append(sparse.csr_array(found))
     stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
     matrix = stacked[np.argsort(np.concatenate((rows, others)))]

@@ -1,0 +1,118 @@
+"""The methods from their definitions: lists, sets and loops, no arrays and nothing of the package.
+
+Rows `X` are lists of numbers, label sets `Y` are sets of label ids. Every function takes the
+neighbours it needs as lists of row ids, nearest first. Operations stand in the order of the
+formulas, so that scores can be compared to the bit.
+"""
+
+
+def squared_distance(a, b):
+    total = 0.0
+    for p, q in zip(a, b, strict=True):
+        total += (p - q) * (p - q)
+    return total
+
+
+def nearest(query, X, k, leave_out=None):
+    """Return the k nearest rows by (Euclidean distance, row id)."""
+    others = [i for i in range(len(X)) if i != leave_out]
+    return sorted(others, key=lambda i: (squared_distance(query, X[i]), i))[:k]
+
+
+def leave_one_out(X, k):
+    return [nearest(row, X, k, leave_out=i) for i, row in enumerate(X)]
+
+
+def n_votes(near, Y, label):
+    return sum(1 for a in near if label in Y[a])
+
+
+def best_first(scores):
+    """Return label ids by (score falling, id rising)."""
+    return sorted(range(len(scores)), key=lambda label: (-scores[label], label))
+
+
+# -- BRkNN, LPkNN
+
+
+def confidence(near, Y, n_labels):
+    return [n_votes(near, Y, label) / len(near) if near else 0.0 for label in range(n_labels)]
+
+
+def brknn_labels(near, Y, n_labels, variant, strict):
+    scores = confidence(near, Y, n_labels)
+    if variant == "b":
+        z = sum(len(Y[a]) for a in near) / len(near) if near else 0.0
+        size = int(z + 0.5)
+        return set(best_first(scores)[:size])
+    passing = {
+        label
+        for label in range(n_labels)
+        if (scores[label] > 0.5 if strict else scores[label] >= 0.5)
+    }
+    if variant == "a" and not passing:
+        return {best_first(scores)[0]}
+    return passing
+
+
+def lpknn_labels(near, Y):
+    """Return the most frequent set; of several, the one that stands first among the neighbours."""
+    seen = []
+    for a in near:
+        if Y[a] not in seen:
+            seen.append(Y[a])
+    best, best_count = set(), 0
+    for labels in seen:  # Nearest member first, so only a larger count takes over.
+        count = sum(1 for a in near if Y[a] == labels)
+        if count > best_count:
+            best, best_count = labels, count
+    return best
+
+
+# -- ML-kNN and its family
+
+
+def ratio(part, whole):
+    return part / whole if whole else 0.0
+
+
+def posterior(prior, with_label, without_label):
+    one, other = prior * with_label, (1 - prior) * without_label
+    return prior if one + other == 0 else one / (one + other)
+
+
+def mlknn_score(near, label, Y, loo, members, k, s):
+    """Return r(l), statistics of the rows `members` (all of them for ML-kNN)."""
+    votes = n_votes(near, Y, label)
+    carrying = [i for i in members if label in Y[i]]
+    lacking = [i for i in members if label not in Y[i]]
+
+    def likelihood(rows):
+        same = sum(1 for i in rows if n_votes(loo[i], Y, label) == votes)
+        return ratio(s + same, s * (k + 1) + len(rows))
+
+    prior = ratio(s + len(carrying), 2 * s + len(members))
+    return posterior(prior, likelihood(carrying), likelihood(lacking))
+
+
+def dmlknn_score(near, label, Y, loo, n_labels, tolerance, s):
+    def matches(i):
+        if n_votes(loo[i], Y, label) != n_votes(near, Y, label):
+            return False
+        return all(
+            abs(n_votes(loo[i], Y, other) - n_votes(near, Y, other)) <= tolerance
+            for other in range(n_labels)
+            if other != label
+        )
+
+    def likelihood(rows):
+        return ratio(s + sum(1 for i in rows if matches(i)), s * n_labels + len(rows))
+
+    carrying = [i for i in range(len(Y)) if label in Y[i]]
+    lacking = [i for i in range(len(Y)) if label not in Y[i]]
+    prior = ratio(s + len(carrying), 2 * s + len(Y))
+    return posterior(prior, likelihood(carrying), likelihood(lacking))
+
+
+def cluster_of(row, centers):
+    return min(range(len(centers)), key=lambda w: (squared_distance(row, centers[w]), w))

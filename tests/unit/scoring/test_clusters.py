@@ -1,0 +1,46 @@
+"""k-means and nearest centres."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal.scoring import clusters
+from vicinal.scoring.clusters import find_centers, nearest_center
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def blobs():
+    rng = np.random.default_rng(1)
+    middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    return np.repeat(middles, 50, axis=0) + rng.normal(scale=0.5, size=(150, 2))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("most", [10**6, 0])  # all rows at a time, and samples
+def test_each_group_of_rows_gets_a_centre(blobs, kind, most, monkeypatch):
+    monkeypatch.setattr(clusters, "MINI_BATCH_ROWS", most)
+    rows = kind(blobs)
+    centers = find_centers(rows, 3, random_state=0)
+    assert centers.shape == (3, 2)
+    groups = nearest_center(rows, centers).reshape(3, 50)
+    assert len(set(groups[:, 0])) == 3
+    assert np.array_equal(groups, np.repeat(groups[:, :1], 50, axis=1))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_nearest_centre_is_that_of_the_definition(kind, dtype):
+    rng = np.random.default_rng(2)
+    rows = rng.integers(-2, 3, size=(60, 3)).astype(dtype)
+    centers = rng.integers(-2, 3, size=(7, 3)).astype(float)
+    centers[5] = centers[2]
+    distance = ((rows[:, None, :] - centers) ** 2).sum(axis=2)
+    assert np.array_equal(nearest_center(kind(rows), centers), distance.argmin(axis=1))
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_centres_that_stand_for_no_row_are_dropped():
+    rows = np.array([[1.0], [1.0], [1.0], [4.0]])
+    assert sorted(find_centers(rows, 3, random_state=0).ravel()) == [1.0, 4.0]

@@ -1,0 +1,39 @@
+"""Numbers for label sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from vicinal.decision import LabelSets
+from vicinal.scores import Scores
+from vicinal.scoring.lpknn import label_set_ids
+
+pytestmark = pytest.mark.native
+
+
+@given(st.lists(st.frozensets(st.integers(0, 3)), max_size=12))
+def test_rows_share_a_number_just_where_they_share_their_set(rows):
+    table = np.array([[label in row for label in range(4)] for row in rows]).reshape(-1, 4)
+    ids = label_set_ids(sparse.csr_array(table.astype(np.int32)))
+    assert sorted(set(ids.tolist())) == list(range(len(set(rows))))
+    assert len(set(zip(ids.tolist(), rows, strict=True))) == len(set(rows))
+
+
+def test_scores_carry_sets_through_parts_and_blocks():
+    sets = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.int32))
+    scores = Scores.sparse(sparse.csr_array(np.eye(3, 2)), label_sets=sets)
+    rule = LabelSets()
+    assert np.array_equal(rule.decide(scores).toarray(), sets.toarray())
+    assert rule.decide(scores.rows(1, 3)).toarray().tolist() == [[0, 1], [1, 1]]
+    assert rule.decide(scores.take(np.array([2, 0]))).toarray().tolist() == [[1, 1], [1, 0]]
+    both = Scores.stack([scores, scores.rows(0, 1)])
+    assert rule.decide(both).toarray().tolist() == [[1, 0], [0, 1], [1, 1], [1, 0]]
+    plain = Scores.sparse(sparse.csr_array(np.eye(3, 2)))
+    assert Scores.stack([scores, plain]).label_sets is None
+    with pytest.raises(ValueError, match="picks no label sets"):
+        rule.decide(plain)
+    for wrong in (sets[:2], 2 * sets):
+        with pytest.raises(ValueError, match="label_sets"):
+            Scores.sparse(sparse.csr_array(np.eye(3, 2)), label_sets=wrong)
