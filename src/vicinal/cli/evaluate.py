@@ -9,8 +9,15 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal.cli.output import JsonFlag, errors, out, print_json
-from vicinal.cli.source import DataArgument, RowsOption, choose_rows
-from vicinal.datasets import load
+from vicinal.cli.source import (
+    DataArgument,
+    LabelsOption,
+    RowsOption,
+    TextOption,
+    features_source,
+    reads_text,
+    text_source,
+)
 from vicinal.estimators import load as load_model
 from vicinal.estimators import prepared
 from vicinal.metrics import evaluate, metrics_table
@@ -28,24 +35,29 @@ def evaluate_model(
     conventions: Annotated[
         str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
+    text: TextOption = "text",
+    labels: LabelsOption = "labels",
     json: JsonFlag = False,
 ) -> None:
     """Predict the rows of a data set and compare with its labels."""
     fitted = load_model(model)
-    dataset = choose_rows(load(data), rows, auto="test")
-    X, estimator = prepared(fitted, dataset.X)
+    if reads_text(fitted):
+        source = text_source(data, text, labels, None)
+    else:
+        source = features_source(data, rows, auto="test")
+    X, estimator = prepared(fitted, source.X)
     scores = estimator.scores(X)
-    labels = estimator.decision_.decide(scores)
-    truth = align(dataset.Y, dataset.label_names, estimator.label_names_)
-    strangers = truth.shape[1] - labels.shape[1]
+    predicted = estimator.decision_.decide(scores)
+    truth = align(source.labels(), source.label_names, estimator.label_names_)
+    strangers = truth.shape[1] - predicted.shape[1]
     if strangers:
         errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
-        scores, labels = widen(scores, strangers), widen_labels(labels, strangers)
-    found = evaluate(truth, labels, scores, conventions=conventions)
+        scores, predicted = widen(scores, strangers), widen_labels(predicted, strangers)
+    found = evaluate(truth, predicted, scores, conventions=conventions)
     if json:
         print_json(found)
     else:
-        column = f"{dataset.source or data}, {dataset.n_rows:,} rows"
+        column = f"{source.name}, {source.n_rows:,} rows"
         out.print(metrics_table({column: found}))
 
 

@@ -9,7 +9,14 @@ import typer
 
 from vicinal.cli.evaluate import ModelArgument
 from vicinal.cli.output import JsonFlag, dump_json, out
-from vicinal.datasets import load
+from vicinal.cli.source import (
+    NamesOption,
+    RowsOption,
+    TextOption,
+    features_source,
+    reads_text,
+    text_source,
+)
 from vicinal.estimators import NeighborEstimator, prepared
 from vicinal.estimators import load as load_model
 from vicinal.scores import Scores
@@ -22,17 +29,23 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="Write JSON lines to this file.")
     ] = None,
     top: Annotated[int, typer.Option(help="Best labels to show with their scores.")] = 5,
+    rows: RowsOption = "all",
+    text: TextOption = "text",
+    row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
     fitted = load_model(model)
-    dataset = load(file)
-    X, estimator = prepared(fitted, dataset.X)
-    answers = predictions(estimator, estimator.scores(X), dataset.row_names, top)
+    if reads_text(fitted):
+        source = text_source(file, text, None, row_names)
+    else:
+        source = features_source(file, rows, auto="all")
+    X, estimator = prepared(fitted, source.X)
+    answers = predictions(estimator, estimator.scores(X), source.row_names, top)
     if output is not None:
         with output.open("w", encoding="utf-8") as stream:
             stream.writelines(answer.as_json() + "\n" for answer in answers)
-        out.print(f"{dataset.n_rows:,} rows predicted, written to {output}")
+        out.print(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
         sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")

@@ -13,10 +13,11 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal.datasets.bag_of_words import Text, WordOptions, Words, bag_of_words
+from vicinal.datasets.bag_of_words import WordOptions, Words, bag_of_words
 from vicinal.datasets.cells import sparse_rows
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
+from vicinal.datasets.table_cells import label_cell, text_cell, text_columns
 from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, Row, read_rows, table_ending
 
 MOST_REPEATS = 1_000_000
@@ -68,71 +69,18 @@ def read_table(
         :class:`~vicinal.datasets.bag_of_words.Words`.
     """
     options = Words(**words)
-    parts = _columns(text)
+    parts = text_columns(text)
     wanted = [*parts, labels, *([] if row_names is None else [row_names])]
     rows = read_rows(path, wanted, columns, quoting, encoding, max_bytes)
     own_names = None if row_names is None else tuple(str(r.values[row_names]) for r in rows)
-    X, feature_names = bag_of_words([_text(row, parts, path) for row in rows], options, path)
-    sets = [_labels(row, labels, separator, path) for row in rows]
+    X, feature_names = bag_of_words([text_cell(row, parts, path) for row in rows], options, path)
+    sets = [label_cell(row, labels, separator, path) for row in rows]
     Y, known = _indicator(rows, sets, label_names, path)
     try:
         return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:
         expected = f"{error.expected} in {error.name}"
         raise DataFormatError(str(path), expected, str(error.got)) from None
-
-
-def _columns(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the columns whose texts are joined."""
-    parts = (text,) if isinstance(text, str) else tuple(text)
-    if not parts:
-        raise InvalidArgumentError("text", "a column or several", "none")
-    return parts
-
-
-def _text(row: Row, parts: Sequence[str], path: FilePath) -> Text:
-    """Return the text of a row, or its tokens where they are listed."""
-    if len(parts) == 1:
-        value = row.values[parts[0]]
-        tokens = _json_list(value) if isinstance(value, str) else value
-        if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
-            return tokens
-    for part in parts:
-        if not isinstance(row.values[part], str):
-            expected = f"text in {part!r}"
-            raise DataFormatError(str(path), expected, repr(row.values[part])[:60], row.line)
-    return "\n".join(row.values[part] for part in parts)
-
-
-def _json_list(cell: str) -> Any:
-    """Return the list a cell holds as JSON, else None."""
-    if not (cell.startswith("[") and cell.endswith("]")):
-        return None
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _labels(row: Row, column: str, separator: str | None, path: FilePath) -> list[str]:
-    """Return the labels of a row, each once."""
-    value = row.values[column]
-    if isinstance(value, str):
-        listed = _json_list(value) if separator is None else None
-        value = _parted(value, separator or ",") if listed is None else listed
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = [value]
-    if not isinstance(value, list):
-        raise DataFormatError(str(path), f"labels in {column!r}", repr(value)[:60], row.line)
-    for label in value:
-        if isinstance(label, bool) or not isinstance(label, str | int):
-            raise DataFormatError(str(path), "a label's name", repr(label)[:60], row.line)
-    return list(dict.fromkeys(map(str, value)))
-
-
-def _parted(cell: str, separator: str) -> list[str]:
-    """Return the names in a cell, without the blanks around them."""
-    return [name.strip() for name in cell.split(separator) if name.strip()]
 
 
 def _indicator(

@@ -47,7 +47,7 @@ def test_the_result_is_canonical():
         None,
         np.zeros((1, 1, 1)),
         np.zeros((1, 1), dtype=complex),
-        np.matrix([[0, 1]]),
+        np.array([[0, 1]]).view(np.matrix),
         sparse.csr_array([[0, 2]]),
         sparse.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(1, 2)),
         sparse.coo_array([0, 1]),

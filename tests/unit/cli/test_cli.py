@@ -164,3 +164,47 @@ def test_demo_shows_figures_and_three_packages(run):
     for word in ("30,300", "MLkNN", "hamming-loss"):
         assert word in out
     assert out.count("true tags") == 3
+
+
+@pytest.fixture
+def songs(tmp_path):
+    path = tmp_path / "songs.jsonl"
+    rows = [
+        ("slow sad piano", ["sad", "calm"]),
+        ("sad slow strings", ["sad"]),
+        ("fast loud drums", ["angry"]),
+        ("loud fast guitar", ["angry", "happy"]),
+    ] * 3
+    lines = [{"id": f"s{i}", "text": t, "labels": names} for i, (t, names) in enumerate(rows)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_a_model_of_texts_reads_texts(run, songs, tmp_path):
+    model = tmp_path / "model"
+    cosine = ("--method", "brknn", "--set", "metric=cosine", "--set", "n_neighbors=3")
+    code, out, err = run("train", songs, "-o", model, *cosine, "--json")
+    assert code == 0, err
+    assert json.loads(out)["labels"] == 4
+    code, out, err = run("evaluate", model, songs, "--json")
+    assert code == 0, err
+    assert json.loads(out)["hamming-loss"] < 0.2
+    asked = tmp_path / "asked.csv"
+    asked.write_text("name,text\nfirst,a sad and slow song\nsecond,loud drums\n")
+    code, out, err = run("predict", model, asked, "--row-names", "name", "--json")
+    assert code == 0, err
+    first, second = map(json.loads, out.splitlines())
+    # Of the rows that share both words, the first three: two of them are calm.
+    assert (first["row"], first["labels"]) == ("first", ["calm", "sad"])
+    assert (second["row"], second["labels"]) == ("second", ["angry"])
+    lines = tmp_path / "lines.txt"
+    lines.write_text("slow sad song\n")
+    code, out, err = run("predict", model, lines)
+    assert code == 0, err
+    assert out.startswith("0\tcalm, sad\t[sad 1.00, calm 0.67")
+
+
+def test_a_table_without_the_column_is_refused(run, songs, tmp_path):
+    code, _, err = run("train", songs, "-o", tmp_path / "model", "--text", "lyrics")
+    assert code == 2
+    assert "lyrics" in err
