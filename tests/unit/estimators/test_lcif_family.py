@@ -81,7 +81,7 @@ def test_similarities_of_other_features_are_refused(name):
     state = model.get_state()
     state["X"] = X[:, :19]
     with pytest.raises(
-        ModelFormatError, match="expected (19 features, got 20|20 features, got 19)"
+        ModelFormatError, match=r"expected (19 features, got 20|20 features, got 19)"
     ):
         type(model).from_state(state)
     state = model.get_state()
