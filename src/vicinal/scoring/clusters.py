@@ -6,6 +6,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from vicinal._base.arrays import Features, Float, Int32
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.index import build_index
 
 MINI_BATCH_ROWS = 20_000
@@ -41,9 +42,21 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
     model = kind(min(n_clusters, n_rows), random_state=random_state)
     # Threads add up in another order, and the last bit of a centre would depend on their number.
     with threadpool_limits(1):
-        model.fit(X)
+        model.fit(_short_indices(X))
     centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
     return centers[np.unique(nearest_center(X, centers))]
+
+
+def _short_indices(X: Features) -> Features:
+    """Return sparse rows with 32-bit indices, the only ones that scikit-learn's k-means takes."""
+    if not isinstance(X, sparse.csr_array):
+        return X
+    if X.nnz >= 2**31:
+        raise InvalidArgumentError(
+            "X", "fewer than 2^31 values for k-means (pass centers)", f"{X.nnz} values"
+        )
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:

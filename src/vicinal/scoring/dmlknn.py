@@ -42,7 +42,7 @@ from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
-SLOW = 2 * 10**11
+SLOW = 2 * 10**10
 """Votes compared, when as many rows are scored as were learned from, past which ``fit`` warns."""
 
 
@@ -169,7 +169,7 @@ def warn_if_slow(n_rows: int, n_votes: int) -> None:
     if n_rows * n_votes > SLOW:
         warnings.warn(
             f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "
-            f"would take up to {n_rows * n_votes:.1e} comparisons, about a second for each 1e9",
+            f"would take up to {n_rows * n_votes:.0e} comparisons, at some seconds for each 1e9",
             UserWarning,
             stacklevel=3,
         )

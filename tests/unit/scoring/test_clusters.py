@@ -17,7 +17,13 @@ def blobs():
     return np.repeat(middles, 50, axis=0) + rng.normal(scale=0.5, size=(150, 2))
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def with_long_indices(rows):
+    matrix = sparse.csr_array(rows)
+    indices, indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return sparse.csr_array((matrix.data, indices, indptr), shape=matrix.shape)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, with_long_indices])
 @pytest.mark.parametrize("most", [10**6, 0])  # all rows at a time, and samples
 def test_each_group_of_rows_gets_a_centre(blobs, kind, most, monkeypatch):
     monkeypatch.setattr(clusters, "MINI_BATCH_ROWS", most)
