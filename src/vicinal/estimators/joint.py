@@ -1,7 +1,5 @@
 """The graph over features and labels together, for the second-order methods."""
 
-import inspect
-import warnings
 from dataclasses import replace
 from typing import cast
 
@@ -9,6 +7,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.warn import warn_user
 from vicinal.estimators.search import Search
 from vicinal.scoring import Training
 
@@ -32,19 +31,9 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
     X = sparse.csr_array(training.X)
     if training.Y.nnz * FAR_BELOW < X.nnz:
         n_rows = max(training.n_rows, 1)
-        warnings.warn(
+        warn_user(
             f"rows have {training.Y.nnz / n_rows:.3g} labels and {X.nnz / n_rows:.3g} features on "
-            "average: second_order=True is meant for data where these are comparable",
-            UserWarning,
-            stacklevel=_levels_to_caller(),
+            "average: second_order=True is meant for data where these are comparable"
         )
     both = cast("Csr", sparse.hstack([X, training.Y.astype(X.dtype)], format="csr"))
     return replace(training, joint=Search(both, "cosine", n_jobs).query_self(k - 1))
-
-
-def _levels_to_caller() -> int:
-    """Count the frames up to the first outside this package: where ``fit`` was called."""
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("vicinal."):
-        frame, levels = frame.f_back, levels + 1
-    return levels

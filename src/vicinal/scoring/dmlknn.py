@@ -21,7 +21,6 @@ Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derive
 neighbor rule with label dependencies", EUSIPCO 2008.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +33,7 @@ from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import State, read_count, read_csr
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
+from vicinal._base.warn import warn_user
 from vicinal._native import DmlCounts
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
@@ -167,11 +167,9 @@ class DMLkNNScoring(EveryLabel):
 def warn_if_slow(n_rows: int, n_votes: int) -> None:
     """Warn where scoring as many rows as there are takes minutes."""
     if n_rows * n_votes > SLOW:
-        warnings.warn(
+        warn_user(
             f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "
-            f"would take up to {n_rows * n_votes:.0e} comparisons, at some seconds for each 1e9",
-            UserWarning,
-            stacklevel=3,
+            f"would take up to {n_rows * n_votes:.0e} comparisons, at some seconds for each 1e9"
         )
 
 

@@ -18,7 +18,6 @@ W. Cheng, E. Hüllermeier, "Combining instance-based learning and logistic regre
 classification", Machine Learning 76 (2009).
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +30,7 @@ from scipy.special import expit
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import State, read_array, read_count, read_plain
+from vicinal._base.warn import warn_user
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.every_label import EveryLabel, check_cells
@@ -202,11 +202,9 @@ def warn_if_large(training: Training, augment: bool) -> None:
     n_features = training.X.shape[1] if augment and training.X is not None else 0
     n_weights = n_labels * (n_labels + n_features)
     if n_weights > LARGE:
-        warnings.warn(
+        warn_user(
             f"IBLR fits {n_labels} regressions on {n_labels + n_features} features: its weights "
-            f"take {n_weights * 8 / 2**30:.0f} GiB",
-            UserWarning,
-            stacklevel=3,
+            f"take {n_weights * 8 / 2**30:.0f} GiB"
         )
 
 

@@ -11,7 +11,6 @@ scikit-learn's convention for *C*; without the penalty where C is infinite. One 
 a step of many labels is one sparse product, so that the cost is that of the products.
 """
 
-import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from vicinal._base.arrays import Bool, Csr, Float, Int
 from vicinal._base.threads import thread_count
+from vicinal._base.warn import warn_user
 
 GROUP = 64
 """Most labels solved together."""
@@ -82,11 +82,10 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
         solved = list(pool.map(solve, starts))
     unsolved = n_labels - sum(int(converged.sum()) for _, converged in solved)
     if unsolved:
-        warnings.warn(
+        warn_user(
             f"{unsolved} of {n_labels} logistic regressions did not converge: "
             "scale the features, or lower C",
             ConvergenceWarning,
-            stacklevel=2,
         )
     nothing = np.empty((features.shape[1] + 1, 0))
     parameters = np.concatenate([nothing, *(columns for columns, _ in solved)], axis=1)

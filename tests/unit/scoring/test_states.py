@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from vicinal import DMLkNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.index import DenseIndex
 from vicinal.scoring import (
@@ -129,8 +130,9 @@ def test_too_many_scores_at_once_are_refused(name, monkeypatch):
 
 def test_what_costs_much_warns(monkeypatch):
     monkeypatch.setattr(dmlknn, "SLOW", 10)
-    with pytest.warns(UserWarning, match="DML-kNN compares each query"):
-        DMLkNNScoring.fit(TRAINING, 5, 1.0, 1)
+    with pytest.warns(UserWarning, match="DML-kNN compares each query") as caught:
+        DMLkNN(5).fit(X, Y)
+    assert caught[0].filename == __file__
     monkeypatch.setattr(iblr, "LARGE", 4 * 4)
     IBLRScoring.fit(TRAINING, 5)
     with pytest.warns(UserWarning, match="4 regressions on 7 features"):
