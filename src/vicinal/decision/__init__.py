@@ -11,10 +11,11 @@ and changes nothing. Sparse scores are read as they are stored, never made dense
     one a label     PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds
     one a row       MCut
     best labels     TopS, RCut                                            ─▶ TopS
-    around another  NeverEmpty
+    around another  NeverEmpty, CrossValidated (fitted on K-fold scores)
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.cross_validated import CrossValidated, folds_wanted
 from vicinal.decision.label_sets import LabelSets
 from vicinal.decision.mcut import MCut
 from vicinal.decision.metric import MetricThreshold
@@ -28,6 +29,7 @@ from vicinal.decision.top_s import TopS
 
 __all__ = [
     "CardinalityThreshold",
+    "CrossValidated",
     "Decision",
     "FittedDecision",
     "FittedNeverEmpty",
@@ -41,4 +43,5 @@ __all__ = [
     "RCut",
     "Threshold",
     "TopS",
+    "folds_wanted",
 ]

@@ -83,11 +83,15 @@ class LabelThresholds(SaveableRecord):
 
     def fit(self, scores: Scores, Y: Csr) -> Self:
         """Return the rule itself: there is nothing to fit."""
+        self._check_labels(int(Y.shape[1]))
         return self
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator of the labels that pass."""
-        n_labels = scores.shape[1]
+        self._check_labels(scores.shape[1])
+        return above_labels(scores, self.values)
+
+    def _check_labels(self, n_labels: int) -> None:
+        """Raise unless there is a threshold for each of so many labels."""
         if len(self.values) != n_labels:
             raise InvalidArgumentError("values", f"{n_labels} thresholds", len(self.values))
-        return above_labels(scores, self.values)

@@ -17,7 +17,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.state import State
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
-from vicinal.decision import Decision, FittedDecision
+from vicinal.decision import Decision, FittedDecision, folds_wanted
+from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
@@ -124,13 +125,26 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         training = Training(graph, labels.matrix, search.X)
         scoring = self._fit_scoring(training)
-        self.decision_ = _fit_decision(decision, scoring, training, search.X)
+        self.decision_ = self._fit_decision(decision, scoring, training, search)
         self.scoring_ = scoring
         self.search_ = search
         self.metric_ = search.metric
         self.label_names_ = labels.names
         self.label_kind_ = labels.kind
         self.label_dtype_ = labels.dtype
+
+    def _fit_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+    ) -> FittedDecision:
+        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        if isinstance(decision, FittedDecision):
+            check_decides(decision, scoring, search.X, search.metric)
+            return decision
+        n_folds = folds_wanted(decision)
+        if n_folds is None:
+            return decision.fit(scoring.scores(training.graph, search.X), training.Y)
+        scores = fold_scores(self._fit_scoring, search, training.Y, scoring.k, n_folds)
+        return decision.fit(scores, training.Y)
 
     @property
     def row_ids_(self) -> Int:
@@ -190,6 +204,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         ids : ndarray of int32, shape (n, min(top, L))
         scores : ndarray of float64, of the same shape
         """
+        check_is_fitted(self, "scoring_")
         top = check_integer("top", top, low=1)
         n_jobs = self.search_.n_jobs
         blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
@@ -267,13 +282,3 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def classes_(self) -> list[NDArray[Any]]:
         """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
         return [np.array([0, 1])] * len(self.label_names_)
-
-
-def _fit_decision(
-    decision: Decision, scoring: Scoring, training: Training, X: Features
-) -> FittedDecision:
-    """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
-    if isinstance(decision, FittedDecision):
-        check_decides(decision, scoring, X, training.graph.metric)
-        return decision
-    return decision.fit(scoring.scores(training.graph, X), training.Y)

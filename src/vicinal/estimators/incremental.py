@@ -39,7 +39,12 @@ class IncrementalEstimator(NeighborEstimator):
     """
 
     def partial_fit(
-        self, X: object, Y: object, *, label_names: Sequence[str] | None = None
+        self,
+        X: object,
+        Y: object,
+        classes: object = None,
+        *,
+        label_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the model then equals one fitted on all of them at once.
 
@@ -48,6 +53,8 @@ class IncrementalEstimator(NeighborEstimator):
         X : array-like, sparse matrix or data frame, shape (n_new, m)
         Y : indicator with the columns of ``label_names_``, or list of label-name collections
             Names, here or as the columns of a data frame, may be new: such labels come last.
+        classes : ignored
+            scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
         label_names : sequence of str, optional
             Names of the columns of `Y`, where they are others than those known.
 

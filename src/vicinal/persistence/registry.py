@@ -6,6 +6,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
 from vicinal.decision import (
     CardinalityThreshold,
+    CrossValidated,
     FittedNeverEmpty,
     LabelSets,
     LabelThresholds,
@@ -37,6 +38,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,
     "decision.LabelSets": LabelSets,
+    "decision.CrossValidated": CrossValidated,
     "decision.NeverEmpty": NeverEmpty,
     "decision.FittedNeverEmpty": FittedNeverEmpty,
     "decision.MetricThreshold": MetricThreshold,

@@ -1,0 +1,66 @@
+"""K-fold scores of the training rows, for thresholds that shall not have seen a row's labels."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators.search import Search
+from vicinal.scores import DENSE_LIMIT, Scores
+from vicinal.scoring import Scoring, Training
+
+
+def fold_scores(
+    fit: Callable[[Training], Scoring], search: Search, Y: Csr, k: int, n_folds: int
+) -> Scores:
+    """Score each fold of the training rows by the method fitted on the other folds.
+
+    Parameters
+    ----------
+    fit : callable
+        Learns from training rows.
+    search : Search
+        The training rows; their metric is used, their neighbours are searched anew for each fold.
+    Y : csr_array of int32, shape (n, L)
+    k : int
+        Number of neighbours the method looks at.
+    n_folds : int
+        Row i belongs to fold i mod `n_folds`.
+
+    Notes
+    -----
+    Costs `n_folds` searches of nearly all rows. Scores of methods whose base differs from fold to
+    fold (the ML-kNN family) are held as one dense array, refused past 2 GiB.
+    """
+    n_rows = search.n_rows
+    if n_rows < 2:
+        raise InvalidArgumentError("n_folds", "at least two training rows", n_rows)
+    fold_of = np.arange(n_rows) % min(n_folds, n_rows)
+    blocks, order = [], []
+    for fold in range(int(fold_of.max()) + 1):
+        held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
+        others = Search(search.X[kept], search.metric, search.n_jobs)
+        scoring = fit(Training(others.query_self(k), Y[kept], others.X))
+        rows = search.X[held]
+        blocks.append(scoring.scores(others.query(rows, k), rows))
+        order.append(held)
+    return _one_base(blocks).take(np.argsort(np.concatenate(order)))
+
+
+def _one_base(blocks: list[Scores]) -> Scores:
+    """Return blocks one below the other, dense where their bases differ."""
+    if all(np.array_equal(block.base, blocks[0].base) for block in blocks):
+        return Scores.stack(blocks)
+    n_rows, n_labels = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
+    if n_rows * n_labels > DENSE_LIMIT:
+        raise InvalidArgumentError(
+            "threshold",
+            f"K-fold scores of at most {DENSE_LIMIT} cells (leave-one-out scores are sparse)",
+            f"{n_rows} rows × {n_labels} labels",
+        )
+    dense = [
+        Scores(block.toarray(), block.base, block.neighbor_cardinality, block.label_sets)
+        for block in blocks
+    ]
+    return Scores.stack(dense)

@@ -1,0 +1,61 @@
+"""Thresholds fitted on K-fold scores: the statistics have not seen the fold."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import vicinal
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.decision import CardinalityThreshold, CrossValidated, MetricThreshold, NeverEmpty
+from vicinal.estimators import METHODS
+from vicinal.scores import Scores
+
+pytestmark = pytest.mark.native
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_scores_are_those_of_models_fitted_without_the_fold(
+    name: str, make_method: Any, sample: Any
+) -> None:
+    rule = MetricThreshold("micro-f1")
+    plain = make_method(name, never_empty=False)
+    by_hand = np.empty(sample.Y.shape)
+    for fold in range(5):
+        held = np.arange(len(sample.X)) % 5 == fold
+        part = clone(plain).fit(sample.X[~held], sample.Y[~held])
+        by_hand[held] = part.scores(sample.X[held]).toarray()
+    wanted = rule.fit(Scores.dense(by_hand), sparse.csr_array(sample.Y.astype(np.int32)))
+    model = plain.set_params(threshold=CrossValidated(rule, n_folds=5)).fit(sample.X, sample.Y)
+    assert model.decision_ == wanted
+
+
+def test_inside_never_empty_and_through_saving(sample: Any, tmp_path: Any) -> None:
+    rule = CrossValidated(CardinalityThreshold(), n_folds=4)
+    model = vicinal.InstanceKNN(3, threshold=rule).fit(sample.X, sample.Y)
+    inner = vicinal.InstanceKNN(3, threshold=NeverEmpty(rule)).fit(sample.X, sample.Y)
+    loo = vicinal.InstanceKNN(3).fit(sample.X, sample.Y)
+    assert model.decision_ == inner.decision_ != loo.decision_
+    model.save(tmp_path / "m")
+    assert vicinal.load(tmp_path / "m").threshold == rule
+
+
+def test_more_folds_than_rows_leave_one_row_out(sample: Any) -> None:
+    X, Y = sample.X[:9], sample.Y[:9]
+    many, each = (
+        vicinal.MLkNN(2, threshold=CrossValidated(MetricThreshold(), n)).fit(X, Y) for n in (99, 9)
+    )
+    assert many.decision_ == each.decision_
+
+
+def test_one_row_has_no_folds() -> None:
+    with pytest.raises(InvalidArgumentError, match="n_folds: expected at least two training rows"):
+        vicinal.BRkNN(1, threshold=CrossValidated(MetricThreshold())).fit([[1.0]], [[1, 0]])
+
+
+@pytest.mark.parametrize("n_folds", [1, 0, 2.5, None])
+def test_bad_numbers_of_folds(n_folds: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="n_folds: expected an integer of at least 2"):
+        CrossValidated(MetricThreshold(), n_folds)

@@ -1,0 +1,134 @@
+"""A save that fails leaves what was there, and nothing else."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vicinal
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.persistence import folder
+
+pytestmark = pytest.mark.native
+
+
+class PowerCut(BaseException):
+    """Not an ``Exception``: nothing may swallow it."""
+
+
+@pytest.fixture
+def models(sample: Any) -> list[Any]:
+    return [vicinal.BRkNN(k).fit(sample.X, sample.Y) for k in (1, 5)]
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
+
+
+def cut_at(turn: int, real: Any) -> Any:
+    """The real function, until its `turn`-th call."""
+    calls = 0
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == turn:
+            raise PowerCut
+        return real(*args, **kwargs)
+
+    return function
+
+
+@pytest.mark.parametrize("older", [True, False], ids=["over an older model", "new"])
+@pytest.mark.parametrize(
+    ("module", "name", "turn"),
+    [
+        (np, "save", 1),
+        (np, "save", 3),
+        (os, "fsync", 1),
+        (os, "fsync", 4),
+        (folder.json, "dumps", 1),
+        (Path, "rename", 1),
+        (Path, "rename", 2),
+        (Path, "chmod", 1),
+    ],
+)
+def test_interrupted_anywhere(
+    module: Any,
+    name: str,
+    turn: int,
+    older: bool,
+    models: list[Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if older:
+        models[0].save(tmp_path / "m")
+    before = contents(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, cut_at(turn, getattr(module, name)))
+        if not older and (name, turn) == ("rename", 2):
+            models[1].save(tmp_path / "m")  # a new path needs one rename only
+            return
+        with pytest.raises(PowerCut):
+            models[1].save(tmp_path / "m")
+    assert contents(tmp_path) == before
+    assert len(list(tmp_path.iterdir())) == int(older)
+
+
+def test_a_full_disk_is_an_oserror_and_leaves_nothing(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        models[0].save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_older_model_is_replaced_as_a_whole(
+    models: list[Any], sample: Any, tmp_path: Path
+) -> None:
+    models[0].save(tmp_path / "m")
+    mapped = vicinal.load(tmp_path / "m")
+    vicinal.MLkNN(3).fit(sample.X, sample.Y).save(tmp_path / "m")
+    models[1].save(tmp_path / "m")
+    files = {file.name for file in (tmp_path / "m").iterdir()}
+    assert not any("with_label" in name for name in files)
+    assert vicinal.load(tmp_path / "m").get_params() == models[1].get_params()
+    assert np.array_equal(mapped.predict(sample.X_test), models[0].predict(sample.X_test))
+
+
+def test_what_is_no_model_is_not_overwritten(models: list[Any], tmp_path: Path) -> None:
+    file, empty, page, mixed = (tmp_path / name for name in ("f", "e", "p", "x"))
+    file.write_text("precious")
+    empty.mkdir()
+    page.mkdir()
+    (page / "manifest.json").write_text('{"name": "a web page"}')
+    models[0].save(mixed)
+    (mixed / "notes.txt").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    before = contents(tmp_path)
+    for path in (file, empty, page, mixed, tmp_path / "link"):
+        with pytest.raises(InvalidArgumentError, match=r"^path: expected a new path or an older"):
+            models[1].save(path)
+    assert contents(tmp_path) == before
+
+
+def test_parents_are_made_and_names_may_be_odd(models: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "größe [1] *.d"
+    models[0].save(str(path))
+    assert vicinal.load(str(path)).get_params() == models[0].get_params()
+    models[1].save(path)
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_saved_part_that_is_no_model(tmp_path: Path) -> None:
+    folder.write_folder(vicinal.decision.Threshold(0.5), tmp_path / "m")
+    assert folder.read_folder(tmp_path / "m") == vicinal.decision.Threshold(0.5)
+    with pytest.raises(ModelFormatError, match="expected a model, got a Threshold"):
+        vicinal.load(tmp_path / "m")

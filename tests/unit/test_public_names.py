@@ -1,0 +1,113 @@
+"""The names users call and the parameters they give: a change here is a change for them."""
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+
+import vicinal
+from vicinal.estimators import METHODS
+
+EXPORTED = {
+    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
+        Scores datasets decision graph index load metrics preprocess save""",
+    "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
+        FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
+        PerLabelThreshold RCut Threshold TopS folds_wanted""",
+    "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
+    "vicinal.index": "DenseIndex Index InvertedIndex build_index",
+    "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows",
+    "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
+        read_texts write_file""",
+    "vicinal.persistence": "read_folder register write_folder",
+    "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricInfo average_precision cardinality
+        coverage coverage_normalised empty_share evaluate example_accuracy example_f1
+        example_f1_of_means example_precision example_recall hamming_loss jaccard_loss macro_auc
+        macro_f1 macro_precision macro_recall metric_info metrics_table micro_auc micro_f1
+        micro_precision micro_recall ndcg_at_k one_error precision_at_k propensities psndcg_at_k
+        psp_at_k ranking_loss subset_accuracy""",
+}
+
+OWN_PARAMETERS: dict[str, dict[str, Any]] = {
+    "BRkNN": {"n_neighbors": 10, "variant": "base", "strict_majority": False},
+    "LPkNN": {"n_neighbors": 10},
+    "MLkNN": {"n_neighbors": 10, "smoothing": 1.0},
+    "DMLkNN": {"n_neighbors": 10, "smoothing": 1.0, "tolerance": 2},
+    "LAMLkNN": {
+        "n_neighbors": 10,
+        "smoothing": 1.0,
+        "n_clusters": 5,
+        "centers": None,
+        "random_state": None,
+    },
+    "IBLR": {"n_neighbors": 10, "C": 1.0, "augment": False},
+    "InstanceKNN": {"n_neighbors": 15, "second_order": False},
+    "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "mean"},
+    "LCIF": {
+        "n_neighbors_instance": 15,
+        "n_neighbors_feature": 15,
+        "mixing": 0.5,
+        "second_order": False,
+        "neighbors_of": "feature",
+        "aggregate": "mean",
+    },
+}
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
+SHARED: dict[str, Any] = {"threshold": None, "never_empty": None, "n_jobs": None}
+
+
+@pytest.mark.parametrize("module", EXPORTED)
+def test_exported_names(module: str) -> None:
+    loaded = importlib.import_module(module)
+    assert sorted(loaded.__all__) == sorted(EXPORTED[module].split())
+    assert all(hasattr(loaded, name) for name in loaded.__all__)
+
+
+def test_every_method_is_exported_and_listed_here() -> None:
+    assert {kind.__name__ for kind in METHODS.values()} == set(OWN_PARAMETERS)
+    for kind in METHODS.values():
+        assert getattr(vicinal, kind.__name__) is kind
+
+
+@pytest.mark.parametrize("name", OWN_PARAMETERS)
+def test_parameters_and_defaults(name: str) -> None:
+    given = inspect.signature(getattr(vicinal, name)).parameters
+    metric = {"metric": "cosine" if name in COSINE else "euclidean"}
+    wanted = OWN_PARAMETERS[name] | metric | SHARED
+    assert {key: value.default for key, value in given.items()} == wanted
+    own = list(given)[: len(OWN_PARAMETERS[name])]
+    assert own == list(OWN_PARAMETERS[name]), "these may be given by position"
+
+
+CALLS = {
+    "fit": ["X", "Y", "graph", "label_names"],
+    "predict": ["X", "graph"],
+    "predict_proba": ["X", "graph"],
+    "predict_names": ["X", "graph"],
+    "scores": ["X", "graph"],
+    "rank": ["X", "top", "graph"],
+    "kneighbors": ["X", "k"],
+    "save": ["path"],
+}
+
+
+@pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
+def test_methods_take_these_arguments(kind: Any) -> None:
+    for call, arguments in CALLS.items():
+        assert list(inspect.signature(getattr(kind, call)).parameters) == ["self", *arguments]
+
+
+def test_learning_and_forgetting_where_promised() -> None:
+    for name in ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF"):
+        kind = getattr(vicinal, name)
+        assert callable(kind.partial_fit)
+        assert callable(kind.forget)
+
+
+def test_everything_public_is_documented() -> None:
+    for module in EXPORTED:
+        loaded = importlib.import_module(module)
+        things = [loaded, *(getattr(loaded, name) for name in loaded.__all__)]
+        undocumented = [thing for thing in things if callable(thing) and not thing.__doc__]
+        assert undocumented == []
