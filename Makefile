@@ -85,6 +85,11 @@ bench: setup ## Benchmarks against the alternatives
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks
 
+.PHONY: bench-index
+bench-index: setup ## Search against its alternatives (ARGS=--full for the published table)
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.index $(ARGS)
+
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere
 	$(BIN)/python tools/check_docs.py

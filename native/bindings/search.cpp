@@ -1,3 +1,6 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <limits>
 
 #include "arrays.hpp"
@@ -12,12 +15,13 @@ template <class Value>
 class BoundIndex {
  public:
   BoundIndex(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<Value> values,
-             std::int64_t n_columns, int metric, std::int64_t block_rows)
+             std::int64_t n_columns, int metric, std::int64_t block_rows, const std::string& simd,
+             bool patterns)
       : indptr_(indptr), indices_(indices), values_(values), metric_(static_cast<Metric>(metric)) {
     nb::gil_scoped_release unlocked;
     index_ = std::make_unique<InvertedIndex<Value>>(
-        CsrView<Value>{view(indptr_), view(indices_), view(values_), n_columns}, metric_,
-        block_rows);
+        CsrView<Value>{view(indptr_), view(indices_), view(values_), n_columns},
+        IndexOptions{metric_, block_rows, simd_level(simd), patterns});
   }
 
   nb::tuple search(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<double> values,
@@ -53,10 +57,10 @@ void bind_index(nb::module_& m, const char* name) {
   using Index = BoundIndex<Value>;
   nb::class_<Index>(m, name)
       .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<Value>, std::int64_t, int,
-                    std::int64_t>(),
+                    std::int64_t, const std::string&, bool>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"),
-           nb::arg("block_rows"))
+           nb::arg("block_rows"), nb::arg("simd"), nb::arg("patterns"))
       .def("search", &Index::search, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("k"), nb::arg("excluded").noconvert(),
            nb::arg("removed").noconvert(), nb::arg("n_threads"), nb::arg("batch"))
@@ -66,6 +70,7 @@ void bind_index(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_search(nb::module_& m) {
+  m.def("simd_levels", &simd_levels);
   bind_index<float>(m, "InvertedIndexFloat32");
   bind_index<double>(m, "InvertedIndexFloat64");
 }

@@ -63,9 +63,9 @@ Found brute_force(const CsrView<double>& rows, const CsrView<double>& queries, M
 }
 
 Found search(const CsrView<double>& rows, const CsrView<double>& queries, Metric metric,
-             std::int64_t k, bool leave_out, std::int64_t block_rows,
-             const SearchOptions& options) {
-  const InvertedIndex<double> index(rows, metric, block_rows);
+             std::int64_t k, bool leave_out, std::int64_t block_rows, const SearchOptions& options,
+             Simd simd = Simd::plain) {
+  const InvertedIndex<double> index(rows, {metric, block_rows, simd, true});
   std::vector<std::int32_t> excluded;
   for (std::int64_t q = 0; leave_out && q < queries.n_rows(); ++q)
     excluded.push_back(static_cast<std::int32_t>(q));
@@ -85,9 +85,9 @@ void every_metric_palette_and_cut_is_exact() {
       for (const std::int64_t k : {1, 10, 1400}) {
         const Found expected = brute_force(rows.view(), queries.view(), metric, k, false);
         for (const std::int64_t block_rows : {512, 65536})
-          for (const int n_threads : {1, 3})
+          for (const std::string& level : simd_levels())
             CHECK(search(rows.view(), queries.view(), metric, k, false, block_rows,
-                         {n_threads, 7, never_interrupted}) == expected);
+                         {3, 7, never_interrupted}, simd_level(level)) == expected);
       }
   }
 }
@@ -101,7 +101,7 @@ void leave_one_out_is_by_index() {
 
 void removed_rows_are_not_found() {
   const auto rows = random_rows<double>(50, 4, 3.0, {1.0, 2.0}, 4);
-  const InvertedIndex<double> index(rows.view(), Metric::cosine, 512);
+  const InvertedIndex<double> index(rows.view(), {Metric::cosine, 512, Simd::plain, true});
   std::vector<std::uint8_t> removed(50, 1);
   removed[7] = removed[9] = 0;
   std::vector<std::int32_t> ids(50 * 3, -1);

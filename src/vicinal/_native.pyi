@@ -7,6 +7,8 @@ from vicinal._base.arrays import Float, Int, Int32
 
 # -- search
 
+def simd_levels() -> list[str]: ...
+
 class InvertedIndexFloat32:
     def __init__(
         self,
@@ -16,6 +18,8 @@ class InvertedIndexFloat32:
         n_columns: int,
         metric: int,
         block_rows: int,
+        simd: str,
+        patterns: bool,
     ) -> None: ...
     def search(
         self,
@@ -39,6 +43,8 @@ class InvertedIndexFloat64:
         n_columns: int,
         metric: int,
         block_rows: int,
+        simd: str,
+        patterns: bool,
     ) -> None: ...
     def search(
         self,

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from vicinal._native import simd_levels
 from vicinal.index import DenseIndex, InvertedIndex
 from vicinal.index.reference import reference_query, reference_query_self
 
@@ -71,11 +72,17 @@ def assert_same(graph, reference):
     assert np.array_equal(graph.values, reference.values)
 
 
-@given(problems(), metrics, st.integers(1, 3), st.sampled_from([1, 2, 16]), st.integers(0, 99))
-@settings(deadline=None, max_examples=250)
-def test_inverted_is_the_definition(problem, metric, n_jobs, batch, seed):
+levels = st.sampled_from(simd_levels())
+
+
+@given(problems(), metrics, st.integers(1, 3), st.sampled_from([1, 2, 16]), levels, st.booleans())
+@settings(deadline=None, max_examples=300)
+def test_inverted_is_the_definition(problem, metric, n_jobs, batch, simd, patterns):
     X, Q, k = problem
-    index = InvertedIndex(messy(X, seed), metric, n_jobs=n_jobs, batch_queries=batch)
+    seed = batch
+    index = InvertedIndex(
+        messy(X, seed), metric, n_jobs=n_jobs, batch_queries=batch, simd=simd, patterns=patterns
+    )
     expected = reference_query(X, Q, k, metric)
     assert_same(index.query(messy(Q, seed), k), expected)
     assert_same(index.query(Q, k), expected)
@@ -97,8 +104,12 @@ def _large(kind, seed, n=1800, m=60):
     rng = np.random.default_rng(seed)
     frequent = rng.random(m) ** 4
     X = (rng.random((n, m)) < frequent) * 1.0
-    if kind != "binary":
-        X *= rng.choice([1.0, 2.0, 0.5], size=X.shape) if kind == "ties" else rng.random(X.shape)
+    if kind == "constant rows":
+        X *= rng.choice([0.1, 0.3, 0.7, 3.0], size=(n, 1))
+    if kind == "ties":
+        X *= rng.choice([1.0, 2.0, 0.5], size=X.shape)
+    if kind in ("real", "signed", "mixed scales"):
+        X *= rng.random(X.shape)
     if kind == "signed":
         X *= rng.choice([1.0, -1.0], size=X.shape)
     if kind == "mixed scales":
@@ -109,19 +120,69 @@ def _large(kind, seed, n=1800, m=60):
     return X
 
 
+KINDS = ["binary", "constant rows", "ties", "real", "signed", "mixed scales"]
+
+
 @pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
-@pytest.mark.parametrize("kind", ["binary", "ties", "real", "signed", "mixed scales"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_many_rows_in_several_blocks(kind, metric):
     X = _large(kind, seed=1)
     Q = np.vstack([X[::150], _large(kind, seed=2)[:8]])
+    rows, queries = sparse.csr_array(X), sparse.csr_array(Q)
     for k in (1, 30, 700, 2500):
         expected = reference_query(X, Q, k, metric)
-        for block_rows in (512, 1024, 65_536):
-            index = InvertedIndex(sparse.csr_array(X), metric, block_rows=block_rows, n_jobs=2)
-            assert_same(index.query(sparse.csr_array(Q), k), expected)
+        for block_rows, simd in zip((512, 1024, 65_536), simd_levels() * 3, strict=False):
+            index = InvertedIndex(rows, metric, block_rows=block_rows, n_jobs=2, simd=simd)
+            assert_same(index.query(queries, k), expected)
         for block_rows in (100, 2048):
             index = DenseIndex(X, metric, block_rows=block_rows, batch_queries=4, n_jobs=2)
             assert_same(index.query(Q, k), expected)
+
+
+@pytest.mark.parametrize("simd", simd_levels())
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+@pytest.mark.parametrize("kind", ["binary", "ties", "signed"])
+def test_every_level_of_instructions(kind, metric, simd):
+    X = _large(kind, seed=5, n=1100, m=300)
+    Q = _large(kind, seed=6, n=120, m=300)[:6]
+    index = InvertedIndex(sparse.csr_array(X), metric, simd=simd)
+    for k in (1, 40):
+        assert_same(index.query(Q, k), reference_query(X, Q, k, metric))
+
+
+@pytest.mark.parametrize("simd", simd_levels())
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+@pytest.mark.parametrize("size", [254, 255, 256, 300])
+def test_counts_beyond_a_byte(metric, simd, size):
+    rng = np.random.default_rng(size)
+    X = np.zeros((700, 2 * size))
+    for row in X:
+        row[rng.permutation(2 * size)[: rng.integers(1, 2 * size)]] = 1.0
+    X[3, :size] = 1.0
+    Q = np.vstack([X[3], np.ones(2 * size), X[10]])
+    index = InvertedIndex(sparse.csr_array(X), metric, simd=simd)
+    assert_same(index.query(Q, 9), reference_query(X, Q, 9, metric))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("values", ["ones", "weights"])
+def test_rows_with_more_entries_than_sixteen_bits_count(metric, values):
+    rng = np.random.default_rng(0)
+    X = (rng.random((6, 70_000)) < 0.97) * 1.0
+    X[1] = 1.0
+    X[2, 100:] = 0
+    if values == "weights":
+        X *= rng.random(X.shape)
+    index = InvertedIndex(sparse.csr_array(X), metric)
+    assert_same(index.query_self(4), reference_query_self(X, 4, metric))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_weighted_queries_of_binary_rows(metric):
+    X = _large("binary", seed=7, n=700)
+    Q = np.vstack([_large("real", seed=8)[:5], X[:5], _large("constant rows", seed=9)[:5]])
+    index = InvertedIndex(sparse.csr_array(X), metric)
+    assert_same(index.query(Q, 12), reference_query(X, Q, 12, metric))
 
 
 @pytest.mark.parametrize("backend", [InvertedIndex, DenseIndex])

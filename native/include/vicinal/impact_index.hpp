@@ -17,6 +17,7 @@
 #include "vicinal/impact.hpp"
 #include "vicinal/impact_kernels.hpp"
 #include "vicinal/postings.hpp"
+#include "vicinal/prime.hpp"
 #include "vicinal/query_state.hpp"
 #include "vicinal/row_order.hpp"
 
@@ -26,9 +27,10 @@ class ImpactIndex {
  public:
   // Reads `rows` while building only.
   template <class Value>
-  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows)
+  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows, Simd simd)
       : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
         order_(&order),
+        kernels_(impact_kernels(simd)),
         group_norms_(norm_ranges(order, Blocks::group)),
         errors_(blocks_.count, 0.0) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
@@ -43,6 +45,7 @@ class ImpactIndex {
       const Postings::Place* place;
       std::int16_t weight;
     };
+    bool usable;
     ImpactScale scale;
     std::vector<Term> terms;
   };
@@ -54,7 +57,7 @@ class ImpactIndex {
     std::vector<ImpactColumn> columns;
     std::vector<Survivor> survivors;
     explicit Scratch(const ImpactIndex& index)
-        : sums(index.blocks_.rows_per_block), survivors(Blocks::group + 1) {}
+        : sums(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
 
   const Blocks& blocks() const { return blocks_; }
@@ -63,7 +66,8 @@ class ImpactIndex {
   }
 
   Plan plan(const QueryState& query) const {
-    Plan plan{impact_scale(query.row.size(), longest_row_, worst_error_), {}};
+    Plan plan{false, impact_scale(query.row.size(), longest_row_, worst_error_), {}};
+    plan.usable = plan.scale.usable;
     for (std::size_t i = 0; i < query.row.size(); ++i) {
       const std::int64_t slot = postings_.features.find(query.row.columns[i]);
       if (slot == FeatureTable::absent || postings_.places[slot].count == 0) continue;
@@ -77,10 +81,13 @@ class ImpactIndex {
   template <class Value>
   void visit(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
              QueryState& query, Scratch& scratch) const {
-    add_up(block, plan, scratch);
-    if (!query.best.full()) prime(block, collection, query, scratch);
-    for (std::int64_t first = 0; first < blocks_.size(block); first += Blocks::group)
+    add_lists(block, plan, scratch);
+    PrimeWindow primed(0, 0, 0);
+    if (!query.best.full()) primed = prime(block, collection, query, scratch);
+    for (std::int64_t first = 0; first < blocks_.size(block); first += Blocks::group) {
+      if (first < primed.begin || first >= primed.end) add_columns(first, scratch);
       sift(block, first, collection, plan, query, scratch);
+    }
   }
 
   // Whether every row left out is known to be further away than the rows kept.
@@ -147,7 +154,7 @@ class ImpactIndex {
     return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
   }
 
-  void add_up(std::int64_t block, const Plan& plan, Scratch& scratch) const {
+  void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch) const {
     std::int16_t* sums = scratch.sums.data();
     const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
     scratch.columns.clear();
@@ -164,7 +171,11 @@ class ImpactIndex {
           sums[span.ids[i]] += impact_of(span.weights[i], weight);
       }
     }
-    add_columns(sums, size, scratch.columns.data(), scratch.columns.size());
+  }
+
+  void add_columns(std::int64_t first, Scratch& scratch) const {
+    kernels_.add(scratch.sums.data() + first, scratch.columns.data(), scratch.columns.size(),
+                 first);
   }
 
   // The least sum with which a row could be as near as the worst kept.
@@ -176,31 +187,43 @@ class ImpactIndex {
     return static_cast<std::int32_t>(std::clamp(least, -32767.0, 32767.0));
   }
 
-  // Fill the query with rows of large sums first, so that few others pass afterwards. Maxima over
-  // rows of equal remainder tell cheaply which sum at least k rows reach.
+  // Fill the query with rows of large sums first, so that few others pass afterwards. The window's
+  // sums are complete then, with those offered marked.
   template <class Value>
-  void prime(std::int64_t block, const Collection<Value>& collection, QueryState& query,
-             Scratch& scratch) const {
-    const std::int64_t size = blocks_.size(block);
+  PrimeWindow prime(std::int64_t block, const Collection<Value>& collection, QueryState& query,
+                    Scratch& scratch) const {
+    const std::int64_t size = blocks_.size(block), begin = blocks_.begin(block);
     const auto wanted = static_cast<std::int64_t>(query.best.capacity());
-    const std::int64_t classes = std::min(size, std::max<std::int64_t>(Blocks::group, 4 * wanted));
-    auto& maxima = scratch.maxima;
-    maxima.assign(scratch.sums.begin(), scratch.sums.begin() + classes);
-    for (std::int64_t first = classes; first < size; first += classes)
-      for (std::int64_t i = 0; i < std::min(classes, size - first); ++i)
-        maxima[i] = std::max(maxima[i], scratch.sums[first + i]);
-    const std::int64_t rank = std::min(wanted, classes) - 1;
-    std::nth_element(maxima.begin(), maxima.begin() + rank, maxima.end(), std::greater<>());
-    const std::int16_t least = collection.metric == Metric::euclidean
-                                   ? maxima[rank]
-                                   : std::max<std::int16_t>(maxima[rank], 1);
+    const PrimeWindow window(home_in(block, query.norm), size, wanted);
+    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
+      add_columns(first, scratch);
+    std::int32_t least =
+        reached_by(scratch.sums.data() + window.begin, std::min(window.end, size) - window.begin,
+                   wanted, scratch.maxima);
+    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
     std::int64_t room = 2 * wanted;
-    for (std::int64_t i = 0; i < size && room > 0; ++i) {
-      if (scratch.sums[i] < least) continue;
-      collection.offer(query, order_->ranked[blocks_.begin(block) + i]);
-      scratch.sums[i] = offered;
-      --room;
+    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
+      const std::size_t count = kernels_.find(scratch.sums.data() + first, first,
+                                              std::max(least, -32767), scratch.survivors.data());
+      for (std::size_t s = 0; s < count && room > 0; ++s, --room) {
+        const std::int32_t local = scratch.survivors[s].local;
+        if (local >= size) break;  // padding of the last group
+        collection.offer(query, order_->ranked[begin + local]);
+        scratch.sums[local] = offered;
+      }
     }
+    return window;
+  }
+
+  // Where in the block rows have norms like the query's.
+  std::int64_t home_in(std::int64_t block, double norm) const {
+    const auto first = group_norms_.begin() + blocks_.begin(block) / Blocks::group;
+    const auto last =
+        group_norms_.begin() +
+        (blocks_.begin(block) + blocks_.size(block) + Blocks::group - 1) / Blocks::group;
+    const auto at = std::lower_bound(
+        first, last, norm, [](const NormRange& range, double value) { return range.high < value; });
+    return (at - first) * Blocks::group;
   }
 
   template <class Value>
@@ -210,12 +233,11 @@ class ImpactIndex {
     const bool all_count = collection.metric == Metric::euclidean;
     auto least = threshold(collection.metric, plan, query, norms);
     if (!all_count) least = std::max(least, 1);
-    const std::int64_t size = std::min(Blocks::group, blocks_.size(block) - first);
     const std::size_t count =
-        take_survivors(scratch.sums.data() + first, size, first, static_cast<std::int16_t>(least),
-                       scratch.survivors.data());
+        kernels_.take(scratch.sums.data() + first, first, least, scratch.survivors.data());
     for (std::size_t s = 0; s < count; ++s) {
       const Survivor survivor = scratch.survivors[s];
+      if (survivor.local >= blocks_.size(block)) break;  // padding of the last group
       if (survivor.sum < threshold(collection.metric, plan, query, norms)) continue;
       collection.offer(query, order_->ranked[blocks_.begin(block) + survivor.local]);
     }
@@ -223,6 +245,7 @@ class ImpactIndex {
 
   Blocks blocks_;
   const RowOrder* order_;
+  ImpactKernels kernels_;
   std::vector<NormRange> group_norms_;
   std::vector<double> errors_;  // by block: largest norm of what rounding took from a row
   double worst_error_ = 0.0;

@@ -1,44 +1,151 @@
-// The two loops over all rows of a block: add whole columns, and pick the accumulators that pass.
+// The loops over a group of 512 rows on the weighted road: add whole columns, and pick the sums
+// that pass.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "vicinal/impact.hpp"
+#include "vicinal/row_order.hpp"
+#include "vicinal/simd.hpp"
+#include "vicinal/survivor.hpp"
 
 namespace vicinal {
 
 struct ImpactColumn {
-  const std::int8_t* bytes;
+  const std::int8_t* bytes;  // of all rows of the block
   std::int16_t weight;
 };
 
-inline void add_columns(std::int16_t* sums, std::int64_t n_rows, const ImpactColumn* columns,
-                        std::size_t n_columns) {
+struct ImpactKernels {
+  // Add rows [first, first + 512) of every column to their sums.
+  void (*add)(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
+              std::int64_t first);
+  // Write the rows whose sum is at least `threshold` and return how many; `take` then sets all sums
+  // to zero.
+  std::size_t (*find)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Survivor* out);
+  std::size_t (*take)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Survivor* out);
+};
+
+namespace plain {
+
+inline void add_columns(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
+                        std::int64_t first) {
   for (std::size_t c = 0; c < n_columns; ++c) {
-    const std::int8_t* bytes = columns[c].bytes;
+    const std::int8_t* bytes = columns[c].bytes + first;
     const std::int16_t weight = columns[c].weight;
-    for (std::int64_t i = 0; i < n_rows; ++i)
+    for (std::int64_t i = 0; i < Blocks::group; ++i)
       sums[i] = static_cast<std::int16_t>(sums[i] + impact_of(bytes[i], weight));
   }
 }
 
-struct Survivor {
-  std::uint16_t local;
-  std::int16_t sum;
-};
-
-// Write the rows of [0, n_rows) whose sum is at least `threshold`, set all sums to zero, and return
-// how many were written.
-inline std::size_t take_survivors(std::int16_t* sums, std::int64_t n_rows, std::int64_t first_row,
-                                  std::int16_t threshold, Survivor* out) {
+template <bool Clear>
+std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Survivor* out) {
   std::size_t count = 0;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    out[count] = {static_cast<std::uint16_t>(first_row + i), sums[i]};
-    count += sums[i] >= threshold;
-    sums[i] = 0;
+  for (std::int32_t i = 0; i < Blocks::group; ++i) {
+    if (sums[i] >= threshold) out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
+    if (Clear) sums[i] = 0;
   }
   return count;
+}
+
+}  // namespace plain
+
+#if VICINAL_X86
+namespace avx2 {
+
+VICINAL_AVX2 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
+                                     std::size_t n_columns, std::int64_t first) {
+  for (std::int64_t i = 0; i < Blocks::group; i += 32) {
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      const auto* bytes = reinterpret_cast<const __m128i*>(columns[c].bytes + first + i);
+      const __m256i weight = _mm256_set1_epi16(columns[c].weight);
+      // A byte moved to the upper half of its 16 bits: the rounded product is b w / 128.
+      const __m256i b0 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), 8);
+      const __m256i b1 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes + 1)), 8);
+      low = _mm256_add_epi16(low, _mm256_mulhrs_epi16(b0, weight));
+      high = _mm256_add_epi16(high, _mm256_mulhrs_epi16(b1, weight));
+    }
+    _mm256_storeu_si256(at, low);
+    _mm256_storeu_si256(at + 1, high);
+  }
+}
+
+template <bool Clear>
+VICINAL_AVX2 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                                   Survivor* out) {
+  std::size_t count = 0;
+  const __m256i below = _mm256_set1_epi16(static_cast<short>(threshold - 1));
+  for (std::int32_t i = 0; i < Blocks::group; i += 16) {
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    const __m256i values = _mm256_loadu_si256(at);
+    if (_mm256_testz_si256(values, values) && threshold > 0) continue;
+    const auto pass =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(values, below)));
+    for (int j = 0; pass != 0 && j < 16; ++j)
+      if ((pass >> (2 * j)) & 1)
+        out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    if (Clear) _mm256_storeu_si256(at, _mm256_setzero_si256());
+  }
+  return count;
+}
+
+}  // namespace avx2
+
+namespace avx512 {
+
+VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
+                                       std::size_t n_columns, std::int64_t first) {
+  for (std::int64_t i = 0; i < Blocks::group; i += 128) {
+    __m512i sum[4];
+    for (int j = 0; j < 4; ++j) sum[j] = _mm512_loadu_si512(sums + i + 32 * j);
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      const std::int8_t* bytes = columns[c].bytes + first + i;
+      const __m512i weight = _mm512_set1_epi16(columns[c].weight);
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        const auto* at = reinterpret_cast<const __m256i*>(bytes + 32 * j);
+        const __m512i b = _mm512_slli_epi16(_mm512_cvtepi8_epi16(_mm256_loadu_si256(at)), 8);
+        sum[j] = _mm512_add_epi16(sum[j], _mm512_mulhrs_epi16(b, weight));
+      }
+    }
+    for (int j = 0; j < 4; ++j) _mm512_storeu_si512(sums + i + 32 * j, sum[j]);
+  }
+}
+
+template <bool Clear>
+VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                                     Survivor* out) {
+  std::size_t count = 0;
+  const __m512i least = _mm512_set1_epi16(static_cast<short>(threshold));
+  for (std::int32_t i = 0; i < Blocks::group; i += 32) {
+    const __m512i values = _mm512_loadu_si512(sums + i);
+    std::uint32_t pass = _mm512_cmpge_epi16_mask(values, least);
+    for (; pass != 0; pass &= pass - 1) {
+      const int j = __builtin_ctz(pass);
+      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    }
+    if (Clear) _mm512_storeu_si512(sums + i, _mm512_setzero_si512());
+  }
+  return count;
+}
+
+}  // namespace avx512
+#endif
+
+inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
+#if VICINAL_X86
+  if (level == Simd::avx512)
+    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>};
+  if (level == Simd::avx2)
+    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>};
+#endif
+  return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>};
 }
 
 }  // namespace vicinal

@@ -4,180 +4,99 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
-#include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "vicinal/count_index.hpp"
 #include "vicinal/impact_index.hpp"
 #include "vicinal/parallel.hpp"
-#include "vicinal/query_state.hpp"
+#include "vicinal/query_batch.hpp"
 #include "vicinal/row_order.hpp"
 
 namespace vicinal {
 
-// Where answers go: `k` cells a query, nearest first, the rest as the caller filled it.
-struct Answers {
-  std::span<std::int32_t> ids;
-  std::span<double> values;
-  std::int64_t k;
-
-  void write(std::int64_t query, Metric metric, const std::vector<Candidate>& best) const {
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      ids[query * k + i] = best[i].id;
-      values[query * k + i] = metric == Metric::euclidean ? std::sqrt(best[i].key) : -best[i].key;
-    }
-  }
-};
-
-struct SearchOptions {
-  int n_threads = 1;
-  std::int64_t batch = 16;  // queries that visit a block one after the other, while it is cached
-  InterruptCheck interrupted = never_interrupted;
+struct IndexOptions {
+  Metric metric = Metric::cosine;
+  std::int64_t block_rows = Blocks::largest;
+  Simd simd = Simd::plain;
+  bool patterns = true;  // take the binary road where the rows allow it
 };
 
 template <class Value>
 class InvertedIndex {
  public:
-  InvertedIndex(const CsrView<Value>& rows, Metric metric, std::int64_t block_rows)
-      : rows_(rows),
-        metric_(metric),
-        order_(order_rows(rows)),
-        impacts_(rows, order_, block_rows) {}
-  InvertedIndex(const InvertedIndex&) = delete;  // impacts_ points into order_
+  InvertedIndex(const CsrView<Value>& rows, const IndexOptions& options)
+      : rows_(rows), options_(options), pattern_(pattern_of(rows, options)) {
+    const bool by_length = pattern_ != Pattern::none;
+    order_ = order_rows(rows, by_length ? Layout::by_length : Layout::by_norm);
+    if (by_length)
+      counts_.emplace(rows, order_, options.block_rows, options.simd, pattern_ == Pattern::ones);
+    else
+      weighted();
+  }
+  InvertedIndex(const InvertedIndex&) = delete;  // the roads point into order_
   InvertedIndex& operator=(const InvertedIndex&) = delete;
 
   std::int64_t n_rows() const { return rows_.n_rows(); }
   std::int64_t n_features() const { return rows_.n_columns; }
-  std::size_t bytes() const { return impacts_.bytes() + 12 * order_.norms.size(); }
+  std::size_t bytes() const {
+    return (counts_ ? counts_->bytes() : 0) + (impacts_ ? impacts_->bytes() : 0) +
+           8 * order_.norms.size() + 4 * order_.ranked.size();
+  }
 
   // `excluded` holds a row id (or -1) for each query, or nothing. `removed` marks rows that are no
   // longer there, or is empty.
   void search(const CsrView<double>& queries, std::span<const std::int32_t> excluded,
               std::span<const std::uint8_t> removed, const Answers& answers,
               const SearchOptions& options) const {
-    const Search search{*this, queries, excluded, {rows_, metric_, order_.norms, removed}, answers};
-    const std::vector<std::int64_t> turn = search.by_norm();
-    const std::int64_t n_queries = queries.n_rows();
-    std::vector<std::int64_t> unfinished;
-    std::mutex mutex;
-    parallel_for((n_queries + options.batch - 1) / options.batch, options.n_threads,
-                 [&](std::int64_t task, int) {
-                   const std::int64_t begin = task * options.batch;
-                   const std::int64_t end = std::min(begin + options.batch, n_queries);
-                   const auto left = search.batch({turn.data() + begin, turn.data() + end});
-                   std::lock_guard lock(mutex);
-                   unfinished.insert(unfinished.end(), left.begin(), left.end());
-                 },
-                 options.interrupted);
+    const Collection<Value> collection{rows_, options_.metric, order_.norms, removed};
+    const QueryBatch<Value> batch{queries, excluded, collection, answers, order_};
+    std::vector<std::int64_t> by_count, by_weight;
+    for (const std::int64_t query : batch.by_norm())
+      (counts_ && fits_pattern(queries.row(query)) ? by_count : by_weight).push_back(query);
+    std::vector<std::int64_t> left;
+    if (!by_count.empty()) left = batch.along(*counts_, by_count, options);
+    if (!by_weight.empty()) {
+      const auto more = batch.along(weighted(), by_weight, options);
+      left.insert(left.end(), more.begin(), more.end());
+    }
     parallel_for(
-        static_cast<std::int64_t>(unfinished.size()), options.n_threads,
-        [&](std::int64_t task, int) { search.compare_with_all(unfinished[task]); },
-        options.interrupted);
+        static_cast<std::int64_t>(left.size()), options.n_threads,
+        [&](std::int64_t task, int) { batch.compare_with_all(left[task]); }, options.interrupted);
   }
 
  private:
-  // One call of search(): what its threads share, read-only but for disjoint parts of `answers`.
-  struct Search {
-    const InvertedIndex& index;
-    const CsrView<double>& queries;
-    std::span<const std::int32_t> excluded;
-    Collection<Value> collection;
-    const Answers& answers;
+  enum class Pattern { none, constant_rows, ones };
 
-    // Queries of like norm next to each other: they begin with the same block.
-    std::vector<std::int64_t> by_norm() const {
-      std::vector<double> norms(queries.n_rows());
-      for (std::int64_t i = 0; i < queries.n_rows(); ++i) norms[i] = squared_norm(queries.row(i));
-      std::vector<std::int64_t> turn(queries.n_rows());
-      std::iota(turn.begin(), turn.end(), 0);
-      std::stable_sort(turn.begin(), turn.end(),
-                       [&](std::int64_t a, std::int64_t b) { return norms[a] < norms[b]; });
-      return turn;
+  static Pattern pattern_of(const CsrView<Value>& rows, const IndexOptions& options) {
+    if (!options.patterns) return Pattern::none;
+    bool ones = true, constant = options.metric == Metric::cosine;
+    for (std::int64_t i = 0; i < rows.n_rows() && (ones || constant); ++i) {
+      ones = ones && is_unit(rows.row(i));
+      constant = constant && is_pattern(rows.row(i));
     }
+    return ones ? Pattern::ones : constant ? Pattern::constant_rows : Pattern::none;
+  }
 
-    QueryState state(std::int64_t query) const {
-      const double square = squared_norm(queries.row(query));
-      const auto k = static_cast<std::size_t>(std::min(answers.k, index.n_rows()));
-      return {row_of(queries, query), square, std::sqrt(square),
-              excluded.empty() ? -1 : excluded[query], TopK(k)};
-    }
+  bool fits_pattern(std::span<const double> query) const {
+    return pattern_ == Pattern::ones ? is_unit(query) : is_pattern(query);
+  }
 
-    // Rows outside the blocks. Of the empty ones only the first k can matter, but removed rows and
-    // the excluded one are not among those.
-    void offer_special(QueryState& query) const {
-      for (const std::int32_t id : index.order_.wild) collection.offer(query, id);
-      if (index.metric_ != Metric::euclidean) return;
-      std::size_t taken = 0;
-      for (const std::int32_t id : index.order_.empty) {
-        if (taken == query.best.capacity()) break;
-        taken += collection.admits(query, id);
-        collection.offer(query, id);
-      }
-    }
-
-    // Answer these queries; return those that must be compared with every row.
-    std::vector<std::int64_t> batch(std::span<const std::int64_t> chosen) const {
-      const ImpactIndex& impacts = index.impacts_;
-      std::vector<std::int64_t> left;
-      std::vector<std::int64_t> taken;
-      std::vector<QueryState> states;
-      std::vector<ImpactIndex::Plan> plans;
-      for (const std::int64_t query : chosen) {
-        QueryState fresh = state(query);
-        if (fresh.best.capacity() == 0) continue;
-        if (fresh.row.size() == 0 && index.metric_ != Metric::euclidean) continue;
-        ImpactIndex::Plan plan = impacts.plan(fresh);
-        if (!is_tame(fresh.squared_norm) || !plan.scale.usable) {
-          left.push_back(query);
-          continue;
-        }
-        taken.push_back(query);
-        states.push_back(std::move(fresh));
-        plans.push_back(std::move(plan));
-      }
-      if (taken.empty()) return left;
-      ImpactIndex::Scratch scratch(impacts);
-      for (QueryState& query : states) offer_special(query);
-      for (const std::int64_t block : block_order(states[states.size() / 2].norm))
-        for (std::size_t i = 0; i < states.size(); ++i)
-          impacts.visit(block, collection, plans[i], states[i], scratch);
-      for (std::size_t i = 0; i < states.size(); ++i) {
-        if (impacts.finish(index.metric_, plans[i], states[i]))
-          answers.write(taken[i], index.metric_, states[i].best.sort());
-        else
-          left.push_back(taken[i]);
-      }
-      return left;
-    }
-
-    // Blocks whose rows have norms like the query's first: there the nearest rows are likely.
-    std::vector<std::int64_t> block_order(double norm) const {
-      const Blocks& blocks = index.impacts_.blocks();
-      const auto& ranked = index.order_.ranked;
-      const auto at = std::lower_bound(
-          ranked.begin(), ranked.end(), norm,
-          [&](std::int32_t id, double value) { return index.order_.norms[id] < value; });
-      const std::int64_t home = (at - ranked.begin()) / blocks.rows_per_block;
-      std::vector<std::int64_t> order(blocks.count);
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-        return std::abs(a - home) < std::abs(b - home);
-      });
-      return order;
-    }
-
-    void compare_with_all(std::int64_t query) const {
-      QueryState fresh = state(query);
-      for (std::int64_t id = 0; id < index.n_rows(); ++id)
-        collection.offer(fresh, static_cast<std::int32_t>(id));
-      answers.write(query, index.metric_, fresh.best.sort());
-    }
-  };
+  // Built when first needed where rows are patterns: only a query that is none asks for it.
+  const ImpactIndex& weighted() const {
+    std::call_once(once_,
+                   [this] { impacts_.emplace(rows_, order_, options_.block_rows, options_.simd); });
+    return *impacts_;
+  }
 
   CsrView<Value> rows_;
-  Metric metric_;
+  IndexOptions options_;
+  Pattern pattern_;
   RowOrder order_;
-  ImpactIndex impacts_;
+  std::optional<CountIndex> counts_;
+  mutable std::once_flag once_;
+  mutable std::optional<ImpactIndex> impacts_;
 };
 
 }  // namespace vicinal

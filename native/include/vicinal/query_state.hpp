@@ -39,6 +39,16 @@ struct Collection {
     const Dot dot = exact_dot(query.row, row_of(rows, id));
     if (dot.shares_feature) query.best.push({key_of(metric, dot.value, query.norm, norms[id]), id});
   }
+
+  // The same for rows and queries whose values are all one, from the number they share: sums of
+  // ones are exact in any order, and a row's norm is the root of its length.
+  double key_of_count(const QueryState& query, std::int32_t length, std::int32_t shared) const {
+    if (metric == Metric::euclidean) {
+      const auto total = static_cast<std::int64_t>(query.row.size()) + length;
+      return static_cast<double>(total - 2 * std::int64_t{shared});
+    }
+    return key_of(metric, shared, query.norm, std::sqrt(static_cast<double>(length)));
+  }
 };
 
 }  // namespace vicinal

@@ -22,13 +22,15 @@ inline bool is_tame(double squared_norm) { return squared_norm >= 1e-280 && squa
 
 struct RowOrder {
   std::vector<double> norms;         // by row id: sqrt of the sum of squares
-  std::vector<std::int32_t> ranked;  // tame rows by (norm, id)
+  std::vector<std::int32_t> ranked;  // tame rows by (norm or length, id)
   std::vector<std::int32_t> wild;    // rising
   std::vector<std::int32_t> empty;   // rising
 };
 
+enum class Layout { by_norm, by_length };
+
 template <class Value>
-RowOrder order_rows(const CsrView<Value>& rows) {
+RowOrder order_rows(const CsrView<Value>& rows, Layout layout) {
   RowOrder order;
   order.norms.resize(rows.n_rows());
   for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
@@ -37,8 +39,10 @@ RowOrder order_rows(const CsrView<Value>& rows) {
     auto& kind = rows.row_size(i) == 0 ? order.empty : is_tame(square) ? order.ranked : order.wild;
     kind.push_back(static_cast<std::int32_t>(i));
   }
-  std::stable_sort(order.ranked.begin(), order.ranked.end(),
-                   [&](std::int32_t a, std::int32_t b) { return order.norms[a] < order.norms[b]; });
+  std::stable_sort(order.ranked.begin(), order.ranked.end(), [&](std::int32_t a, std::int32_t b) {
+    return layout == Layout::by_norm ? order.norms[a] < order.norms[b]
+                                     : rows.row_size(a) < rows.row_size(b);
+  });
   return order;
 }
 
@@ -66,7 +70,24 @@ struct Blocks {
   std::int64_t size(std::int64_t block) const {
     return std::min(rows_per_block, n_rows - begin(block));
   }
-  std::int64_t groups_per_block() const { return rows_per_block / group; }
+};
+
+// Groups of a block that a query is filled from before the others are sifted.
+struct PrimeWindow {
+  std::int64_t begin;
+  std::int64_t end;
+
+  static constexpr std::int64_t most_rows = 16 * Blocks::group;
+
+  // Around `home`, a place in a block of `size` rows, with room for k candidates at least.
+  PrimeWindow(std::int64_t home, std::int64_t size, std::int64_t k) {
+    const std::int64_t padded = (size + Blocks::group - 1) / Blocks::group * Blocks::group;
+    const std::int64_t rows =
+        (std::max(most_rows, 4 * k) + Blocks::group - 1) / Blocks::group * Blocks::group;
+    begin = std::clamp<std::int64_t>(home - rows / 2, 0, std::max<std::int64_t>(padded - rows, 0));
+    begin -= begin % Blocks::group;
+    end = std::min(begin + rows, padded);
+  }
 };
 
 // Smallest and largest norm in each group of positions.

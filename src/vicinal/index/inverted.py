@@ -1,5 +1,7 @@
 """Exact search over sparse rows through an inverted index."""
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from vicinal._base.validation import (
     check_option,
     csr_parts,
 )
-from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
+from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64, simd_levels
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import as_csr, row_chunks
 
@@ -37,6 +39,12 @@ class InvertedIndex:
         Rows searched at a time, at most 65,536.
     batch_queries : int
         Queries that share a block while it is in the cache.
+    simd : {"plain", "avx2", "avx512"} or None
+        Vector instructions to use; None for the best this machine has, or what the environment
+        variable ``VICINAL_SIMD`` says. The answers are the same.
+    patterns : bool
+        Count shared features where all values of a row are equal, instead of weighing them; the
+        answers are the same.
 
     Notes
     -----
@@ -62,11 +70,15 @@ class InvertedIndex:
         n_jobs: int | None = None,
         block_rows: int = 65_536,
         batch_queries: int = 16,
+        simd: str | None = None,
+        patterns: bool = True,
     ) -> None:
         self.metric = check_option("metric", metric, METRICS)
         self.n_jobs = n_jobs
         self.block_rows = check_integer("block_rows", block_rows, low=1)
         self.batch_queries = check_integer("batch_queries", batch_queries, low=1)
+        self.simd = simd
+        self.patterns = patterns
         self._threads = thread_count(n_jobs)
         self._rows: Csr = as_csr(check_features(X))
         self._native = self._build()
@@ -77,12 +89,19 @@ class InvertedIndex:
         indptr, indices = csr_parts(rows)
         values = np.ascontiguousarray(rows.data[: indptr[-1]])
         return kind(
-            indptr, indices, values, rows.shape[1], METRICS.index(self.metric), self.block_rows
+            indptr,
+            indices,
+            values,
+            rows.shape[1],
+            METRICS.index(self.metric),
+            self.block_rows,
+            _simd_level(self.simd),
+            bool(self.patterns),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows and build again: the index is made from nothing else."""
-        options = self.n_jobs, self.block_rows, self.batch_queries
+        options = self.n_jobs, self.block_rows, self.batch_queries, self.simd, self.patterns
         return _rebuild, (self._rows, self.metric, *options)
 
     @property
@@ -128,8 +147,26 @@ class InvertedIndex:
 
 
 def _rebuild(
-    X: Csr, metric: str, n_jobs: int | None, block_rows: int, batch_queries: int
+    X: Csr,
+    metric: str,
+    n_jobs: int | None,
+    block_rows: int,
+    batch_queries: int,
+    simd: str | None,
+    patterns: bool,
 ) -> InvertedIndex:
     return InvertedIndex(
-        X, metric, n_jobs=n_jobs, block_rows=block_rows, batch_queries=batch_queries
+        X,
+        metric,
+        n_jobs=n_jobs,
+        block_rows=block_rows,
+        batch_queries=batch_queries,
+        simd=simd,
+        patterns=patterns,
     )
+
+
+def _simd_level(asked: str | None) -> str:
+    """Return the level of vector instructions: as asked, else by the environment, else the best."""
+    level = os.environ.get("VICINAL_SIMD", "auto") if asked is None else asked
+    return check_option("simd", level, ("auto", *simd_levels()))

@@ -111,6 +111,16 @@ def test_the_rows_given_are_not_changed():
     assert np.array_equal(rows.toarray(), before.toarray())
 
 
+def test_the_level_of_instructions_is_checked(monkeypatch):
+    with pytest.raises(InvalidArgumentError, match=r"^simd: expected one of 'auto', 'plain'"):
+        InvertedIndex(X, simd="mmx")
+    monkeypatch.setenv("VICINAL_SIMD", "none")
+    with pytest.raises(InvalidArgumentError, match=r"^simd:"):
+        InvertedIndex(X)
+    monkeypatch.setenv("VICINAL_SIMD", "plain")
+    assert InvertedIndex(X).query(X, 1).ids[0].tolist() == [0]
+
+
 def test_many_features_cost_no_table():
     rows = sparse.csr_array(([1.0, 1.0], ([0, 1], [2**30, 7])), shape=(2, 2**30 + 1))
     index = InvertedIndex(rows)

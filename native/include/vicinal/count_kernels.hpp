@@ -1,0 +1,94 @@
+// The loops over a group of 512 rows on the binary road: add bitmaps, pick the counts that pass.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "vicinal/bit_slices.hpp"
+#include "vicinal/row_order.hpp"
+#include "vicinal/simd.hpp"
+#include "vicinal/survivor.hpp"
+
+namespace vicinal {
+
+// The bitmaps of a query's frequent features in one block.
+struct Bitmaps {
+  const std::uint8_t* const* starts;
+  std::size_t count;
+};
+
+// Add the bits of rows [first, first + 512) to their counters.
+using AddBitmaps8 = void (*)(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first);
+
+// The same, then write the rows whose count reaches `threshold`, and set all counters to zero.
+using AddAndTake8 = std::size_t (*)(std::uint8_t* counters, const Bitmaps& bitmaps,
+                                    std::int64_t first, std::int32_t threshold, Survivor* out);
+
+// Write the rows whose count reaches `threshold`, and leave the counters as they are.
+using Find8 = std::size_t (*)(const std::uint8_t* counters, std::int64_t first,
+                              std::int32_t threshold, Survivor* out);
+
+struct CountKernels {
+  AddBitmaps8 add;
+  AddAndTake8 add_and_take;
+  Find8 find;
+};
+
+namespace plain {
+
+// Each of a byte's bits as a byte of 0 or 1.
+inline const std::array<std::uint64_t, 256> spread = [] {
+  std::array<std::uint64_t, 256> table{};
+  for (std::uint64_t byte = 0; byte < 256; ++byte)
+    for (int bit = 0; bit < 8; ++bit) table[byte] |= ((byte >> bit) & 1) << (8 * bit);
+  return table;
+}();
+
+// Eight rows at a time: bitmaps are summed in a register of eight byte counters.
+inline void add_bitmaps(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first) {
+  for (std::int64_t byte = 0; byte < Blocks::group / 8; ++byte) {
+    std::uint64_t sums;
+    std::memcpy(&sums, counters + 8 * byte, 8);
+    for (std::size_t b = 0; b < bitmaps.count; ++b)
+      sums += spread[bitmaps.starts[b][first / 8 + byte]];
+    std::memcpy(counters + 8 * byte, &sums, 8);
+  }
+}
+
+template <class Counter>
+std::size_t find(const Counter* counters, std::int64_t first, std::int32_t threshold,
+                 Survivor* out) {
+  std::size_t count = 0;
+  for (std::int32_t i = 0; i < Blocks::group; ++i)
+    if (counters[i] >= threshold)
+      out[count++] = {static_cast<std::int32_t>(first) + i, counters[i]};
+  return count;
+}
+
+template <class Counter>
+std::size_t take(Counter* counters, std::int64_t first, std::int32_t threshold, Survivor* out) {
+  const std::size_t count = find(counters, first, threshold, out);
+  std::fill_n(counters, Blocks::group, Counter{0});
+  return count;
+}
+
+inline std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first,
+                                std::int32_t threshold, Survivor* out) {
+  add_bitmaps(counters, bitmaps, first);
+  return take(counters, first, threshold, out);
+}
+
+// For the rare queries whose counts may pass 255.
+inline void add_bitmaps_wide(std::uint16_t* counters, const Bitmaps& bitmaps, std::int64_t first) {
+  for (std::size_t b = 0; b < bitmaps.count; ++b)
+    for (std::int64_t i = 0; i < Blocks::group; ++i) {
+      const std::int64_t row = first + i;
+      counters[i] += (bitmaps.starts[b][row / 8] >> (row % 8)) & 1;
+    }
+}
+
+}  // namespace plain
+}  // namespace vicinal

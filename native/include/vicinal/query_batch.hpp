@@ -1,0 +1,161 @@
+// One call of a search: its queries, in batches, along a road through the blocks.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "vicinal/parallel.hpp"
+#include "vicinal/query_state.hpp"
+#include "vicinal/row_order.hpp"
+
+namespace vicinal {
+
+// Where answers go: `k` cells a query, nearest first, the rest as the caller filled it.
+struct Answers {
+  std::span<std::int32_t> ids;
+  std::span<double> values;
+  std::int64_t k;
+
+  void write(std::int64_t query, Metric metric, const std::vector<Candidate>& best) const {
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      ids[query * k + i] = best[i].id;
+      values[query * k + i] = metric == Metric::euclidean ? std::sqrt(best[i].key) : -best[i].key;
+    }
+  }
+};
+
+struct SearchOptions {
+  int n_threads = 1;
+  std::int64_t batch = 16;  // queries that visit a block one after the other, while it is cached
+  InterruptCheck interrupted = never_interrupted;
+};
+
+// What the threads of a search share: read-only but for disjoint parts of `answers`.
+template <class Value>
+struct QueryBatch {
+  const CsrView<double>& queries;
+  std::span<const std::int32_t> excluded;
+  const Collection<Value>& collection;
+  const Answers& answers;
+  const RowOrder& order;
+
+  // Queries of like norm next to each other: they begin with the same block.
+  std::vector<std::int64_t> by_norm() const {
+    std::vector<double> norms(queries.n_rows());
+    for (std::int64_t i = 0; i < queries.n_rows(); ++i) norms[i] = squared_norm(queries.row(i));
+    std::vector<std::int64_t> turn(queries.n_rows());
+    std::iota(turn.begin(), turn.end(), 0);
+    std::stable_sort(turn.begin(), turn.end(),
+                     [&](std::int64_t a, std::int64_t b) { return norms[a] < norms[b]; });
+    return turn;
+  }
+
+  // Answer these queries; return those that must be compared with every row.
+  template <class Road>
+  std::vector<std::int64_t> along(const Road& road, std::span<const std::int64_t> chosen,
+                                  const SearchOptions& options) const {
+    const auto n = static_cast<std::int64_t>(chosen.size());
+    std::vector<std::int64_t> left;
+    std::mutex mutex;
+    parallel_for((n + options.batch - 1) / options.batch, options.n_threads,
+                 [&](std::int64_t task, int) {
+                   const std::int64_t begin = task * options.batch;
+                   const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
+                   const auto unfinished = answer(road, part);
+                   std::lock_guard lock(mutex);
+                   left.insert(left.end(), unfinished.begin(), unfinished.end());
+                 },
+                 options.interrupted);
+    return left;
+  }
+
+  void compare_with_all(std::int64_t query) const {
+    QueryState fresh = state(query);
+    for (std::int64_t id = 0; id < collection.rows.n_rows(); ++id)
+      collection.offer(fresh, static_cast<std::int32_t>(id));
+    answers.write(query, collection.metric, fresh.best.sort());
+  }
+
+ private:
+  template <class Road>
+  struct Traveller {
+    std::int64_t query;
+    QueryState state;
+    typename Road::Plan plan;
+  };
+
+  template <class Road>
+  std::vector<std::int64_t> answer(const Road& road, std::span<const std::int64_t> chosen) const {
+    std::vector<std::int64_t> left;
+    std::vector<Traveller<Road>> travellers;
+    for (const std::int64_t query : chosen) {
+      QueryState fresh = state(query);
+      if (fresh.best.capacity() == 0) continue;
+      if (fresh.row.size() == 0 && collection.metric != Metric::euclidean) continue;
+      auto plan = road.plan(fresh);
+      if (is_tame(fresh.squared_norm) && plan.usable)
+        travellers.push_back({query, std::move(fresh), std::move(plan)});
+      else
+        left.push_back(query);
+    }
+    if (travellers.empty()) return left;
+    walk(road, travellers);
+    for (auto& [query, state, plan] : travellers) {
+      if (road.finish(collection.metric, plan, state))
+        answers.write(query, collection.metric, state.best.sort());
+      else
+        left.push_back(query);
+    }
+    return left;
+  }
+
+  template <class Road>
+  void walk(const Road& road, std::vector<Traveller<Road>>& travellers) const {
+    typename Road::Scratch scratch(road);
+    for (auto& traveller : travellers) offer_special(traveller.state);
+    const double middle = travellers[travellers.size() / 2].state.norm;
+    for (const std::int64_t block : block_order(road.blocks(), middle))
+      for (auto& [query, state, plan] : travellers)
+        road.visit(block, collection, plan, state, scratch);
+  }
+
+  QueryState state(std::int64_t query) const {
+    const double square = squared_norm(queries.row(query));
+    const auto k = static_cast<std::size_t>(std::min(answers.k, collection.rows.n_rows()));
+    return {row_of(queries, query), square, std::sqrt(square),
+            excluded.empty() ? -1 : excluded[query], TopK(k)};
+  }
+
+  // Rows outside the blocks. Of the empty ones only the first k that count can matter.
+  void offer_special(QueryState& query) const {
+    for (const std::int32_t id : order.wild) collection.offer(query, id);
+    if (collection.metric != Metric::euclidean) return;
+    std::size_t taken = 0;
+    for (const std::int32_t id : order.empty) {
+      if (taken == query.best.capacity()) break;
+      taken += collection.admits(query, id);
+      collection.offer(query, id);
+    }
+  }
+
+  // Blocks whose rows have norms like the query's first: there the nearest rows are likely.
+  std::vector<std::int64_t> block_order(const Blocks& blocks, double norm) const {
+    const auto at =
+        std::lower_bound(order.ranked.begin(), order.ranked.end(), norm,
+                         [&](std::int32_t id, double value) { return order.norms[id] < value; });
+    const std::int64_t home = (at - order.ranked.begin()) / blocks.rows_per_block;
+    std::vector<std::int64_t> turn(blocks.count);
+    std::iota(turn.begin(), turn.end(), 0);
+    std::stable_sort(turn.begin(), turn.end(), [&](std::int64_t a, std::int64_t b) {
+      return std::abs(a - home) < std::abs(b - home);
+    });
+    return turn;
+  }
+};
+
+}  // namespace vicinal

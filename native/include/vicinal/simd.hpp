@@ -1,0 +1,47 @@
+// Which vector instructions to use, decided when the program runs.
+//
+// A kernel exists as plain C++ and, where it pays, once more for each level below, in functions
+// marked with the instructions they may use; nothing else is compiled for a machine that may not be
+// there. All give the same answer.
+#pragma once
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define VICINAL_X86 1
+#include <immintrin.h>
+#define VICINAL_AVX2 __attribute__((target("avx2,popcnt,bmi")))
+#define VICINAL_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi")))
+#else
+#define VICINAL_X86 0
+#endif
+
+namespace vicinal {
+
+enum class Simd { plain, avx2, avx512 };
+
+inline std::vector<std::string> simd_levels() {
+  std::vector<std::string> levels{"plain"};
+#if VICINAL_X86
+  if (__builtin_cpu_supports("avx2")) levels.push_back("avx2");
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    levels.push_back("avx512");
+#endif
+  return levels;
+}
+
+// The level of that name; "auto" for the highest this machine has.
+inline Simd simd_level(std::string_view name) {
+  const auto levels = simd_levels();
+  if (name == "auto") name = levels.back();
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    if (levels[i] == name) return name == "avx512" ? Simd::avx512 : static_cast<Simd>(i);
+  throw std::invalid_argument("no such level on this machine: " + std::string(name));
+}
+
+}  // namespace vicinal
