@@ -33,7 +33,7 @@ demo: setup ## Train on the embedded data and show what it predicts
 	$(BIN)/vicinal demo
 
 .PHONY: test
-test: lint types native-test pytest ## Everything CI checks: lint, types, native tests, pytest
+test: lint types native-test docs pytest ## Everything CI checks: lint, types, native tests, documentation, pytest
 
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
@@ -81,9 +81,21 @@ sanitize: setup ## Native tests and the Python tests that reach the extension, u
 	  $(BIN)/python -S -m pytest -m 'native and not slow' -q -p no:cacheprovider tests
 
 .PHONY: bench
-bench: setup ## Benchmarks against the alternatives
+bench: bench-parsing bench-index bench-methods ## Every benchmark against the alternatives
+
+.PHONY: bench-parsing
+bench-parsing: setup ## Readers against those of other libraries
+	$(BIN)/python -m benchmarks.parsing
+
+.PHONY: bench-index
+bench-index: setup ## Search against its alternatives (ARGS=--full for the published table)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.index $(ARGS)
+
+.PHONY: bench-methods
+bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng (ARGS=--full for all)
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.methods $(ARGS)
 
 .PHONY: bench-index
 bench-index: setup ## Search against its alternatives (ARGS=--full for the published table)

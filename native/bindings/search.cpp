@@ -3,6 +3,9 @@
 
 #include <limits>
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include "arrays.hpp"
 #include "vicinal/inverted_index.hpp"
 

@@ -105,3 +105,125 @@ class VoteTable:
     def __init__(self, indptr: Int, indices: Int32, ids: Int32) -> None: ...
     def extend(self, start: int, stop: int, n_threads: int) -> None: ...
     def counts(self) -> tuple[Int, Int32, Int32]: ...
+
+# -- ranking
+class ScoreRows:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        base: NDArray[np.float64],
+        n_rows: int,
+        n_labels: int,
+    ) -> None: ...
+
+def place_true_labels(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    tolerance: float,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
+def top_labels(
+    scores: ScoreRows, width: int, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+def true_scores(
+    scores: ScoreRows, indptr: NDArray[np.int64], indices: NDArray[np.int32]
+) -> NDArray[np.float64]: ...
+def label_areas(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    positives: NDArray[np.float64],
+    n_threads: int,
+) -> NDArray[np.int64]: ...
+def pooled_area(
+    scores: ScoreRows,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    n_true: NDArray[np.int64],
+    positives: NDArray[np.float64],
+    n_threads: int,
+) -> float: ...
+
+# -- parsing
+class ParseError(ValueError):
+    args: tuple[int, bytes, bytes]
+
+def read_xc(
+    text: bytes,
+) -> tuple[
+    int,
+    int,
+    int,
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+]: ...
+def read_arff_rows(
+    text: bytes,
+    start: int,
+    first_line: int,
+    kind: NDArray[np.uint8],
+    column: NDArray[np.int32],
+    value_start: NDArray[np.int64],
+    values: bytes,
+    value_ends: NDArray[np.int64],
+    value_column: NDArray[np.int32],
+    default_column: NDArray[np.int32],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+]: ...
+
+# -- rows
+class SparseMatrix:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        values: NDArray[np.float64],
+        n_columns: int,
+    ) -> None: ...
+
+def row_sums(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    matrix: SparseMatrix,
+    take_max: bool,
+    start: SparseMatrix,
+    start_totals: NDArray[np.float64],
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
+def column_search(
+    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+
+# -- dml
+class DmlCounts:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        label_indptr: NDArray[np.int64],
+        label_indices: NDArray[np.int32],
+        n_labels: int,
+    ) -> None: ...
+    def count(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        votes: NDArray[np.int32],
+        tolerance: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

@@ -1,12 +1,22 @@
 """What a method says of every row and label, without a number for each where labels are many."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float
+from vicinal._base.arrays import Csr, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.indicator import check_indicator
+from vicinal._base.threads import thread_count
+from vicinal._base.validation import (
+    check_csr_structure,
+    check_features,
+    check_integer,
+    csr_parts,
+)
+from vicinal._native import ScoreRows, top_labels
 
 DENSE_LIMIT = 2**28
 """Most cells :meth:`Scores.toarray` makes: 2 GiB of float64."""
@@ -26,6 +36,9 @@ class Scores:
         at no vote for the ML-kNN family. Not read where `values` is dense.
     neighbor_cardinality : ndarray of float64, shape (n,), or None
         Mean number of labels of the row's neighbours (the *z* of BRkNN-b), where a method knows it.
+    label_sets : csr_array of int32, shape (n, L), or None
+        The set each row gets, where a method picks a whole set, which its scores alone do not tell
+        (LPkNN).
 
     Notes
     -----
@@ -42,19 +55,55 @@ class Scores:
     values: Float | Csr
     base: Float
     neighbor_cardinality: Float | None = None
+    label_sets: Csr | None = None
+
+    def __post_init__(self) -> None:
+        """Check the arrays against each other; those of another type or order are copied."""
+        values = self.values
+        values = _sorted_rows(values) if sparse.issparse(values) else _dense_array(values)
+        n_rows, n_labels = values.shape
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "base", _vector("base", self.base, n_labels))
+        if self.neighbor_cardinality is not None:
+            sizes = _vector("neighbor_cardinality", self.neighbor_cardinality, n_rows)
+            object.__setattr__(self, "neighbor_cardinality", sizes)
+        if self.label_sets is not None:
+            object.__setattr__(self, "label_sets", _sets(self.label_sets, (n_rows, n_labels)))
 
     @classmethod
     def dense(cls, values: Float, neighbor_cardinality: Float | None = None) -> "Scores":
         """Scores with a number for every row and label."""
+        values = _dense_array(values)
         return cls(values, np.zeros(values.shape[1]), neighbor_cardinality)
 
     @classmethod
     def sparse(
-        cls, values: Csr, base: Float | None = None, neighbor_cardinality: Float | None = None
+        cls,
+        values: Csr,
+        base: Float | None = None,
+        neighbor_cardinality: Float | None = None,
+        label_sets: Csr | None = None,
     ) -> "Scores":
         """Scores stored where they differ from `base` (zeros unless given)."""
+        base = np.zeros(values.shape[1]) if base is None else base
+        return cls(values, base, neighbor_cardinality, label_sets)
+
+    @classmethod
+    def stack(cls, blocks: Sequence["Scores"]) -> "Scores":
+        """Return the scores of several blocks of rows of one method, one after the other."""
+        sizes = [block.neighbor_cardinality for block in blocks]
+        known = [size for size in sizes if size is not None]
+        cardinality = np.concatenate(known) if len(known) == len(blocks) else None
+        stored = [b.values for b in blocks if isinstance(b.values, sparse.csr_array)]
+        full = [b.values for b in blocks if not isinstance(b.values, sparse.csr_array)]
+        values = stack_rows(stored) if stored else np.concatenate(full)
+        sets = [block.label_sets for block in blocks]
+        given = [rows for rows in sets if rows is not None]
         return cls(
-            values, np.zeros(values.shape[1]) if base is None else base, neighbor_cardinality
+            values,
+            blocks[0].base,
+            cardinality,
+            stack_rows(given) if len(given) == len(blocks) else None,
         )
 
     @property
@@ -70,11 +119,20 @@ class Scores:
 
     def rows(self, start: int, stop: int) -> "Scores":
         """Return the scores of rows `start` to `stop` (excluded)."""
-        sizes = self.neighbor_cardinality
+        return self._part(slice(start, stop))
+
+    def take(self, rows: Int) -> "Scores":
+        """Return the scores of the rows with these ids."""
+        return self._part(rows)
+
+    def _part(self, rows: slice | Int) -> "Scores":
+        """Return the scores of some rows."""
+        sizes, sets = self.neighbor_cardinality, self.label_sets
         return Scores(
-            self.values[start:stop],
+            self.values[rows],
             self.base,
-            None if sizes is None else sizes[start:stop],
+            None if sizes is None else sizes[rows],
+            None if sets is None else sets[rows],
         )
 
     def toarray(self) -> Float:
@@ -93,3 +151,110 @@ class Scores:
         row_of = np.repeat(np.arange(n_rows), np.diff(stored.indptr))
         full[row_of, stored.indices] = stored.data
         return full
+
+    def top(self, k: int, n_jobs: int | None = None) -> tuple[Int32, Float]:
+        """Return the best labels of each row, best first: by score, then by lower label id.
+
+        Parameters
+        ----------
+        k : int
+            How many; all of them where there are fewer.
+        n_jobs : int or None
+            Threads; None for all there are.
+
+        Returns
+        -------
+        ids : ndarray of int32, shape (n, min(k, L))
+        values : ndarray of float64, same shape
+
+        Examples
+        --------
+        >>> stored = sparse.csr_array(np.array([[0.9, 0.0, 0.0], [0.0, 0.2, 0.0]]))
+        >>> ids, values = Scores.sparse(stored, base=np.array([0.1, 0.3, 0.2])).top(2)
+        >>> ids
+        array([[0, 1],
+               [1, 2]], dtype=int32)
+        >>> values
+        array([[0.9, 0.3],
+               [0.2, 0.2]])
+        """
+        width = min(check_integer("k", k, low=1), self.shape[1])
+        return top_labels(self.native_rows(), width, thread_count(n_jobs))
+
+    def native_rows(self) -> ScoreRows:
+        """Return the scores as the compiled core takes them; no score is copied."""
+        n_rows, n_labels = self.shape
+        if not isinstance(self.values, sparse.csr_array):
+            # Rows that store every label share one list of ids, and need no base.
+            no_rows, ids = np.empty(0, dtype=np.int64), np.arange(n_labels, dtype=np.int32)
+            return ScoreRows(no_rows, ids, self.values.ravel(), np.empty(0), n_rows, n_labels)
+        indptr, indices = csr_parts(self.values)
+        values = np.ascontiguousarray(self.values.data[: indptr[-1]])
+        return ScoreRows(indptr, indices, values, self.base, n_rows, n_labels)
+
+
+def check_scores(scores: object, name: str = "scores") -> Scores:
+    """Return `scores` as :class:`Scores`: an array, or sparse with absent = 0, or such already.
+
+    Examples
+    --------
+    >>> check_scores([[0.2, 0.8]]).top(1)[0]
+    array([[1]], dtype=int32)
+    >>> check_scores([[0.2, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: scores: expected finite values, got input that
+    contains NaN
+    """
+    if isinstance(scores, Scores):
+        return scores
+    values = check_features(scores, name)
+    if isinstance(values, sparse.csr_array):
+        return Scores.sparse(values.astype(np.float64, copy=False))
+    return Scores.dense(values.astype(np.float64, copy=False))
+
+
+def _dense_array(values: object) -> Float:
+    """Return finite float64 in C order."""
+    array = check_features(values, "values")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _sorted_rows(values: Csr) -> Csr:
+    """Return float64 CSR with sorted rows; stored zeros stay."""
+    matrix = sparse.csr_array(values)
+    check_csr_structure(matrix, "values")
+    if not np.isfinite(matrix.data).all():
+        raise InvalidArgumentError("values", "finite values", "NaN or infinity")
+    if not _rows_rise(matrix):
+        matrix = matrix.copy()
+        matrix.sort_indices()
+        if not _rows_rise(matrix):
+            raise InvalidArgumentError("values", "each label once a row", "a label stored twice")
+    return matrix.astype(np.float64, copy=False)
+
+
+def _rows_rise(matrix: Csr) -> bool:
+    """Whether label ids rise within each row, looked up rather than believed."""
+    indptr, indices = csr_parts(matrix)
+    rises = np.ones(len(indices) + 1, dtype=np.bool_)
+    np.greater(indices[1:], indices[:-1], out=rises[1 : len(indices)])
+    rises[indptr] = True  # the first of a row has none before it
+    return bool(rises.all())
+
+
+def _sets(label_sets: Csr, shape: tuple[int, int]) -> Csr:
+    """Return a label indicator of that shape."""
+    matrix = check_indicator(label_sets, "label_sets")
+    if matrix.shape != shape:
+        raise InvalidArgumentError("label_sets", f"shape {shape}", f"shape {matrix.shape}")
+    return matrix
+
+
+def _vector(name: str, values: object, length: int) -> Float:
+    """Return finite float64 of shape (length,)."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.shape != (length,) or not np.isfinite(array).all():
+        got = f"shape {array.shape}" if array.shape != (length,) else "NaN or infinity"
+        raise InvalidArgumentError(name, f"finite values of shape ({length},)", got)
+    return array

@@ -1,5 +1,6 @@
 """The array types that stages pass to each other, by name."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,3 +17,52 @@ Csr: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
 
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
+
+
+def stack_rows(blocks: Sequence[Csr]) -> Csr:
+    """Return the rows of several matrices one below the other.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> stack_rows([eye, eye]).shape
+    (4, 2)
+    """
+    return sparse.vstack(list(blocks), format="csr")
+
+
+def is_stored(pattern: Csr, where: Csr) -> Bool:
+    """Tell for each entry stored in `where` whether `pattern` stores it too.
+
+    Both have the same shape, rows sorted and no repeats. Memory: 8 bytes a stored entry of either.
+
+    Examples
+    --------
+    >>> eye, full = sparse.csr_array(np.eye(2)), sparse.csr_array(np.ones((2, 2)))
+    >>> is_stored(eye, full)
+    array([ True, False, False,  True])
+    """
+    known, asked = cell_ids(pattern), cell_ids(where)
+    if len(known) == 0:
+        return np.zeros(len(asked), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    found: Bool = known[at] == asked
+    return found
+
+
+def cell_ids(matrix: Csr) -> Int:
+    """Return ``row × columns + column`` of each stored entry; rises where the rows are sorted."""
+    n_columns = np.int64(matrix.shape[1])
+    return row_ids(matrix) * n_columns + matrix.indices
+
+
+def row_ids(matrix: Csr) -> Int:
+    """Return the row of each stored entry.
+
+    Examples
+    --------
+    >>> row_ids(sparse.csr_array(np.array([[1, 1], [0, 1]])))
+    array([0, 0, 1])
+    """
+    rows: Int = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return rows

@@ -57,6 +57,13 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
     return number
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(name, "True or False", repr(value))
+    return bool(value)
+
+
 def check_option(name: str, value: object, options: Collection[str]) -> str:
     """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:
@@ -114,6 +121,8 @@ def _dense(X: object, name: str) -> NDArray[Any]:
     array = np.asarray(X)
     if array.ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise InvalidArgumentError(name, "real numbers", f"dtype {array.dtype}")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -127,10 +136,12 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
     if cast("Any", X).ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {cast('Any', X).shape}")
+    if cast("Any", X).format in ("csr", "csc"):
+        # Before SciPy converts or copies: it trusts the arrays it reads.
+        check_csr_structure(cast("Csr", X), name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
-    _check_structure(matrix, name)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if not matrix.has_canonical_format:
@@ -142,9 +153,9 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     return matrix
 
 
-def _check_structure(matrix: Csr, name: str) -> None:
-    """Refuse arrays that would make native code read outside them."""
-    n_rows, n_columns = matrix.shape
+def check_csr_structure(matrix: Csr, name: str) -> None:
+    """Refuse CSR or CSC arrays that would make native code read outside them."""
+    n_rows, n_columns = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     indptr, indices = matrix.indptr, matrix.indices
     if max(n_rows, n_columns) >= 2**31 - 1:
         raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", matrix.shape)
@@ -154,11 +165,11 @@ def _check_structure(matrix: Csr, name: str) -> None:
         or indptr[-1] > min(len(indices), len(matrix.data))
         or np.any(np.diff(indptr) < 0)
     ):
-        raise InvalidArgumentError(name, "a valid CSR structure", "an inconsistent indptr")
+        raise InvalidArgumentError(name, "a valid sparse structure", "an inconsistent indptr")
     stored = indices[: indptr[-1]]
     if stored.size and (stored.min() < 0 or stored.max() >= n_columns):
         raise InvalidArgumentError(
-            name, f"column ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
+            name, f"ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
         )
 
 

@@ -1,5 +1,9 @@
-"""To be written."""
+"""The command line: ``vicinal data | train | evaluate | predict | demo``.
 
+Comes in: words a person typed. Goes out: tables and progress bars on a terminal, JSON where asked.
+Bad input ends with one clear line and exit code 2. Imports everything, is imported by nothing.
+"""
 
-def main() -> None:
-    """To be written."""
+from vicinal.cli.app import main
+
+__all__ = ["main"]

@@ -5,5 +5,19 @@ Comes in: a file or the name of a known data set. Goes out: a :class:`Dataset`. 
 """
 
 from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.formats import read_file, write_file
+from vicinal.datasets.loading import Listing, available, describe, load
+from vicinal.datasets.texts import Texts, is_table, read_texts
 
-__all__ = ["Dataset"]
+__all__ = [
+    "Dataset",
+    "Listing",
+    "Texts",
+    "available",
+    "describe",
+    "is_table",
+    "load",
+    "read_file",
+    "read_texts",
+    "write_file",
+]

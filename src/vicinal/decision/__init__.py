@@ -1,1 +1,44 @@
-"""To be written."""
+"""Decision: from scores to label sets.
+
+Comes in: :class:`~vicinal.scores.Scores`, and for rules that are fitted the training rows' scores
+and labels. Goes out: a label indicator. A rule is a frozen value; ``fit`` returns the fitted rule
+and changes nothing. Sparse scores are read as they are stored, never made dense. May be imported by
+``persistence`` and what follows.
+
+::
+
+    one threshold   Threshold, CardinalityThreshold, MetricThreshold      ─▶ Threshold
+    one a label     PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds
+    one a row       MCut
+    best labels     TopS, RCut                                            ─▶ TopS
+    around another  NeverEmpty
+"""
+
+from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.label_sets import LabelSets
+from vicinal.decision.mcut import MCut
+from vicinal.decision.metric import MetricThreshold
+from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
+from vicinal.decision.pcut import PCut
+from vicinal.decision.per_label import PerLabelThreshold
+from vicinal.decision.rcut import RCut
+from vicinal.decision.rule import Decision, FittedDecision
+from vicinal.decision.threshold import LabelThresholds, Threshold
+from vicinal.decision.top_s import TopS
+
+__all__ = [
+    "CardinalityThreshold",
+    "Decision",
+    "FittedDecision",
+    "FittedNeverEmpty",
+    "LabelSets",
+    "LabelThresholds",
+    "MCut",
+    "MetricThreshold",
+    "NeverEmpty",
+    "PCut",
+    "PerLabelThreshold",
+    "RCut",
+    "Threshold",
+    "TopS",
+]

@@ -4,7 +4,8 @@ Comes in: ids and similarities from an index. Goes out: label counts among the n
 or for every k at once. May be imported by ``index`` and everything after it.
 """
 
+from vicinal.graph.merging import merge_graphs
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.graph.votes import neighbor_cardinality, votes, votes_by_k
 
-__all__ = ["NeighborGraph", "neighbor_cardinality", "votes", "votes_by_k"]
+__all__ = ["NeighborGraph", "merge_graphs", "neighbor_cardinality", "votes", "votes_by_k"]

@@ -112,6 +112,10 @@ class NeighborGraph:
             return self
         return self._trusted(self.ids[:, :k], self.values[:, :k])
 
+    def queries(self, start: int, stop: int) -> "NeighborGraph":
+        """Return the graph of queries `start` to `stop` (excluded), a view of this one."""
+        return self._trusted(self.ids[start:stop], self.values[start:stop])
+
     def without(self, rows: object) -> tuple["NeighborGraph", Int]:
         """Drop training rows from every list, and say which queries ran short.
 

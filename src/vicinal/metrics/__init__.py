@@ -1,1 +1,87 @@
-"""To be written."""
+"""Arrays in, numbers out: every metric of multi-label learning, its edge cases declared.
+
+Comes in: true labels (0/1), predicted labels (0/1) or scores, dense or sparse; sparse ones are
+never made dense. Goes out: floats, by name. Imports only ``scores`` and ``_base``; whoever measures
+may import it.
+
+::
+
+    conventions   what each system does in edge cases        catalogue   names, which side is better
+    row_counts ─▶ bipartition (example-based)
+                  label_based (micro, macro)                 evidence ─▶ evaluate ─▶ table
+    true_ranks ─▶ ranking, extreme (first k labels; propensity)
+                  auc
+"""
+
+from vicinal.metrics.auc import macro_auc, micro_auc
+from vicinal.metrics.bipartition import (
+    cardinality,
+    empty_share,
+    example_accuracy,
+    example_f1,
+    example_f1_of_means,
+    example_precision,
+    example_recall,
+    hamming_loss,
+    jaccard_loss,
+    subset_accuracy,
+)
+from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+from vicinal.metrics.conventions import CONVENTIONS, Conventions
+from vicinal.metrics.evaluate import evaluate
+from vicinal.metrics.extreme import ndcg_at_k, precision_at_k, psndcg_at_k, psp_at_k
+from vicinal.metrics.label_based import (
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+)
+from vicinal.metrics.propensity import propensities
+from vicinal.metrics.ranking import (
+    average_precision,
+    coverage,
+    coverage_normalised,
+    one_error,
+    ranking_loss,
+)
+from vicinal.metrics.table import metrics_table
+
+__all__ = [
+    "CONVENTIONS",
+    "METRICS",
+    "Conventions",
+    "MetricInfo",
+    "average_precision",
+    "cardinality",
+    "coverage",
+    "coverage_normalised",
+    "empty_share",
+    "evaluate",
+    "example_accuracy",
+    "example_f1",
+    "example_f1_of_means",
+    "example_precision",
+    "example_recall",
+    "hamming_loss",
+    "jaccard_loss",
+    "macro_auc",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+    "metric_info",
+    "metrics_table",
+    "micro_auc",
+    "micro_f1",
+    "micro_precision",
+    "micro_recall",
+    "ndcg_at_k",
+    "one_error",
+    "precision_at_k",
+    "propensities",
+    "psndcg_at_k",
+    "psp_at_k",
+    "ranking_loss",
+    "subset_accuracy",
+]

@@ -1,1 +1,33 @@
-"""To be written."""
+"""Scoring: one small file per method of a paper.
+
+Comes in: the leave-one-out graph of the training rows and their labels (a :class:`Training`). Goes
+out: a state of plain arrays, which turns the graph of new rows into :class:`vicinal.scores.Scores`.
+Knows nothing of indices, files or scikit-learn. May be imported by ``decision`` and what follows.
+"""
+
+from vicinal.scoring.brknn import BRkNNScoring
+from vicinal.scoring.dmlknn import DMLkNNScoring
+from vicinal.scoring.feature_knn import FeatureKNNScoring
+from vicinal.scoring.iblr import IBLRScoring
+from vicinal.scoring.instance_knn import InstanceKNNScoring
+from vicinal.scoring.lamlknn import LAMLkNNScoring
+from vicinal.scoring.lcif import LCIFScoring
+from vicinal.scoring.lpknn import LPkNNScoring
+from vicinal.scoring.mlknn import MLkNNScoring
+from vicinal.scoring.second_order import SecondOrderScoring
+from vicinal.scoring.training import Scoring, Training
+
+__all__ = [
+    "BRkNNScoring",
+    "DMLkNNScoring",
+    "FeatureKNNScoring",
+    "IBLRScoring",
+    "InstanceKNNScoring",
+    "LAMLkNNScoring",
+    "LCIFScoring",
+    "LPkNNScoring",
+    "MLkNNScoring",
+    "Scoring",
+    "SecondOrderScoring",
+    "Training",
+]

@@ -1,0 +1,81 @@
+"""The one door for label indicators: every 0/1 matrix a user passes is checked here, once."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Bool, Csr
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import canonical_csr
+
+
+def check_indicator(Y: object, name: str = "Y") -> Csr:
+    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros.
+
+    Parameters
+    ----------
+    Y : array-like or SciPy sparse, shape (n, L)
+        Values 0 and 1 as bool, integer or float. Stored zeros are zeros.
+    name : str
+        What the caller calls the argument, for the error.
+
+    Notes
+    -----
+    Memory: 8 bytes a label held, whatever L is. The caller's arrays are never changed.
+
+    Examples
+    --------
+    >>> check_indicator([[0, 1, 1], [0, 0, 0]]).indices
+    array([1, 2], dtype=int32)
+    >>> check_indicator([[0, 2]])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: Y: expected values 0 and 1 only, got 2
+    """
+    if isinstance(Y, np.matrix):
+        raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
+    ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
+    # SciPy keeps both index arrays in one type: 64 bits only where the count of ones needs them.
+    small = ones.nnz <= np.iinfo(np.int32).max
+    index_type = np.int32 if small else np.int64
+    indices, indptr = ones.indices.astype(index_type), ones.indptr.astype(index_type)
+    data = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_array((data, indices, indptr), shape=ones.shape)
+
+
+def _sparse_ones(Y: object, name: str) -> Csr:
+    """Return the pattern of a sparse indicator."""
+    matrix = canonical_csr(Y, name)
+    _refuse_others(matrix.data, matrix.data == 1, name)
+    return matrix
+
+
+def _dense_ones(Y: object, name: str) -> Csr:
+    """Return the pattern of a dense indicator."""
+    array = _number_array(Y, name)
+    if array.ndim != 2:
+        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    _refuse_others(array, (array == 0) | (array == 1), name)
+    return cast("Csr", sparse.csr_array(array != 0))
+
+
+def _number_array(Y: object, name: str) -> NDArray[Any]:
+    """Return `Y` as an array of numbers; text is refused, not read as numbers."""
+    try:
+        array = np.asarray(Y)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(name, "rows of 0 and 1, all equally long", type(Y)) from None
+    if array.dtype.kind not in "fiub":
+        raise InvalidArgumentError(name, "values 0 and 1 only", f"dtype {array.dtype}")
+    return array
+
+
+def _refuse_others(values: NDArray[Any], allowed: Bool, name: str) -> None:
+    """Raise with the first value that is neither 0 nor 1."""
+    if not allowed.all():
+        first = values.ravel()[int(np.argmin(allowed))]
+        raise InvalidArgumentError(name, "values 0 and 1 only", f"{first:g}")

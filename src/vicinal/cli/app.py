@@ -1,0 +1,42 @@
+"""The ``vicinal`` program."""
+
+import sys
+
+import typer
+
+from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal.cli.data import data_app
+from vicinal.cli.demo import demo
+from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.output import errors
+from vicinal.cli.predict import predict
+from vicinal.cli.train import train
+
+app = typer.Typer(
+    help="Multi-label learning from neighbours.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(data_app, name="data")
+app.command()(train)
+app.command("evaluate")(evaluate_model)
+app.command()(predict)
+app.command()(demo)
+
+
+def main() -> None:
+    """Run the program; what a user can cause is one line on standard error and exit code 2."""
+    try:
+        app()
+    except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
+        errors.print(f"[bold red]error[/]: {_one_line(error)}", soft_wrap=True, highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors.print("interrupted")
+        sys.exit(130)
+
+
+def _one_line(error: Exception) -> str:
+    """Return the message on one line, with nothing in it read as markup."""
+    return " ".join(str(error).split()).replace("[", r"\[")

@@ -1,0 +1,63 @@
+"""``vicinal data``: list, describe and convert data sets."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vicinal.cli.output import JsonFlag, out, print_facts, print_json, print_table
+from vicinal.datasets import Listing, available, load, write_file
+
+data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
+
+
+@data_app.command("list")
+def list_data(json: JsonFlag = False) -> None:
+    """List the data sets known by name, and which are at hand."""
+    listed = available()
+    if json:
+        print_json([_facts(listing) for listing in listed])
+        return
+    rows = [list(_facts(listing).values()) for listing in listed]
+    print_table("Data sets", list(_facts(listed[0])), rows)
+
+
+def _facts(listing: Listing) -> dict[str, object]:
+    """Return what the list says of a data set."""
+    entry = listing.entry
+    return {
+        "name": entry.name,
+        "rows": entry.n_rows,
+        "features": entry.n_features,
+        "labels": entry.n_labels,
+        "split": None if entry.split is None else " + ".join(f"{n:,}" for n in entry.split),
+        "at hand": listing.at_hand,
+    }
+
+
+@data_app.command()
+def describe(
+    data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
+    json: JsonFlag = False,
+) -> None:
+    """Show shape, label statistics and split of a data set."""
+    dataset = load(data)
+    facts = dataset.statistics()
+    if json:
+        print_json(facts)
+    else:
+        print_facts(dataset.source or data, facts)
+
+
+@data_app.command()
+def convert(
+    data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
+    target: Annotated[Path, typer.Argument(help="File to write; its ending says the format.")],
+    rows: Annotated[str, typer.Option(help="all, train or test.")] = "all",
+) -> None:
+    """Write a data set in another format."""
+    dataset = load(data)
+    if rows != "all":
+        dataset = dict(zip(("train", "test"), dataset.split(), strict=True))[rows]
+    write_file(dataset, target)
+    out.print(f"{dataset.n_rows:,} rows written to {target}")

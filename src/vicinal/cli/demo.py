@@ -1,0 +1,84 @@
+"""``vicinal demo``: the whole road on the embedded data."""
+
+import time
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from vicinal.cli.output import out, print_facts
+from vicinal.cli.predict import predictions
+from vicinal.datasets import Dataset, load
+from vicinal.estimators import BRkNN, MLkNN, NeighborEstimator
+from vicinal.index import build_index
+from vicinal.metrics import evaluate, metrics_table
+
+SHOWN = (
+    "subset-accuracy",
+    "example-f1",
+    "micro-f1",
+    "macro-f1",
+    "hamming-loss",
+    "one-error",
+    "ranking-loss",
+    "average-precision",
+)
+
+
+def demo(
+    neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.")] = 10,
+) -> None:
+    """Learn the tags of Debian packages from the words that describe them, and show the result."""
+    data = load("debtags")
+    print_facts("Data: tags of Debian packages", data.statistics())
+    train, test = data.split()
+
+    began = time.perf_counter()
+    index = build_index(train.X, "cosine")
+    training_graph = index.query_self(neighbors)
+    test_graph = index.query(test.X, neighbors)
+    searched = time.perf_counter() - began
+    out.print(
+        f"\nSearched once, exactly: {neighbors} neighbours of {data.n_rows:,} rows "
+        f"in {searched:.1f} s. Every method below uses the same two graphs.\n"
+    )
+
+    models: list[NeighborEstimator] = [
+        BRkNN(neighbors, metric="cosine"),
+        BRkNN(neighbors, variant="a", metric="cosine"),
+        BRkNN(neighbors, variant="b", metric="cosine"),
+        MLkNN(neighbors, metric="cosine"),
+    ]
+    results: dict[str, dict[str, float]] = {}
+    began = time.perf_counter()
+    for model in models:
+        model.fit(train.X, train.Y, graph=training_graph, label_names=data.label_names)
+        scores = model.scores(test.X, graph=test_graph)
+        found = evaluate(test.Y, model.decision_.decide(scores), scores, metrics=SHOWN)
+        results[_name(model)] = found
+    seconds = time.perf_counter() - began
+    out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
+    out.print(f"All {len(models)} fitted, predicted and measured in {seconds:.1f} s.")
+    _show_packages(models[-1], data, test)
+
+
+def _name(model: NeighborEstimator) -> str:
+    """Return a method's short name."""
+    variant = getattr(model, "variant", "base")
+    return type(model).__name__ + ("" if variant == "base" else f"-{variant}")
+
+
+def _show_packages(model: NeighborEstimator, data: Dataset, test: Dataset) -> None:
+    """Print true tags, predicted tags and scores of three test packages, evenly spread."""
+    several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
+    chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]
+    three = test.subset(chosen)
+    answers = predictions(model, model.scores(three.X), three.row_names, top=6)
+    for row, answer in enumerate(answers):
+        true = three.Y.indices[three.Y.indptr[row] : three.Y.indptr[row + 1]]
+        facts = {
+            "true tags": ", ".join(data.label_names[label] for label in true),
+            "predicted": ", ".join(answer.labels),
+            "best scores": answer.best,
+        }
+        print_facts(f"\n{answer.row}", facts)

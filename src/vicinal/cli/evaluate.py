@@ -1,0 +1,98 @@
+"""``vicinal evaluate``: how well a saved model does on a data set."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.cli.source import (
+    DataArgument,
+    LabelsOption,
+    RowsOption,
+    TextOption,
+    features_source,
+    reads_text,
+    text_source,
+)
+from vicinal.estimators import load as load_model
+from vicinal.estimators import prepared
+from vicinal.metrics import evaluate, metrics_table
+from vicinal.scores import Scores
+
+ModelArgument = Annotated[
+    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
+]
+
+
+def evaluate_model(
+    model: ModelArgument,
+    data: DataArgument,
+    rows: RowsOption = "auto",
+    conventions: Annotated[
+        str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
+    ] = "vicinal",
+    text: TextOption = "text",
+    labels: LabelsOption = "labels",
+    json: JsonFlag = False,
+) -> None:
+    """Predict the rows of a data set and compare with its labels."""
+    fitted = load_model(model)
+    if reads_text(fitted):
+        source = text_source(data, text, labels, None)
+    else:
+        source = features_source(data, rows, auto="test")
+    X, estimator = prepared(fitted, source.X)
+    scores = estimator.scores(X)
+    predicted = estimator.decision_.decide(scores)
+    truth = align(source.labels(), source.label_names, estimator.label_names_)
+    strangers = truth.shape[1] - predicted.shape[1]
+    if strangers:
+        errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
+        scores, predicted = widen(scores, strangers), widen_labels(predicted, strangers)
+    found = evaluate(truth, predicted, scores, conventions=conventions)
+    if json:
+        print_json(found)
+    else:
+        column = f"{source.name}, {source.n_rows:,} rows"
+        out.print(metrics_table({column: found}))
+
+
+def align(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> Csr:
+    """Return `Y` with the columns of the model's labels first, then those it does not know.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=np.int32))
+    >>> align(Y, ("c", "b", "x"), known=("a", "b", "c")).toarray()
+    array([[0, 0, 1, 0],
+           [0, 1, 0, 1]], dtype=int32)
+    """
+    column_of = {name: column for column, name in enumerate(known)}
+    strangers = [name for name in names if name not in column_of]
+    for name in strangers:
+        column_of[name] = len(column_of)
+    columns = np.array([column_of[name] for name in names], dtype=np.int32)
+    moved = sparse.csr_array(
+        (Y.data.copy(), columns[Y.indices], Y.indptr),
+        shape=(Y.shape[0], len(known) + len(strangers)),
+    )
+    moved.sort_indices()
+    return moved
+
+
+def widen(scores: Scores, n_more: int) -> Scores:
+    """Return the scores with further labels that score 0 everywhere."""
+    if isinstance(scores.values, sparse.csr_array):
+        base = np.concatenate([scores.base, np.zeros(n_more)])
+        return Scores.sparse(widen_labels(scores.values, n_more), base)
+    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more))))
+
+
+def widen_labels(labels: Csr, n_more: int) -> Csr:
+    """Return the matrix with further, empty columns."""
+    shape = (labels.shape[0], labels.shape[1] + n_more)
+    return sparse.csr_array((labels.data, labels.indices, labels.indptr), shape=shape)

@@ -1,0 +1,61 @@
+"""What the program prints: tables for people, JSON for machines."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+out = Console()
+errors = Console(stderr=True)
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def dump_json(value: object) -> str:
+    """Return one JSON document on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on one line."""
+    sys.stdout.write(dump_json(value) + "\n")
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a header; numbers to the right."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column, name in enumerate(header):
+        is_number = bool(rows) and isinstance(rows[0][column], int | float)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(show, row))
+    out.print(table)
+
+
+def print_facts(title: str, facts: Mapping[str, object]) -> None:
+    """Print names and values, one a line."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in facts.items():
+        table.add_row(name, show(value))
+    out.print(table)
+
+
+def show(value: object) -> str:
+    """Return a value as a person reads it.
+
+    Examples
+    --------
+    >>> show(12345), show(0.123456), show(None), show(True)
+    ('12,345', '0.1235', '–', 'yes')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

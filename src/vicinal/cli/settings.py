@@ -1,0 +1,70 @@
+"""Words of the command line as estimators and preprocessing steps."""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_option
+from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.preprocess import STEPS
+
+
+def parse_settings(words: Sequence[str]) -> dict[str, object]:
+    """Return ``name=value`` words as a dictionary; values are Python literals, or else text.
+
+    Examples
+    --------
+    >>> parse_settings(["n_neighbors=5", "metric=cosine", "threshold=None"])
+    {'n_neighbors': 5, 'metric': 'cosine', 'threshold': None}
+    """
+    settings: dict[str, object] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise InvalidArgumentError("--set", "name=value", repr(word))
+        try:
+            settings[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            settings[name] = text
+    return settings
+
+
+def make_estimator(method: str, settings: Mapping[str, object]) -> NeighborEstimator:
+    """Return an unfitted estimator with these parameters."""
+    kind = METHODS[check_option("--method", method, tuple(METHODS))]
+    _check_parameters(method, kind, settings)
+    return kind(**settings)
+
+
+def make_model(steps: Sequence[tuple[str, Any]], estimator: NeighborEstimator) -> Pipeline:
+    """Return the pipeline of preprocessing steps and an estimator."""
+    return Pipeline([*steps, ("estimator", estimator)])
+
+
+def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
+    """Return the preprocessing steps named, separated by commas.
+
+    ``auto`` is min-max scaling for dense features, as the papers do, and nothing for sparse ones.
+    """
+    if names == "auto":
+        names = "none" if is_sparse else "minmax"
+    if names == "none":
+        return []
+    chosen = [check_option("--preprocess", name, tuple(STEPS)) for name in names.split(",")]
+    return [(name, STEPS[name]()) for name in chosen]
+
+
+def _check_parameters(
+    method: str, kind: Callable[..., object], settings: Mapping[str, object]
+) -> None:
+    """Refuse parameters that the method does not have, naming those it has."""
+    known = [name for name in inspect.signature(kind).parameters if name != "self"]
+    for name in settings:
+        if name not in known:
+            raise InvalidArgumentError(
+                "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
+            )

@@ -1,0 +1,101 @@
+"""Data on the command line: rows with features, or texts for a model that reads text."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import indicator_of
+from vicinal._base.validation import check_option
+from vicinal.datasets import Dataset, is_table, load, read_texts
+from vicinal.preprocess import TextVectorizer
+
+DataArgument = Annotated[
+    str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
+]
+RowsOption = Annotated[
+    str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
+]
+TextOption = Annotated[str, typer.Option("--text", help="Column of the text, in JSONL, CSV, TSV.")]
+LabelsOption = Annotated[
+    str, typer.Option("--labels", help="Column of the labels, in JSONL, CSV, TSV.")
+]
+NamesOption = Annotated[
+    str | None, typer.Option("--row-names", help="Column of the row names, in JSONL, CSV, TSV.")
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows as a model takes them, with what is known of their labels.
+
+    Parameters
+    ----------
+    name : str
+        What to call the data in a table.
+    X : object
+        Features, or a list of texts.
+    n_rows : int
+    Y : csr_array or None
+        Label indicator; None where the file has no labels.
+    label_names : tuple of str
+    row_names : tuple of str or None
+    """
+
+    name: str
+    X: object
+    n_rows: int
+    Y: Csr | None
+    label_names: tuple[str, ...]
+    row_names: tuple[str, ...] | None
+
+    def labels(self) -> Csr:
+        """Return the label indicator, which must be there."""
+        if self.Y is None:
+            raise InvalidArgumentError("DATA", "rows with labels", self.name)
+        return self.Y
+
+
+def features_source(data: str, rows: str, auto: str) -> Source:
+    """Return rows with features: all, or a part of a data set's split."""
+    dataset = choose_rows(load(data), rows, auto)
+    name = dataset.source or data
+    return Source(
+        name, dataset.X, dataset.n_rows, dataset.Y, dataset.label_names, dataset.row_names
+    )
+
+
+def text_source(path: str, text: str, labels: str | None, row_names: str | None) -> Source:
+    """Return the texts of a file."""
+    found = read_texts(path, text, labels, row_names=row_names)
+    sets = found.labels
+    names = tuple(sorted({label for row in sets or () for label in row}))
+    Y = None if sets is None else indicator_of(sets, names)
+    return Source(Path(path).name, found.texts, len(found.texts), Y, names, found.row_names)
+
+
+def reads_text(model: object) -> bool:
+    """Tell whether a fitted model takes texts rather than features."""
+    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TextVectorizer)
+
+
+def is_text_file(data: str) -> bool:
+    """Tell whether the data given on the command line is a table of texts."""
+    return is_table(data) and Path(data).is_file()
+
+
+def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
+    """Return the rows asked for; ``auto`` is the part named by `auto` where there is a split."""
+    check_option("--rows", rows, ("auto", "all", "train", "test"))
+    if rows == "auto":
+        rows = auto if dataset.train is not None and dataset.test is not None else "all"
+    if rows == "all":
+        return dataset
+    ids = dataset.train if rows == "train" else dataset.test
+    if ids is None:
+        raise InvalidArgumentError("--rows", "all: the data has no split", rows)
+    return dataset.subset(ids)

@@ -1,0 +1,67 @@
+"""``vicinal train``: from a data set to a saved model."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from scipy import sparse
+
+from vicinal import estimators
+from vicinal.cli.output import JsonFlag, print_facts, print_json
+from vicinal.cli.settings import make_estimator, make_model, make_steps, parse_settings
+from vicinal.cli.source import (
+    DataArgument,
+    LabelsOption,
+    RowsOption,
+    TextOption,
+    features_source,
+    is_text_file,
+    text_source,
+)
+from vicinal.preprocess import TextVectorizer
+
+METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
+
+
+def train(
+    data: DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
+    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "mlknn",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
+    ] = None,
+    preprocess: Annotated[
+        str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
+    ] = "auto",
+    rows: RowsOption = "auto",
+    text: TextOption = "text",
+    labels: LabelsOption = "labels",
+    json: JsonFlag = False,
+) -> None:
+    """Learn from a data set and save the model."""
+    estimator = make_estimator(method, parse_settings(settings or []))
+    if is_text_file(data):
+        source = text_source(data, text, labels, None)
+        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
+    else:
+        source = features_source(data, rows, auto="train")
+        steps = make_steps(preprocess, sparse.issparse(source.X))
+    model = make_model(steps, estimator)
+    began = time.perf_counter()
+    model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
+    seconds = time.perf_counter() - began
+    estimators.save(model, output)
+    facts = {
+        "data": source.name,
+        "rows": source.n_rows,
+        "features": estimator.n_features_in_,
+        "labels": len(source.label_names),
+        "model": " → ".join(repr(step) for _, step in model.steps),
+        "seconds to fit": seconds,
+        "saved in": str(output),
+    }
+    if json:
+        print_json(facts)
+    else:
+        print_facts("Trained", facts)

@@ -1,0 +1,53 @@
+"""Where the files of a data set are: given folders, the cache, then the network."""
+
+from functools import partial
+from pathlib import Path
+
+from vicinal._base.errors import DataNotFoundError
+from vicinal.datasets.catalogue.checksums import verify
+from vicinal.datasets.catalogue.download import bare, download
+from vicinal.datasets.catalogue.entry import Entry, Finder
+from vicinal.datasets.catalogue.folders import cache_folder, data_folders
+
+_ENDINGS = ("", ".gz", ".bz2", ".xz")
+
+
+def finder(entry: Entry, check: bool = False) -> Finder:
+    """Return the function that a recipe asks for the files of `entry`."""
+    return partial(_locate, entry, check)
+
+
+def at_hand(entry: Entry) -> bool:
+    """Tell whether every file of `entry` is on this machine."""
+    return all(_on_disk(entry, file) is not None for file in entry.recipe.files)
+
+
+def _locate(entry: Entry, check: bool, file: str) -> Path:
+    """Find a file, fetching it where it is not on this machine."""
+    path = _on_disk(entry, file)
+    if path is None:
+        path = _fetch(entry, file)
+    elif check:
+        verify(path, entry.folder)
+    return path
+
+
+def _on_disk(entry: Entry, file: str) -> Path | None:
+    """Return the first file of that name, packed as the catalogue says or otherwise."""
+    names = [file, *(bare(file) + ending for ending in _ENDINGS)]
+    paths = (folder / entry.folder / name for folder in data_folders() for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _fetch(entry: Entry, file: str) -> Path:
+    """Download a file, or say what was looked for, where, and what to do."""
+    try:
+        return download(entry, file, cache_folder())
+    except DataNotFoundError as error:
+        folders = ", ".join(str(folder / entry.folder) for folder in data_folders())
+        raise DataNotFoundError(
+            f"{entry.name}: {file} is not in {folders}, and could not be downloaded ({error}). "
+            f"Put the files of the data set ({', '.join(entry.recipe.files)}) into a folder "
+            f"{entry.folder} and set VICINAL_DATA to the folder that holds it, or VICINAL_DATA_URL "
+            f"to the address of a mirror." + (f" Note: {entry.hint}." if entry.hint else "")
+        ) from error

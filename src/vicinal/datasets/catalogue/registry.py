@@ -1,0 +1,39 @@
+"""Every entry by its name and its other names."""
+
+from difflib import get_close_matches
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.datasets.catalogue.entries import boomer, meka, mldr, mulan, papers, text, yahoo
+from vicinal.datasets.catalogue.entry import Entry
+
+ENTRIES: dict[str, Entry] = {
+    entry.name: entry
+    for module in (mulan, boomer, meka, mldr, yahoo, text, papers)
+    for entry in module.ENTRIES
+}
+_ALIASES = {alias: entry for entry in ENTRIES.values() for alias in entry.aliases}
+
+
+def known(name: str) -> bool:
+    """Tell whether the catalogue has `name`; capitals do not matter."""
+    return name.lower() in ENTRIES or name.lower() in _ALIASES
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of a name, or an error that offers names like it.
+
+    Examples
+    --------
+    >>> entry("imdb-f").name, entry("Arts").name
+    ('imdb', 'yahoo-arts')
+    >>> try:
+    ...     entry("corel5")
+    ... except ValueError as error:
+    ...     print(error)
+    name: expected the name of a data set or a file (did you mean corel5k?), got 'corel5'
+    """
+    if known(name):
+        return ENTRIES.get(name.lower()) or _ALIASES[name.lower()]
+    close = get_close_matches(name.lower(), [*ENTRIES, *_ALIASES], n=3)
+    offer = f"did you mean {' or '.join(close)}?" if close else "see vicinal.datasets.available()"
+    raise InvalidArgumentError("name", f"the name of a data set or a file ({offer})", repr(name))

@@ -1,0 +1,169 @@
+"""Files in and out: compression, the limit on unpacked bytes, encodings."""
+
+import bz2
+import gzip
+import io
+import lzma
+import uuid
+import zlib
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import IO, BinaryIO, TypeAlias, cast
+
+from vicinal._base.errors import DataFormatError
+from vicinal._base.validation import check_integer, check_option
+
+FilePath: TypeAlias = str | PathLike[str]
+
+DEFAULT_MAX_BYTES = 2**32
+"""Most bytes a file may unpack to unless the caller says otherwise: 4 GiB."""
+
+ENCODINGS = ("utf-8", "latin-1")
+PACKED = (".gz", ".bz2", ".xz")
+
+_CHUNK = 2**20
+# Long enough that no text begins like this: two bytes would do for gzip, three letters not for bz2.
+_SIGNATURES = (
+    (b"\x1f\x8b\x08", ".gz"),
+    (b"\xfd7zXZ\x00", ".xz"),
+    *((b"BZh%c1AY&SY" % level, ".bz2") for level in b"123456789"),
+    *((b"BZh%c\x17rE8P\x90" % level, ".bz2") for level in b"123456789"),
+)
+
+
+def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
+    """Return the content of a file, unpacked where it is gzip, bzip2 or xz.
+
+    What is packed shows in the first bytes; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` must
+    keep its promise. Memory: the unpacked content, at most `max_bytes`.
+
+    Raises
+    ------
+    DataFormatError
+        The archive is truncated or corrupt, or the content is longer than `max_bytes`.
+    """
+    max_bytes = check_integer("max_bytes", max_bytes, low=0)
+    path = Path(path)
+    with path.open("rb") as raw:
+        packing = _packing(path, raw)
+        try:
+            with _unpacker(packing, raw) as stream:
+                return _read_limited(path, stream, max_bytes)
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            # The operating system's own errors carry a number; those of the archive do not.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            expected = f"a complete {packing} archive"
+            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+
+
+def _packing(path: Path, raw: IO[bytes]) -> str:
+    """Return how a file is packed, by its first bytes and its name: an ending, or nothing."""
+    head = raw.read(16)
+    raw.seek(0)
+    found = next((ending for magic, ending in _SIGNATURES if head.startswith(magic)), "")
+    promised = path.suffix.lower()
+    if promised in PACKED and found != promised:
+        got = f"a {found} archive" if found else ("other content" if head else "an empty file")
+        raise DataFormatError(str(path), f"a {promised} archive, as the name says", got)
+    return found
+
+
+def _unpacker(packing: str, raw: IO[bytes]) -> BinaryIO:
+    """Return a stream of the unpacked bytes."""
+    if packing == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=raw, mode="rb"))
+    if packing == ".bz2":
+        return cast("BinaryIO", bz2.BZ2File(raw, "rb"))
+    if packing == ".xz":
+        return cast("BinaryIO", lzma.LZMAFile(raw, "rb"))
+    return cast("BinaryIO", raw)
+
+
+def _read_limited(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
+    """Read all, in steps, and stop as soon as it is too much."""
+    content = io.BytesIO()
+    while chunk := stream.read(min(_CHUNK, max_bytes + 1 - content.tell())):
+        content.write(chunk)
+        if content.tell() > max_bytes:
+            raise DataFormatError(
+                str(path), f"at most {max_bytes} bytes when unpacked (see max_bytes)", "more"
+            )
+    return content.getvalue()
+
+
+def open_text(
+    path: FilePath, *, encoding: str = "utf-8", max_bytes: int = DEFAULT_MAX_BYTES
+) -> str:
+    """Return the content of a text file, unpacked and decoded (see :func:`decode`)."""
+    return decode(open_data(path, max_bytes=max_bytes), path, encoding)
+
+
+def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
+    """Return `data` without UTF-8's mark at its start; refuse the marks of other encodings."""
+    check_option("encoding", encoding, ENCODINGS)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
+        raise DataFormatError(str(path), "text in UTF-8", "text in UTF-16", 1)
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int = 1) -> str:
+    """Return bytes as text, or say on which line they are not in `encoding`.
+
+    Parameters
+    ----------
+    encoding : {"utf-8", "latin-1"}
+    first_line : int
+        Number of the line `data` starts on.
+    """
+    try:
+        return without_mark(data, path, encoding).decode(encoding)
+    except UnicodeDecodeError as error:
+        line = first_line + error.object.count(b"\n", 0, error.start)
+        byte = error.object[error.start]
+        raise DataFormatError(
+            str(path),
+            f"text in {encoding} (or another encoding= of {', '.join(ENCODINGS)})",
+            f"byte 0x{byte:02x}",
+            line,
+        ) from None
+
+
+def bare_name(path: FilePath) -> str:
+    """Return the file name without folder and without the ending that says it is packed.
+
+    Examples
+    --------
+    >>> bare_name("data/scene-train.arff.GZ")
+    'scene-train.arff'
+    """
+    path = Path(path)
+    return path.stem if path.suffix.lower() in PACKED else path.name
+
+
+def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
+    """Write text (as UTF-8) or bytes, packed as the ending says.
+
+    Written beside the file and renamed into place, so that no half-written file takes its name.
+    """
+    path = Path(path)
+    beside = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
+            for chunk in chunks:
+                stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _packer(packing: str, raw: IO[bytes]) -> BinaryIO:
+    """Return a stream that packs what is written; no time stamp, so that equal data stay equal."""
+    if packing == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
+    if packing == ".bz2":
+        return cast("BinaryIO", bz2.BZ2File(raw, "wb"))
+    if packing == ".xz":
+        return cast("BinaryIO", lzma.LZMAFile(raw, "wb"))
+    return cast("BinaryIO", raw)

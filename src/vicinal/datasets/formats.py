@@ -1,0 +1,104 @@
+"""Which format a file is in, and the reader or writer for it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_option
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.files import FilePath, bare_name
+from vicinal.datasets.mat import read_mat
+from vicinal.datasets.meka import read_meka, write_meka
+from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
+from vicinal.datasets.npz import read_npz, write_npz
+from vicinal.datasets.table import read_table, write_table
+from vicinal.datasets.xc import read_xc, write_xc
+
+READERS: dict[str, Callable[..., Dataset]] = {
+    "mulan": read_mulan,
+    "meka": read_meka,
+    "xc": read_xc,
+    "mat": read_mat,
+    "table": read_table,
+    "npz": read_npz,
+}
+WRITERS: dict[str, Callable[..., None]] = {
+    "mulan": write_mulan,
+    "meka": write_meka,
+    "xc": write_xc,
+    "table": write_table,
+    "npz": write_npz,
+}
+ENDINGS = {
+    ".meka.arff": "meka",
+    ".arff": "mulan",
+    ".xc": "xc",
+    ".txt": "xc",
+    ".mat": "mat",
+    ".jsonl": "table",
+    ".ndjson": "table",
+    ".csv": "table",
+    ".tsv": "table",
+    ".npz": "npz",
+}
+"""Formats by the ending of a file's name, before ``.gz``, ``.bz2`` or ``.xz``."""
+
+
+def read_file(path: FilePath, *, file_format: str | None = None, **options: Any) -> Dataset:
+    """Read a file in any of the known formats.
+
+    Parameters
+    ----------
+    path : path
+        Its ending says the format, and may be followed by ``.gz``, ``.bz2`` or ``.xz``: ``.arff``
+        (Mulan's if the XML file of its labels stands beside it or is given as ``xml``, else
+        MEKA's), ``.xc``, ``.txt`` (extreme classification), ``.mat``, ``.jsonl``, ``.csv``,
+        ``.tsv`` and ``.npz``.
+    file_format : {"mulan", "meka", "xc", "mat", "table", "npz"} or None
+        Stands in for the ending.
+    **options
+        For the reader of the format; see ``read_mulan``, ``read_table`` and so on.
+    """
+    if file_format is None:
+        file_format = format_of(path)
+        if file_format == "mulan" and "xml" not in options and find_labels_xml(path) is None:
+            file_format = "meka"
+    return READERS[check_option("file_format", file_format, READERS)](path, **options)
+
+
+def write_file(
+    dataset: Dataset, path: FilePath, *, file_format: str | None = None, **options: Any
+) -> None:
+    """Write a file in the format its name asks for.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : path
+        As for :func:`read_file`; ``.arff`` is Mulan's format, ``.meka.arff`` MEKA's. ``.mat`` files
+        are not written.
+    file_format : {"mulan", "meka", "xc", "table", "npz"} or None
+        Stands in for the ending.
+    **options
+        For the writer of the format; see ``write_mulan``, ``write_table`` and so on.
+    """
+    chosen = format_of(path) if file_format is None else file_format
+    WRITERS[check_option("file_format", chosen, WRITERS)](dataset, path, **options)
+
+
+def format_of(path: FilePath) -> str:
+    """Return the format that a file name promises.
+
+    Examples
+    --------
+    >>> format_of("scene-train.arff.gz"), format_of("rcv1sub1.xc.txt.xz")
+    ('mulan', 'xc')
+    """
+    name = bare_name(path).lower()
+    for ending, name_of_format in ENDINGS.items():
+        if name.endswith(ending):
+            return name_of_format
+    known = ", ".join(ENDINGS)
+    raise InvalidArgumentError(
+        "path", f"a name that ends in one of {known} (or say file_format)", str(path)
+    )

@@ -1,0 +1,166 @@
+"""The elements of a MATLAB file of version 5 to 7, as far as they are matrices of numbers.
+
+The file is a header of 128 bytes and a row of elements, each a tag (type, number of bytes) and its
+content, filled up to eight bytes. A variable is an element of elements: flags, dimensions, name,
+values; sparse ones also row ids and column starts. Version 7 packs each variable with zlib.
+
+Every length is checked against what is there, since files come from anywhere and a reader that
+trusts them can be made to read outside its memory.
+"""
+
+import zlib
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.errors import DataFormatError
+from vicinal.datasets.files import FilePath
+
+HEADER_BYTES = 128
+_MATRIX, _COMPRESSED = 14, 15
+_SPARSE = 5
+_NUMERIC = range(6, 16)
+_COMPLEX = 0x0800
+_NUMBER_TYPES = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+
+
+class _Damaged(Exception):
+    """The file is not what the format says; the text says how."""
+
+
+class _Element(NamedTuple):
+    kind: int
+    content: bytes
+
+
+def read_matrices(
+    data: bytes, wanted: Collection[str], max_bytes: int, path: FilePath
+) -> dict[str, Any]:
+    """Return the wanted variables that are there: float64 arrays, or CSC where stored sparse.
+
+    Raises
+    ------
+    DataFormatError
+        Another version, a damaged file, a wanted variable that is no matrix of real numbers, or
+        variables that unpack to more than `max_bytes`.
+    """
+    order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER_BYTES])
+    if order is None or int(np.frombuffer(data, order + "u2", 1, 124)[0]) != 0x0100:
+        got = "another one (7.3 is HDF5)" if data else "an empty file"
+        raise DataFormatError(str(path), "a MATLAB file of version 5 to 7", got)
+    found: dict[str, Any] = {}
+    try:
+        for element in _elements(data[HEADER_BYTES:], order):
+            kind, content = element
+            if kind == _COMPRESSED:
+                kind, content = _unpacked(content, max_bytes, order)
+                max_bytes -= len(content)
+            if kind == _MATRIX:
+                _add_variable(found, list(_elements(content, order)), wanted, order)
+    except _Damaged as error:
+        raise DataFormatError(str(path), "an intact MATLAB file", str(error)) from None
+    return found
+
+
+def _elements(content: bytes, order: str) -> Iterator[_Element]:
+    """Yield the elements that stand one after another."""
+    at = 0
+    while at < len(content):
+        if at + 8 > len(content):
+            raise _Damaged("an element cut off")
+        first, size = np.frombuffer(content, order + "u4", 2, at).tolist()
+        start, step = at + 8, 8
+        if first >> 16:  # Up to four bytes stand inside the tag.
+            first, size, start, step = first & 0xFFFF, first >> 16, at + 4, 0
+        end = start + size
+        if end > len(content) or (step == 0 and size > 4):
+            raise _Damaged("an element longer than the file")
+        yield _Element(first, content[start:end])
+        padded = end if first == _COMPRESSED else start + -(-size // 8) * 8
+        at = padded if step else at + 8
+
+
+def _unpacked(packed: bytes, max_bytes: int, order: str) -> _Element:
+    """Return the one element packed in another."""
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(packed, max_bytes + 1)
+    except zlib.error as error:
+        raise _Damaged(str(error)) from None
+    if len(content) > max_bytes:
+        raise _Damaged("variables that unpack to more than max_bytes")
+    inner = list(_elements(content, order))
+    if not unpacker.eof or len(inner) != 1:
+        raise _Damaged("a packed variable cut off")
+    return inner[0]
+
+
+def _add_variable(
+    found: dict[str, Any], parts: list[_Element], wanted: Collection[str], order: str
+) -> None:
+    """Add a variable by its name, if it is wanted."""
+    if len(parts) < 3:
+        raise _Damaged("a variable without its name")
+    name = parts[2].content.decode("latin-1")
+    if name not in wanted:
+        return
+    if name in found:
+        raise _Damaged(f"{name} twice")
+    flags = _integers(parts[0], order)
+    shape = [int(size) for size in _integers(parts[1], order)]
+    if len(flags) != 2 or len(shape) != 2 or min(shape) < 0:
+        raise _Damaged(f"{name} with {len(shape)} dimensions, where two are read")
+    kind = int(flags[0]) & 0xFF
+    if int(flags[0]) & _COMPLEX or (kind != _SPARSE and kind not in _NUMERIC):
+        raise _Damaged(f"{name} that is no matrix of real numbers")
+    found[name] = (_sparse if kind == _SPARSE else _dense)(parts[3:], shape, name, order)
+
+
+def _numbers(element: _Element, order: str) -> NDArray[Any]:
+    """Return the numbers of an element."""
+    dtype = _NUMBER_TYPES.get(element.kind)
+    if dtype is None or len(element.content) % int(dtype[1]):
+        raise _Damaged(f"numbers of type {element.kind} in {len(element.content)} bytes")
+    return np.frombuffer(element.content, order + dtype)
+
+
+def _integers(element: _Element, order: str) -> NDArray[Any]:
+    numbers = _numbers(element, order)
+    if numbers.dtype.kind == "f":
+        raise _Damaged("fractions for counts")
+    return numbers
+
+
+def _dense(parts: list[_Element], shape: list[int], name: str, order: str) -> NDArray[Any]:
+    """Return a matrix, which is stored column by column."""
+    values = _numbers(parts[0], order) if parts else np.zeros(0)
+    if len(parts) > 1 or len(values) != shape[0] * shape[1]:
+        raise _Damaged(f"{len(values)} values in {name} of {shape[0]} × {shape[1]}")
+    return values.astype(np.float64).reshape(shape, order="F")
+
+
+def _sparse(
+    parts: list[_Element], shape: list[int], name: str, order: str
+) -> "sparse.csc_array[Any]":
+    """Return a sparse matrix, whose storage may be longer than its columns say."""
+    if len(parts) != 3:
+        raise _Damaged(f"{name} without ids, starts and values")
+    ids, starts = _integers(parts[0], order), _integers(parts[1], order)
+    values = _numbers(parts[2], order).astype(np.float64)
+    if len(starts) != shape[1] + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
+        raise _Damaged(f"column starts in {name} that do not rise from 0")
+    stored = int(starts[-1])
+    try:
+        matrix = sparse.csc_array(
+            (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),
+            shape=(shape[0], shape[1]),
+        )
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise _Damaged(f"{name}: {error}") from None
+    return matrix

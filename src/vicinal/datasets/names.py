@@ -1,0 +1,75 @@
+"""Files of names, one a line, and the names of columns that have none."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from vicinal._base.errors import DataFormatError
+from vicinal.datasets.files import FilePath, open_text, write_data
+
+MAX_NUMBERED = 10_000_000
+"""Most columns that get a number for a name, so that a damaged count cannot exhaust memory."""
+
+
+def numbered(count: int, what: str, path: FilePath) -> tuple[str, ...]:
+    """Return names for columns that have none: what they are, and their number from 0.
+
+    Examples
+    --------
+    >>> numbered(3, "label", "data.txt")
+    ('label0', 'label1', 'label2')
+    """
+    if count > MAX_NUMBERED:
+        expected = f"at most {MAX_NUMBERED} {what}s where no file names them"
+        raise DataFormatError(str(path), expected, str(count))
+    return tuple(f"{what}{i}" for i in range(count))
+
+
+def read_names(
+    path: FilePath, count: int, what: str, encoding: str, max_bytes: int
+) -> tuple[str, ...]:
+    """Read `count` names, line i naming column i; a line that is a JSON string is decoded."""
+    lines = open_text(path, encoding=encoding, max_bytes=max_bytes).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if len(lines) != count:
+        raise DataFormatError(str(path), f"{count} {what} names, one a line", str(len(lines)))
+    return tuple(map(_decoded, lines))
+
+
+def _decoded(line: str) -> str:
+    """Return the name a line holds."""
+    line = line.removesuffix("\r")
+    if len(line) < 2 or line[0] != '"' or line[-1] != '"':
+        return line
+    try:
+        name = json.loads(line)
+        name.encode()
+    except ValueError:
+        return line
+    return str(name)
+
+
+def write_names(path: FilePath, names: Iterable[str]) -> None:
+    """Write names one a line; as a JSON string where a line could not hold the name as it is."""
+    write_data(path, (f"{_encoded(name)}\n" for name in names))
+
+
+def _encoded(name: str) -> str:
+    """Return the line for a name."""
+    if "\n" in name or "\r" in name or name.startswith(('"', "\ufeff")):
+        return json.dumps(name)
+    return name
+
+
+def find_beside(path: FilePath, names: Iterable[str]) -> Path | None:
+    """Return the first of `names` that is a file in the folder of `path`, whatever its case."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        return None
+    present = {entry.name.lower(): entry for entry in sorted(folder.iterdir(), reverse=True)}
+    for name in names:
+        found = present.get(name.lower())
+        if found is not None and found.is_file():
+            return found
+    return None

@@ -1,0 +1,208 @@
+"""NumPy's archive: the one format that keeps everything a data set holds.
+
+Arrays of the archive: ``X`` (n × m), or ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape`` for
+a CSR; ``Y_indices``, ``Y_indptr`` and ``Y_shape``, or ``Y`` (n × L) with values 0 and 1; ``train``
+and ``test`` where there is a split; ``about``: a JSON object in UTF-8, as bytes, with
+``feature_names``, ``label_names``, ``row_names`` and ``source``. Without ``about``, columns are
+numbered, so that ``numpy.savez(path, X=X, Y=Y)`` makes a file this reads.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.indicator import check_indicator
+from vicinal._base.validation import check_features
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, write_data
+from vicinal.datasets.names import numbered
+
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+_KNOWN = frozenset(
+    [
+        "X",
+        "X_data",
+        "X_indices",
+        "X_indptr",
+        "X_shape",
+        "Y",
+        "Y_indices",
+        "Y_indptr",
+        "Y_shape",
+        "train",
+        "test",
+        "about",
+    ]
+)
+
+# What zipfile raises on a damaged archive; ValueError where a place in it is negative.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+def read_npz(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
+    """Read a NumPy archive; nothing in it is ever unpickled.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Most bytes the file, and the arrays packed in it, may unpack to.
+    """
+    arrays = _open_archive(open_data(path, max_bytes=max_bytes), path, max_bytes)
+    try:
+        X, Y = check_features(_features(arrays)), _labels(arrays)
+        about = _about(arrays, path)
+        return Dataset(
+            X=X,
+            Y=Y,
+            feature_names=_names(about, "feature", X.shape[1], path),
+            label_names=_names(about, "label", Y.shape[1], path),
+            row_names=about.get("row_names"),
+            train=arrays.get("train"),
+            test=arrays.get("test"),
+            source=str(about.get("source", Path(path).name)),
+        )
+    except InvalidArgumentError as error:
+        raise DataFormatError(
+            str(path), f"{error.expected} in {error.name}", str(error.got)
+        ) from None
+
+
+def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive by name."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > max_bytes:
+                expected = f"at most {max_bytes} bytes when unpacked (see max_bytes)"
+                raise DataFormatError(str(path), expected, "more")
+            arrays = {}
+            for member in members:
+                name = member.filename.removesuffix(".npy")
+                if name not in _KNOWN or name in arrays:
+                    raise DataFormatError(str(path), "arrays of a data set", repr(name))
+                arrays[name] = _read_array(archive.read(member), name, path)
+            return arrays
+    except DataFormatError:
+        raise
+    except _DAMAGED as error:
+        got = str(error) if data else "an empty file"
+        raise DataFormatError(str(path), "an intact .npz archive", got) from None
+
+
+def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
+    """Return an array from the bytes of an .npy file, whose header must fit its length."""
+    stream = io.BytesIO(content)
+    try:
+        version = npy.read_magic(stream)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, is_fortran, dtype = read_header(stream)
+        if dtype.kind not in "fiub":
+            raise ValueError(f"dtype {dtype}")
+        values = np.frombuffer(content, dtype=dtype, offset=stream.tell())
+        return values.reshape(shape, order="F" if is_fortran else "C")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DataFormatError(str(path), f"an array of numbers as {name}", str(error)) from None
+
+
+def _part(arrays: Arrays, name: str, kinds: str = "iu") -> NDArray[Any]:
+    """Return a one-dimensional array that must be there."""
+    array = arrays.get(name)
+    if array is None:
+        raise InvalidArgumentError(name, "an array", "none")
+    if array.ndim != 1 or array.dtype.kind not in kinds:
+        raise InvalidArgumentError(name, "a list of numbers", f"{array.dtype}, {array.shape}")
+    return array
+
+
+def _compressed(arrays: Arrays, prefix: str, data: NDArray[Any]) -> Csr:
+    """Return a CSR after every check on its structure."""
+    shape = _part(arrays, f"{prefix}_shape").tolist()
+    if len(shape) != 2 or min(shape) < 0 or max(shape) >= 2**31 - 1:
+        raise InvalidArgumentError(f"{prefix}_shape", "two counts", shape)
+    parts = (data, _part(arrays, f"{prefix}_indices"), _part(arrays, f"{prefix}_indptr"))
+    try:
+        matrix: Csr = sparse.csr_array(parts, shape=(shape[0], shape[1]), copy=True)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidArgumentError(prefix, "a valid CSR", str(error)) from None
+    return matrix
+
+
+def _features(arrays: Arrays) -> NDArray[Any] | Csr:
+    if "X" in arrays:
+        return arrays["X"]
+    return _compressed(arrays, "X", _part(arrays, "X_data", "fiub"))
+
+
+def _labels(arrays: Arrays) -> Csr:
+    if "Y" in arrays:
+        return check_indicator(arrays["Y"])
+    return _compressed(arrays, "Y", np.ones(len(_part(arrays, "Y_indices")), dtype=np.int32))
+
+
+def _about(arrays: Arrays, path: FilePath) -> dict[str, Any]:
+    """Return the JSON object that holds the names."""
+    if "about" not in arrays:
+        return {}
+    try:
+        about = json.loads(arrays["about"].tobytes())
+    except (ValueError, RecursionError) as error:
+        raise DataFormatError(str(path), "JSON in about", str(error)) from None
+    if not isinstance(about, dict):
+        raise DataFormatError(str(path), "a JSON object in about", type(about).__name__)
+    for key in ("feature_names", "label_names", "row_names"):
+        if not isinstance(about.get(key, []), list | None):
+            raise DataFormatError(str(path), f"a list as {key}", type(about[key]).__name__)
+    return about
+
+
+def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> tuple[str, ...]:
+    names = about.get(f"{what}_names")
+    return numbered(count, what, path) if names is None else tuple(names)
+
+
+def write_npz(dataset: Dataset, path: FilePath) -> None:
+    """Write everything a data set holds: values, names, row names, split and source."""
+    arrays: dict[str, NDArray[Any]] = {}
+    if isinstance(dataset.X, np.ndarray):
+        arrays["X"] = dataset.X
+    else:
+        arrays |= _parts_of(dataset.X, "X") | {"X_data": dataset.X.data}
+    arrays |= _parts_of(dataset.Y, "Y")
+    if dataset.train is not None and dataset.test is not None:
+        arrays |= {"train": dataset.train, "test": dataset.test}
+    about = {
+        "feature_names": dataset.feature_names,
+        "label_names": dataset.label_names,
+        "row_names": dataset.row_names,
+        "source": dataset.source,
+    }
+    arrays["about"] = np.frombuffer(json.dumps(about, ensure_ascii=False).encode(), dtype=np.uint8)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+    write_data(path, [content.getvalue()])
+
+
+def _parts_of(matrix: Csr, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the structure of a CSR by name."""
+    return {
+        f"{prefix}_indices": matrix.indices,
+        f"{prefix}_indptr": matrix.indptr,
+        f"{prefix}_shape": np.array(matrix.shape, dtype=np.int64),
+    }

@@ -1,0 +1,77 @@
+"""Indicators made of chosen entries."""
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Bool, Csr, Float, Int, is_stored, row_ids
+from vicinal.scores import Scores
+
+
+def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
+    """Return the canonical indicator with ones at (rows, labels), none repeated."""
+    ones = np.ones(len(rows), dtype=np.int32)
+    matrix = sparse.csr_array(sparse.coo_array((ones, (rows, labels)), shape=shape))
+    matrix.sort_indices()
+    return matrix
+
+
+def above_rows(scores: Scores, thresholds: Float) -> Csr:
+    """Return the indicator of the scores above the threshold of their row.
+
+    Memory: one entry per label chosen, and three per stored score.
+
+    Examples
+    --------
+    >>> stored = sparse.csr_array(np.array([[0.9, 0.0], [0.0, 0.1]]))
+    >>> scores = Scores.sparse(stored, base=np.array([0.2, 0.3]))
+    >>> above_rows(scores, np.array([0.3, 0.15])).toarray()
+    array([[1, 0],
+           [1, 0]], dtype=int32)
+    """
+    values = scores.values
+    if not isinstance(values, sparse.csr_array):
+        return sparse.csr_array((values > thresholds[:, None]).astype(np.int32))
+    chosen = values.data > thresholds[row_ids(values)]
+    by_base = np.argsort(-scores.base, kind="stable")
+    passing = np.searchsorted(-scores.base[by_base], -thresholds, side="left")
+    rows = np.repeat(np.arange(scores.shape[0], dtype=np.int64), passing)
+    first = np.cumsum(passing) - passing
+    labels = by_base[np.arange(len(rows)) - np.repeat(first, passing)]
+    return _chosen(values, chosen, rows, labels)
+
+
+def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) -> Csr:
+    """Return the indicator of the scores above (or at) the threshold of their label.
+
+    Memory: one entry per label chosen, and three per stored score.
+
+    Examples
+    --------
+    >>> scores = Scores.dense(np.array([[0.9, 0.4], [0.2, 0.1]]))
+    >>> above_labels(scores, np.array([0.5, 0.1])).toarray()
+    array([[1, 1],
+           [0, 0]], dtype=int32)
+    """
+    passes = np.greater_equal if inclusive else np.greater
+    values = scores.values
+    if not isinstance(values, sparse.csr_array):
+        return sparse.csr_array(passes(values, thresholds).astype(np.int32))
+    everywhere = np.flatnonzero(passes(scores.base, thresholds))
+    n_rows = scores.shape[0]
+    rows = np.repeat(np.arange(n_rows, dtype=np.int64), len(everywhere))
+    chosen = passes(values.data, thresholds[values.indices])
+    return _chosen(values, chosen, rows, np.tile(everywhere, n_rows))
+
+
+def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
+    """Return the chosen ones of the stored entries, and of (rows, labels) those not stored."""
+    shape = (int(values.shape[0]), int(values.shape[1]))
+    kept = from_entries(row_ids(values)[stored], values.indices[stored].astype(np.int64), shape)
+    if len(rows) == 0:
+        return kept
+    wanted = from_entries(rows, labels, shape)
+    absent = ~is_stored(values, wanted)
+    rest = from_entries(row_ids(wanted)[absent], wanted.indices[absent].astype(np.int64), shape)
+    union = sparse.csr_array(kept + rest)
+    union.sort_indices()
+    return union

@@ -1,0 +1,85 @@
+"""No row without a label."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import SaveableRecord
+from vicinal._base.validation import check_integer, check_option
+from vicinal.decision.rule import Decision, FittedDecision
+from vicinal.scores import Scores
+
+
+@dataclass(frozen=True)
+class NeverEmpty(SaveableRecord):
+    """Where a rule predicts nothing, predict the highest-scoring label.
+
+    Parameters
+    ----------
+    rule : Decision
+        The rule that decides first.
+    when_all_zero : {"most-frequent", "first"}
+        What a row gets whose highest score is 0 (no score is negative, so all are 0): the label
+        most training rows carry (the LCIF paper's methods), or the first label, as ties go
+        (BRkNN-a).
+
+    Examples
+    --------
+    >>> from vicinal.decision.threshold import Threshold
+    >>> Y = sparse.csr_array(np.array([[0, 1], [1, 1]], dtype=np.int32))
+    >>> scores = Scores.dense(np.array([[0.3, 0.1], [0.0, 0.0]]))
+    >>> NeverEmpty(Threshold(0.5)).fit(scores, Y).decide(scores).toarray()
+    array([[1, 0],
+           [0, 1]], dtype=int32)
+    """
+
+    rule: Decision
+    when_all_zero: str = "most-frequent"
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_option("when_all_zero", self.when_all_zero, ("most-frequent", "first"))
+        if not isinstance(self.rule, Decision):
+            raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
+
+    def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
+        """Fit the rule, and find the most frequent label."""
+        frequency = np.bincount(Y.indices, minlength=Y.shape[1])
+        label = int(np.argmax(frequency)) if self.when_all_zero == "most-frequent" else 0
+        return FittedNeverEmpty(self.rule.fit(scores, Y), label)
+
+
+@dataclass(frozen=True)
+class FittedNeverEmpty(SaveableRecord):
+    """The fitted rule and the label of rows whose scores are all 0."""
+
+    rule: FittedDecision
+    label_when_all_zero: int
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_integer("label_when_all_zero", self.label_when_all_zero, low=0)
+        if not isinstance(self.rule, FittedDecision):
+            raise InvalidArgumentError("rule", "a fitted decision rule", repr(self.rule))
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the rule's labels, and the best one where it gives none."""
+        n_labels = scores.shape[1]
+        if self.label_when_all_zero >= n_labels:
+            raise InvalidArgumentError(
+                "label_when_all_zero", f"a label id below {n_labels}", self.label_when_all_zero
+            )
+        decided = self.rule.decide(scores)
+        empty = np.flatnonzero(np.diff(decided.indptr) == 0)
+        if len(empty) == 0:
+            return decided
+        best, value = scores.take(empty).top(1)
+        labels = np.where(value[:, 0] == 0, self.label_when_all_zero, best[:, 0])
+        ones = np.ones(len(empty), dtype=np.int32)
+        filled = sparse.coo_array((ones, (empty, labels)), shape=decided.shape)
+        union = sparse.csr_array(decided + sparse.csr_array(filled))
+        union.sort_indices()
+        return union

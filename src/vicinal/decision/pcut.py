@@ -1,0 +1,63 @@
+r"""PCut: each label for as large a share of the rows as carry it in training.
+
+.. math:: t_l : \quad \#\{i : f(x_i, l) > t_l\} \approx x \cdot \#\{i : y_i(l) = 1\}
+
+The strategy as first described ranks the rows of a batch and gives the label to the best of them,
+so that what one row gets depends on the others. Here the share is turned into a threshold on the
+training rows' scores: a row gets the same labels whatever comes with it.
+
+References
+----------
+Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vicinal._base.arrays import Csr
+from vicinal._base.state import SaveableRecord
+from vicinal._base.validation import check_real
+from vicinal.decision.label_sweep import sweep_labels
+from vicinal.decision.threshold import LabelThresholds
+from vicinal.scores import Scores
+
+
+@dataclass(frozen=True)
+class PCut(SaveableRecord):
+    """Fit a threshold for each label so that it is predicted as often as it is true.
+
+    Parameters
+    ----------
+    factor : float
+        The *x* above: more than 1 predicts more often than in training, less than 1 less often.
+
+    Notes
+    -----
+    Of two thresholds equally near to the wanted count the higher is taken; each lies midway between
+    successive scores. Cost: one sort of the stored scores.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1]], dtype=np.int32))
+    >>> scores = Scores.dense(np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0.125]]))
+    >>> PCut().fit(scores, Y).values
+    array([0.375, 0.375])
+    """
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the factor."""
+        check_real("factor", self.factor, low=0)
+
+    def fit(self, scores: Scores, Y: Csr) -> LabelThresholds:
+        """Return the thresholds fitted on scores and labels of the training rows."""
+        n_labels = scores.shape[1]
+        sweep = sweep_labels(scores, Y)
+        if len(sweep.labels) == 0:
+            return LabelThresholds(np.zeros(n_labels))
+        wanted = self.factor * np.bincount(Y.indices, minlength=n_labels)
+        best = sweep.first_best(-np.abs(sweep.predicted - wanted[sweep.labels]))
+        return LabelThresholds(sweep.thresholds[best])

@@ -1,0 +1,93 @@
+"""One threshold for all labels, or one for each."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import SaveableRecord
+from vicinal._base.validation import check_flag, check_real
+from vicinal.decision.indicator import above_labels
+from vicinal.scores import Scores
+
+
+@dataclass(frozen=True)
+class Threshold(SaveableRecord):
+    """Predict the labels whose score passes a fixed value.
+
+    Parameters
+    ----------
+    value : float
+    inclusive : bool
+        Whether a score equal to `value` passes.
+
+    Examples
+    --------
+    >>> scores = Scores.dense(np.array([[0.5, 0.4], [0.6, 0.5]]))
+    >>> Threshold(0.5, inclusive=True).decide(scores).toarray()
+    array([[1, 0],
+           [1, 1]], dtype=int32)
+    >>> Threshold(0.5, inclusive=False).decide(scores).toarray()
+    array([[0, 0],
+           [1, 0]], dtype=int32)
+    """
+
+    value: float
+    inclusive: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_real("threshold", self.value)
+        check_flag("inclusive", self.inclusive)
+
+    def fit(self, scores: Scores, Y: Csr) -> Self:
+        """Return the rule itself: there is nothing to fit."""
+        return self
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the indicator of the labels that pass."""
+        same = np.full(scores.shape[1], float(self.value))
+        return above_labels(scores, same, inclusive=self.inclusive)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelThresholds(SaveableRecord):
+    """Predict the labels whose score is above a value of their own.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (L,)
+
+    Examples
+    --------
+    >>> scores = Scores.dense(np.array([[0.5, 0.4], [0.6, 0.5]]))
+    >>> LabelThresholds(np.array([0.5, 0.3])).decide(scores).toarray()
+    array([[0, 1],
+           [1, 1]], dtype=int32)
+    """
+
+    values: Float
+
+    def __post_init__(self) -> None:
+        """Check the thresholds."""
+        values = self.values
+        if (
+            not isinstance(values, np.ndarray)
+            or values.ndim != 1
+            or values.dtype != np.float64
+            or np.isnan(values).any()
+        ):
+            raise InvalidArgumentError("values", "a float64 threshold for each label", repr(values))
+
+    def fit(self, scores: Scores, Y: Csr) -> Self:
+        """Return the rule itself: there is nothing to fit."""
+        return self
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the indicator of the labels that pass."""
+        n_labels = scores.shape[1]
+        if len(self.values) != n_labels:
+            raise InvalidArgumentError("values", f"{n_labels} thresholds", len(self.values))
+        return above_labels(scores, self.values)

@@ -1,0 +1,279 @@
+"""What all estimators share: validation, search, and the way from scores to answers."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import Labels, read_labels
+from vicinal._base.state import State
+from vicinal._base.validation import METRICS, check_features, check_integer, check_option
+from vicinal.decision import Decision, FittedDecision
+from vicinal.estimators.rules import check_decides, resolve_decision
+from vicinal.estimators.saving import estimator_state, restore_estimator
+from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
+from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.graph import NeighborGraph
+from vicinal.persistence import write_folder
+from vicinal.scores import Scores
+from vicinal.scoring import Scoring, Training
+from vicinal.scoring.every_label import EveryLabel, check_cells, rows_at_once
+
+BLOCK_ROWS = 16_384
+"""Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
+
+
+class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the multi-label estimators; see the subclasses for what a user calls.
+
+    Attributes
+    ----------
+    scoring_ : object
+        What the method learned: plain arrays.
+    decision_ : object
+        The fitted rule that turns scores into labels.
+    label_names_ : tuple of str
+    metric_ : str
+        The metric in effect: that of the graph the model was fitted on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X came with column names.
+    """
+
+    metric: str
+    threshold: object
+    never_empty: bool | None
+    n_jobs: int | None
+
+    @abstractmethod
+    def _neighbors(self) -> int:
+        """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
+
+    @abstractmethod
+    def _fit_scoring(self, training: Training) -> Scoring:
+        """Learn from the training rows."""
+
+    @abstractmethod
+    def _own_decision(self) -> Decision:
+        """Return the method's own rule."""
+
+    def fit(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None = None,
+        *,
+        label_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+            Kept by reference: it is searched when the model predicts.
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        graph : NeighborGraph, optional
+            The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
+            Replaces the search, and its metric becomes the model's.
+        label_names : sequence of str, optional
+            Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            self._learn(X, Y, graph, label_names)
+        except BaseException:  # A fit that fails leaves the estimator as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _learn(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None,
+        label_names: Sequence[str] | None,
+    ) -> None:
+        """Check everything, then learn and keep it."""
+        k = self._neighbors()
+        metric = check_option("metric", self.metric, METRICS)
+        rows = self._read_X(X, reset=True)
+        refuse_one_dimensional(Y)
+        labels = read_labels(Y, rows.shape[0], label_names)
+        if graph is not None:
+            graph = check_training_graph(graph, rows.shape[0], k)
+            metric = graph.metric
+        search = Search(rows, metric, self.n_jobs)
+        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+
+    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+        """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
+        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        training = Training(graph, labels.matrix, search.X)
+        scoring = self._fit_scoring(training)
+        self.decision_ = _fit_decision(decision, scoring, training, search.X)
+        self.scoring_ = scoring
+        self.search_ = search
+        self.metric_ = search.metric
+        self.label_names_ = labels.names
+        self.label_kind_ = labels.kind
+        self.label_dtype_ = labels.dtype
+
+    @property
+    def row_ids_(self) -> Int:
+        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
+        return self.search_.row_ids
+
+    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
+        """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+        graph : NeighborGraph, optional
+            Neighbours of `X` among the training rows; replaces the search.
+        """
+        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
+        decided = cast("Csr", stack_rows(blocks).astype(self.label_dtype_))
+        return decided.toarray() if self.label_kind_ == "dense" else decided
+
+    def predict_names(self, X: object, graph: NeighborGraph | None = None) -> list[list[str]]:
+        """Return the names of the labels predicted for each row."""
+        decided = sparse.csr_array(self.predict(X, graph))
+        return [
+            [self.label_names_[label] for label in labels]
+            for labels in np.split(decided.indices, decided.indptr[1:-1])
+        ]
+
+    def predict_proba(self, X: object, graph: NeighborGraph | None = None) -> Float | Csr:
+        """Return the score of every row and label.
+
+        One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
+        cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
+        """
+        scores = self.scores(X, graph)
+        if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
+            return scores.toarray() if scores.base.any() else scores.values
+        return scores.toarray()
+
+    def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
+        """Return the scores of every row and label.
+
+        Stored sparsely for any number of labels, except by the methods that have a score of its own
+        for each row and label (DML-kNN, LAML-kNN, IBLR).
+        """
+        check_is_fitted(self, "scoring_")
+        if isinstance(self.scoring_, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(self.label_names_))
+        return Scores.stack(list(self._score_blocks(X, graph)))
+
+    def rank(
+        self, X: object, top: int = 5, graph: NeighborGraph | None = None
+    ) -> tuple[Int32, Float]:
+        """Return the `top` best labels of each row and their scores, best first, for any L.
+
+        Returns
+        -------
+        ids : ndarray of int32, shape (n, min(top, L))
+        scores : ndarray of float64, of the same shape
+        """
+        top = check_integer("top", top, low=1)
+        n_jobs = self.search_.n_jobs
+        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
+        return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
+
+    def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
+        """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
+        rows = self._read_new_X(X)
+        width = self.scoring_.k if k is None else check_integer("k", k, low=1)
+        return self.search_.by_id(self.search_.query(rows, width))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
+        check_is_fitted(self, "scoring_")
+        write_folder(self, path)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted model as plain values, arrays and parts."""
+        return estimator_state(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return restore_estimator(cls, state)
+
+    def _score_blocks(self, X: object, graph: NeighborGraph | None) -> Iterator[Scores]:
+        """Score the rows of `X`, some at a time."""
+        rows = self._read_new_X(X)
+        n_rows, k = rows.shape[0], self.scoring_.k
+        if graph is not None:
+            check_graph(graph, n_rows, self.search_.n_ids, min(k, self.search_.n_rows))
+            graph = self.search_.by_place(graph)
+            if graph.metric != self.metric_:
+                raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
+        step = BLOCK_ROWS
+        if isinstance(self.scoring_, EveryLabel):
+            step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
+        for start in range(0, n_rows, step):
+            stop = min(start + step, n_rows)
+            if graph is None:
+                near = self.search_.query(rows[start:stop], k)
+            else:
+                near = narrowed(graph.queries(start, stop), k)
+            yield self.scoring_.scores(near, rows[start:stop])
+
+    def _read_X(self, X: object, *, reset: bool) -> Features:
+        """Return checked features; names and number are learned (`reset`) or compared."""
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        return check_features(checked)
+
+    def _read_new_X(self, X: object) -> Features:
+        """Return checked features of rows to predict."""
+        check_is_fitted(self, "scoring_")
+        return self._read_X(X, reset=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn: sparse features, label indicators only."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
+            tags.classifier_tags.multi_label = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` has run."""
+        return hasattr(self, "scoring_")
+
+    @property
+    def classes_(self) -> list[NDArray[Any]]:
+        """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
+        return [np.array([0, 1])] * len(self.label_names_)
+
+
+def _fit_decision(
+    decision: Decision, scoring: Scoring, training: Training, X: Features
+) -> FittedDecision:
+    """Fit a rule on leave-one-out scores, which are not made for a rule that needs none."""
+    if isinstance(decision, FittedDecision):
+        check_decides(decision, scoring, X, training.graph.metric)
+        return decision
+    return decision.fit(scoring.scores(training.graph, X), training.Y)

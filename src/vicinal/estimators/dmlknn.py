@@ -1,0 +1,81 @@
+"""DML-kNN, as a scikit-learn estimator."""
+
+from vicinal._base.validation import check_integer, check_real
+from vicinal.decision import Decision, Threshold
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.persistence import register
+from vicinal.scoring import DMLkNNScoring, Training
+
+
+class DMLkNN(NeighborEstimator):
+    """DML-kNN: the posterior of each label, given the neighbours' votes for all labels together.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    smoothing : float
+        Added to every count; 1 is Laplace smoothing, 0 is none.
+    tolerance : int
+        How much the votes for the other labels may differ between rows that are held to be alike.
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts a label whose posterior is at least 0.5.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it may get none.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derived from k-nearest
+    neighbor rule with label dependencies", EUSIPCO 2008. The formulas, and the cost, which grows
+    with queries × training rows, stand in :mod:`vicinal.scoring.dmlknn`.
+
+    Examples
+    --------
+    Rows 0 and 1 carry the label and are each other's neighbour, as are rows 2 and 3, which do not.
+
+    >>> import numpy as np
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> Y = np.array([[1], [1], [0], [0]])
+    >>> model = DMLkNN(n_neighbors=1).fit(X, Y)
+    >>> model.predict_proba([[0.4], [10.2]])
+    array([[0.75],
+           [0.25]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        smoothing: float = 1.0,
+        tolerance: int = 2,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.tolerance = tolerance
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> DMLkNNScoring:
+        """Count the neighbours' votes."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        tolerance = check_integer("tolerance", self.tolerance, low=0)
+        return DMLkNNScoring.fit(training, self.n_neighbors, smoothing, tolerance)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper: the more probable of with and without."""
+        return Threshold(0.5, inclusive=True)
+
+
+register("estimators.DMLkNN", DMLkNN)

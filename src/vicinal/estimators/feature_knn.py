@@ -1,0 +1,120 @@
+"""Feature kNN, as a scikit-learn estimator."""
+
+from collections.abc import Mapping
+from typing import Self, TypeVar
+
+from vicinal._base.errors import ModelFormatError
+from vicinal._base.state import State
+from vicinal._base.validation import check_integer
+from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.persistence import register
+from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+
+
+class FeatureKNN(IncrementalEstimator):
+    """Feature kNN: the labels most like the features that a row has.
+
+    The fastest to predict with: no rows are searched, only columns, and those when fitting.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many labels each feature keeps, or features each label.
+    neighbors_of : {"feature", "label"}
+        Which of the two keep their most similar ones of the other.
+    aggregate : {"mean", "max"}
+        Whether a label scores the mean of its similarities to the features of a row, weighted by
+        the features' values, or the largest.
+    metric : {"cosine", "dot", "euclidean"}
+        Of ``kneighbors`` only. Features and labels are always compared by the cosine.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
+        are predicted on the training rows as they have.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
+        most frequent where all score 0.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    Notes
+    -----
+    Features should lie in [0, 1] (:class:`vicinal.preprocess.MinMax`); negative values of a row
+    count for nothing in its scores.
+
+    References
+    ----------
+    L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
+    efficient multi-label classification", DSAA 2017. The formulas stand in
+    :mod:`vicinal.scoring.feature_knn`.
+
+    Examples
+    --------
+    The first feature occurs in the rows of the first label, the second in those of the other:
+
+    >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> Y = [["round"], ["round"], ["square"], ["round"]]
+    >>> model = FeatureKNN(n_neighbors=1).fit(X, Y)
+    >>> model.predict_names([[1.0, 0.0], [1.0, 3.0]])
+    [['round'], ['round', 'square']]
+    >>> model.predict_proba([[1.0, 3.0]]).toarray()
+    array([[0.25, 0.75]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        neighbors_of: str = "feature",
+        aggregate: str = "mean",
+        *,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.neighbors_of = neighbors_of
+        self.aggregate = aggregate
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Check ``n_neighbors`` and return 0: no rows are searched."""
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        return 0
+
+    def _fit_scoring(self, training: Training) -> FeatureKNNScoring:
+        """Compare features and labels."""
+        return FeatureKNNScoring.fit(
+            training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
+        )
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper."""
+        return NeverEmpty(CardinalityThreshold())
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return with_matching_features(super().from_state(state))
+
+
+Model = TypeVar("Model", bound=NeighborEstimator)
+
+
+def with_matching_features(model: Model) -> Model:
+    """Return a restored model whose similarities are of as many features as its rows have."""
+    scoring = model.scoring_
+    if not isinstance(scoring, FeatureKNNScoring | LCIFScoring):
+        raise ModelFormatError(f"scoring: unexpected {type(scoring).__name__}")
+    if scoring.n_features != model.n_features_in_:
+        raise ModelFormatError(
+            f"similarity: expected {model.n_features_in_} features, got {scoring.n_features}"
+        )
+    return model
+
+
+register("estimators.FeatureKNN", FeatureKNN)

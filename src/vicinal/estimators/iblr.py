@@ -1,0 +1,91 @@
+"""IBLR-ML and IBLR-ML+, as a scikit-learn estimator."""
+
+import numpy as np
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag, check_integer, check_real
+from vicinal.decision import Decision, Threshold
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.persistence import register
+from vicinal.scoring import IBLRScoring, Training
+
+
+class IBLR(NeighborEstimator):
+    """IBLR-ML: a logistic regression for each label on the labels of the neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    C : float
+        Inverse strength of the L2 penalty, as in scikit-learn's ``LogisticRegression``;
+        ``numpy.inf`` is none.
+    augment : bool
+        Add the features of the row itself (IBLR-ML+). They should be on one scale.
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts a label whose probability is at least 0.5.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it may get none.
+    n_jobs : int or None
+        Threads of the search and of the regressions; None for all.
+
+    References
+    ----------
+    W. Cheng, E. Hüllermeier, "Combining instance-based learning and logistic regression for
+    multilabel classification", Machine Learning 76 (2009). The formulas stand in
+    :mod:`vicinal.scoring.iblr`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> Y = np.array([[1, 1], [1, 1], [0, 1], [0, 1]])
+    >>> model = IBLR(n_neighbors=1).fit(X, Y)
+    >>> model.predict([[0.4], [10.2]])
+    array([[1, 1],
+           [0, 1]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        C: float = 1.0,
+        augment: bool = False,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.augment = augment
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> IBLRScoring:
+        """Fit the regressions."""
+        augment = check_flag("augment", self.augment)
+        return IBLRScoring.fit(training, self.n_neighbors, self._strength(), augment, self.n_jobs)
+
+    def _strength(self) -> float:
+        """Return ``C``, checked."""
+        if isinstance(self.C, float) and np.inf == self.C:
+            return self.C
+        strength = check_real("C", self.C)
+        if strength <= 0:
+            raise InvalidArgumentError("C", "a number above 0, or infinity", strength)
+        return strength
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper: the more probable of with and without."""
+        return Threshold(0.5, inclusive=True)
+
+
+register("estimators.IBLR", IBLR)

@@ -1,0 +1,89 @@
+"""Instance kNN, as a scikit-learn estimator."""
+
+from vicinal._base.validation import check_flag, check_integer
+from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.joint import with_joint_graph
+from vicinal.persistence import register
+from vicinal.scoring import InstanceKNNScoring, SecondOrderScoring, Training
+
+
+class InstanceKNN(IncrementalEstimator):
+    """Instance kNN: the labels of the neighbours, weighted by their similarity.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    second_order : bool
+        Let each neighbour speak for the rows most like it in features and labels together, instead
+        of for its own labels only. For data with about as many labels as features a row.
+    metric : {"cosine", "dot", "euclidean"}
+        Neighbours weigh as much as they are similar; at a Euclidean distance d, 1 / (1 + d).
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
+        are predicted on the training rows as they have.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
+        most frequent where all score 0.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
+    efficient multi-label classification", DSAA 2017. The formulas stand in
+    :mod:`vicinal.scoring.instance_knn` and :mod:`vicinal.scoring.second_order`.
+
+    Examples
+    --------
+    The query shares its features with row 0, and one of them with row 1: the cosines are 1 and
+    about 0.7071, so the label of row 0 has 1 / 1.7071 of the weight.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    >>> Y = np.array([[1, 0], [0, 1], [0, 1]])
+    >>> model = InstanceKNN(n_neighbors=2).fit(X, Y)
+    >>> model.predict_proba([[1.0, 1.0]]).round(4)
+    array([[0.5858, 0.4142]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        second_order: bool = False,
+        *,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.second_order = second_order
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
+        """Keep the labels, re-weighted in the second order."""
+        return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper."""
+        return NeverEmpty(CardinalityThreshold())
+
+
+def fit_instance_part(
+    training: Training, k: int, second_order: object, n_jobs: int | None
+) -> InstanceKNNScoring | SecondOrderScoring:
+    """Fit instance kNN of the first or second order."""
+    if check_flag("second_order", second_order):
+        return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
+    return InstanceKNNScoring.fit(training, k)
+
+
+register("estimators.InstanceKNN", InstanceKNN)

@@ -1,0 +1,104 @@
+"""LAML-kNN, as a scikit-learn estimator."""
+
+import numpy as np
+
+from vicinal._base.arrays import Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_features, check_integer, check_real
+from vicinal.decision import Decision, Threshold
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.persistence import register
+from vicinal.scoring import LAMLkNNScoring, Training
+from vicinal.scoring.clusters import find_centers
+from vicinal.scoring.features import check_given
+
+
+class LAMLkNN(NeighborEstimator):
+    """LAML-kNN: ML-kNN with the statistics of the cluster in which a row lies.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours are searched among all rows, whatever their cluster.
+    smoothing : float
+        Added to every count; 1 is Laplace smoothing, 0 is none.
+    n_clusters : int
+        Clusters of k-means; fewer where there are fewer rows. 1 is ML-kNN.
+    centers : None or array-like, shape (c, m)
+        Centres to use instead of k-means; `n_clusters` is not read then.
+    random_state : None, int or RandomState
+        Where k-means starts; an integer gives the same clusters each time.
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts a label whose posterior is at least 0.5.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it may get none.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    D. Wang, J. Wang, F. Hu, L. Li, X. Zhang, "A locally adaptive multi-label k-nearest neighbor
+    algorithm", PAKDD 2018. The formulas stand in :mod:`vicinal.scoring.lamlknn`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> Y = np.array([[1], [1], [0], [0]])
+    >>> model = LAMLkNN(n_neighbors=1, centers=[[0.5], [10.5]]).fit(X, Y)
+    >>> (model.predict_proba([[0.4], [10.2]]) * 11).round(6)
+    array([[9.],
+           [2.]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        smoothing: float = 1.0,
+        n_clusters: int = 5,
+        centers: object = None,
+        random_state: object = None,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.n_clusters = n_clusters
+        self.centers = centers
+        self.random_state = random_state
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
+        """Count the neighbours' votes, cluster by cluster."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
+
+    def _centers(self, training: Training) -> Float:
+        """Return the centres, given or found."""
+        X = check_given(training.X, training.n_rows)
+        if self.centers is None:
+            n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
+            return find_centers(X, n_clusters, self.random_state)
+        given = check_features(self.centers, "centers", n_features=X.shape[1])
+        centers = given if isinstance(given, np.ndarray) else given.toarray()
+        if len(centers) == 0:
+            raise InvalidArgumentError("centers", "at least one", "none")
+        return centers.astype(np.float64)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper: the more probable of with and without."""
+        return Threshold(0.5, inclusive=True)
+
+
+register("estimators.LAMLkNN", LAMLkNN)

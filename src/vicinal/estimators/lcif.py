@@ -1,0 +1,110 @@
+"""LCIF, as a scikit-learn estimator."""
+
+from collections.abc import Mapping
+from typing import Self
+
+from vicinal._base.state import State
+from vicinal._base.validation import check_integer, check_real
+from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.estimators.feature_knn import with_matching_features
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.instance_knn import fit_instance_part
+from vicinal.persistence import register
+from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+
+
+class LCIF(IncrementalEstimator):
+    """LCIF: a linear combination of instance and feature neighbours.
+
+    Parameters
+    ----------
+    n_neighbors_instance : int
+        Neighbours of a row (:class:`InstanceKNN`).
+    n_neighbors_feature : int
+        Labels kept by a feature, or features by a label (:class:`FeatureKNN`).
+    mixing : float
+        The share of the instance part, from 0 to 1.
+    second_order : bool
+        LCIF2: the instance part is of the second order.
+    neighbors_of : {"feature", "label"}
+    aggregate : {"mean", "max"}
+        As in :class:`FeatureKNN`.
+    metric : {"cosine", "dot", "euclidean"}
+        Of the instance part.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
+        are predicted on the training rows as they have.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
+        most frequent where all score 0.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
+    efficient multi-label classification", DSAA 2017. The formulas stand in
+    :mod:`vicinal.scoring.lcif`.
+
+    Examples
+    --------
+    The one neighbour of the query is row 0, and its one feature is most like the first label.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> Y = np.array([[1, 1], [1, 0], [0, 1]])
+    >>> model = LCIF(n_neighbors_instance=1, n_neighbors_feature=1, mixing=0.5).fit(X, Y)
+    >>> model.predict_proba([[1.0, 0.0]])
+    array([[1. , 0.5]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors_instance: int = 15,
+        n_neighbors_feature: int = 15,
+        mixing: float = 0.5,
+        second_order: bool = False,
+        neighbors_of: str = "feature",
+        aggregate: str = "mean",
+        *,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors_instance = n_neighbors_instance
+        self.n_neighbors_feature = n_neighbors_feature
+        self.mixing = mixing
+        self.second_order = second_order
+        self.neighbors_of = neighbors_of
+        self.aggregate = aggregate
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors_instance``, checked."""
+        return check_integer("n_neighbors_instance", self.n_neighbors_instance, low=1)
+
+    def _fit_scoring(self, training: Training) -> LCIFScoring:
+        """Fit both parts."""
+        k = check_integer("n_neighbors_feature", self.n_neighbors_feature, low=1)
+        mixing = check_real("mixing", self.mixing, 0, 1)
+        feature = FeatureKNNScoring.fit(training, k, self.neighbors_of, self.aggregate, self.n_jobs)
+        instance = fit_instance_part(
+            training, self.n_neighbors_instance, self.second_order, self.n_jobs
+        )
+        return LCIFScoring(instance, feature, mixing)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper."""
+        return NeverEmpty(CardinalityThreshold())
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return with_matching_features(super().from_state(state))
+
+
+register("estimators.LCIF", LCIF)

@@ -1,0 +1,68 @@
+"""LPkNN, as a scikit-learn estimator."""
+
+from vicinal._base.validation import check_integer
+from vicinal.decision import Decision, LabelSets
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.persistence import register
+from vicinal.scoring import LPkNNScoring, Training
+
+
+class LPkNN(IncrementalEstimator):
+    """Label powerset by neighbours: predict the label set that most of them have.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts the most frequent label set.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it may get none.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
+    algorithms", SETN 2008. The formulas stand in :mod:`vicinal.scoring.lpknn`.
+
+    Examples
+    --------
+    Two of the three nearest rows of 0.9 have the set of *low* alone:
+
+    >>> X = [[0.0], [1.0], [2.0], [10.0]]
+    >>> Y = [["low"], ["low", "odd"], ["low"], ["high"]]
+    >>> model = LPkNN(n_neighbors=3).fit(X, Y)
+    >>> model.predict_names([[0.9], [9.0]])
+    [['low'], ['high']]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> LPkNNScoring:
+        """Keep the labels."""
+        return LPkNNScoring.fit(training, self.n_neighbors)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper: the most frequent set as a whole."""
+        return LabelSets()
+
+
+register("estimators.LPkNN", LPkNN)

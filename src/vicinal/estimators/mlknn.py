@@ -1,0 +1,79 @@
+"""ML-kNN, as a scikit-learn estimator."""
+
+from vicinal._base.validation import check_integer, check_real
+from vicinal.decision import Decision, Threshold
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.persistence import register
+from vicinal.scoring import MLkNNScoring, Training
+
+
+class MLkNN(IncrementalEstimator):
+    """ML-kNN: the posterior of each label, given how many neighbours carry it.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    smoothing : float
+        Added to every count; 1 is Laplace smoothing, 0 is none.
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts a label whose posterior is at least 0.5.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it may get none.
+    n_jobs : int or None
+        Threads of the search; None for all.
+
+    References
+    ----------
+    M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern
+    Recognition 40 (2007). The formulas stand in :mod:`vicinal.scoring.mlknn`.
+
+    Examples
+    --------
+    Rows 0 and 1 carry the label and are each other's neighbour, as are rows 2 and 3, which do not.
+    A vote is always right: its posterior, smoothed, is 3/4.
+
+    >>> import numpy as np
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> Y = np.array([[1], [1], [0], [0]])
+    >>> model = MLkNN(n_neighbors=1).fit(X, Y)
+    >>> model.predict_proba([[0.4], [10.2]])
+    array([[0.75],
+           [0.25]])
+    >>> model.predict([[0.4], [10.2]])
+    array([[1],
+           [0]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        smoothing: float = 1.0,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return ``n_neighbors``, checked."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def _fit_scoring(self, training: Training) -> MLkNNScoring:
+        """Count the neighbours' votes."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
+
+    def _own_decision(self) -> Decision:
+        """Return the rule of the paper: the more probable of with and without."""
+        return Threshold(0.5, inclusive=True)
+
+
+register("estimators.MLkNN", MLkNN)

@@ -1,0 +1,92 @@
+"""Saving and loading models: an estimator, or a pipeline of preprocessing and an estimator."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import Saveable, State, read_names, read_part
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.persistence import read_folder, register, write_folder
+
+Model = NeighborEstimator | Pipeline
+
+
+@dataclass(frozen=True)
+class SavedPipeline:
+    """The steps of a scikit-learn ``Pipeline``, by name."""
+
+    names: tuple[str, ...]
+    steps: tuple[Saveable, ...]
+
+    def get_state(self) -> dict[str, State]:
+        """Return names and steps."""
+        return {"names": list(self.names), "steps": list(self.steps)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        steps = [step for step in read_part(state, "steps", list) if isinstance(step, Saveable)]
+        names = read_names(state, "names")
+        if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
+            raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
+        return cls(names, tuple(steps))
+
+
+register("estimators.Pipeline", SavedPipeline)
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model as a folder of plain arrays and a JSON manifest.
+
+    Parameters
+    ----------
+    model : estimator of vicinal, or Pipeline of ``vicinal.preprocess`` steps that ends in one
+    path : path
+        A new folder, or an older model, which is replaced as a whole once the new one is complete.
+    """
+    if isinstance(model, NeighborEstimator):
+        model.save(path)
+        return
+    if not isinstance(model, Pipeline):
+        raise InvalidArgumentError("model", "a vicinal estimator or a Pipeline", repr(type(model)))
+    check_is_fitted(model)
+    for name, step in model.steps:
+        if not isinstance(step, Saveable):
+            raise InvalidArgumentError(
+                "model", "steps of vicinal.preprocess and an estimator", f"{name}: {step!r}"
+            )
+    names, steps = zip(*model.steps, strict=True)
+    write_folder(SavedPipeline(names, steps), path)
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
+    """Load a model that :func:`save` wrote; it predicts the same, to the bit.
+
+    Arrays are memory-mapped: what a prediction does not touch is not read, once `verify` is False.
+
+    Parameters
+    ----------
+    path : path
+    verify : bool
+        Compare every array with its checksum first.
+    """
+    part = read_folder(path, verify=verify)
+    if isinstance(part, SavedPipeline):
+        return Pipeline(list(zip(part.names, part.steps, strict=True)))
+    if not isinstance(part, NeighborEstimator):
+        raise ModelFormatError(f"{path}: expected a model, got a {type(part).__name__}")
+    return part
+
+
+def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
+    """Return `X` after a pipeline's preprocessing, and the estimator at its end."""
+    if isinstance(model, NeighborEstimator):
+        return X, model
+    for _, step in model.steps[:-1]:
+        X = step.transform(X)
+    return X, model.steps[-1][1]

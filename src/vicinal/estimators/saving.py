@@ -1,0 +1,107 @@
+"""A fitted estimator as plain values, arrays and parts, and back."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from vicinal._base.arrays import Features, Int
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_array, read_names, read_part, read_plain
+from vicinal._base.validation import METRICS, check_features, check_option
+from vicinal.decision import FittedDecision
+from vicinal.estimators.rules import check_decides
+from vicinal.estimators.search import Search
+from vicinal.scoring import Scoring
+
+if TYPE_CHECKING:
+    from vicinal.estimators.base import NeighborEstimator
+
+LABEL_DTYPES = frozenset(
+    ["bool", *(f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64))]
+    + [f"float{bits}" for bits in (16, 32, 64)]
+)
+"""What an indicator can be made of."""
+
+Fitted = TypeVar("Fitted", bound="NeighborEstimator")
+
+
+def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
+    """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "params": model.get_params(deep=False),
+        "scoring": model.scoring_,
+        "decision": model.decision_,
+        "X": model.search_.X,
+        "metric": model.metric_,
+        "row_ids": model.search_.row_ids,
+        "n_ids": model.search_.n_ids,
+        "label_names": list(model.label_names_),
+        "label_kind": model.label_kind_,
+        "label_dtype": model.label_dtype_,
+        "feature_names": None if names is None else list(names),
+    }
+
+
+def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
+    """Return a fitted estimator, after its parts are checked against each other."""
+    params = read_part(state, "params", dict)
+    X = _features(state)
+    scoring: Scoring = read_part(state, "scoring", Scoring)
+    label_names = read_names(state, "label_names")
+    if scoring.Y.shape != (X.shape[0], len(label_names)):
+        raise ModelFormatError(
+            f"expected labels of shape {X.shape[0], len(label_names)}, got {scoring.Y.shape}"
+        )
+    decision: FittedDecision = read_part(state, "decision", FittedDecision)
+    try:
+        model = kind(**params)
+        metric = check_option("metric", state.get("metric"), METRICS)
+        check_decides(decision, scoring, X, metric)
+        label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
+    except (TypeError, InvalidArgumentError) as error:
+        raise ModelFormatError(str(error)) from None
+    model.scoring_ = scoring
+    model.decision_ = decision
+    model.search_ = Search(X, metric, model.n_jobs, *_row_ids(state, X.shape[0]))
+    model.metric_ = metric
+    model.label_names_ = label_names
+    model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
+    model.label_dtype_ = _label_dtype(state)
+    model.n_features_in_ = X.shape[1]
+    if state.get("feature_names") is not None:
+        model.feature_names_in_ = _feature_names(state, X.shape[1])
+    return model
+
+
+def _features(state: Mapping[str, State]) -> Features:
+    """Return the training rows, checked as at the door."""
+    try:
+        return check_features(state.get("X"))
+    except InvalidArgumentError as error:
+        raise ModelFormatError(str(error)) from None
+
+
+def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
+    """Return the rows' ids, rising, and how many were ever given."""
+    ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+        raise ModelFormatError("row_ids: expected rising ids below n_ids")
+    return ids, n_ids
+
+
+def _label_dtype(state: Mapping[str, State]) -> str:
+    """Return the number type that predictions have."""
+    name = read_plain(state, "label_dtype", str)
+    if name not in LABEL_DTYPES:
+        raise ModelFormatError(f"label_dtype: expected a number type, got {name!r}")
+    return name
+
+
+def _feature_names(state: Mapping[str, State], n_features: int) -> np.ndarray[Any, np.dtype[Any]]:
+    """Return the feature names as scikit-learn keeps them."""
+    names = read_names(state, "feature_names")
+    if len(names) != n_features:
+        raise ModelFormatError(f"expected {n_features} feature names, got {len(names)}")
+    return np.array(names, dtype=object)

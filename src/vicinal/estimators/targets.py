@@ -1,0 +1,36 @@
+"""Targets that are no label indicator, refused in words scikit-learn users know."""
+
+from collections.abc import Sized
+from typing import Any, cast
+
+from sklearn.utils.multiclass import type_of_target
+
+from vicinal._base.errors import InvalidArgumentError
+
+
+def refuse_one_dimensional(Y: object) -> None:
+    """Raise if `Y` is one class a row (or one number), not one column a label.
+
+    Examples
+    --------
+    >>> refuse_one_dimensional([2, 0, 1])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: Y: expected one column of 0 and 1 a label, got a
+    one-dimensional multiclass target. Only binary classification is supported, label by label
+    """
+    if getattr(Y, "ndim", 0) == 1 or _is_flat(Y):
+        kind = type_of_target(cast("Any", Y))
+        raise InvalidArgumentError(
+            "Y",
+            "one column of 0 and 1 a label",
+            f"a one-dimensional {kind} target. Only binary classification is supported, "
+            "label by label",
+        )
+
+
+def _is_flat(Y: object) -> bool:
+    """Tell whether `Y` is a list of single values."""
+    if not isinstance(Y, list | tuple) or not Y:
+        return False
+    return not any(isinstance(item, Sized) and not isinstance(item, str) for item in Y)

@@ -1,0 +1,208 @@
+r"""Example-based metrics of predicted label sets: a value a row, then the mean.
+
+:math:`Y_i` are the true labels of row i, :math:`Z_i` the predicted ones, L is the number of labels.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from vicinal._base.arrays import Float
+from vicinal.metrics.conventions import Conventions, check_conventions
+from vicinal.metrics.inputs import ratio
+from vicinal.metrics.row_counts import RowCounts, check_rows
+
+
+def hamming_loss(Y_true: object, labels: object) -> float:
+    r"""Share of wrong cells: mean of :math:`|Y_i \triangle Z_i| / L`.
+
+    Examples
+    --------
+    Row 0 misses one label of four, row 1 has one missing and one too many:
+
+    >>> hamming_loss([[1, 1, 0, 0], [0, 0, 1, 0]], [[1, 0, 0, 0], [0, 0, 0, 1]])
+    0.375
+    """
+    return _hamming_loss(check_rows(Y_true, labels))
+
+
+def subset_accuracy(Y_true: object, labels: object) -> float:
+    """Share of rows with :math:`Z_i = Y_i`.
+
+    Examples
+    --------
+    >>> subset_accuracy([[1, 1], [0, 1]], [[1, 0], [0, 1]])
+    0.5
+    """
+    return _subset_accuracy(check_rows(Y_true, labels))
+
+
+def example_accuracy(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Jaccard index: mean of :math:`|Y_i \cap Z_i| / |Y_i \cup Z_i|`.
+
+    Examples
+    --------
+    One label of two shared, then two empty sets:
+
+    >>> Y, Z = [[1, 1], [0, 0]], [[1, 0], [0, 0]]
+    >>> example_accuracy(Y, Z), example_accuracy(Y, Z, conventions="sklearn")
+    (0.75, 0.25)
+    """
+    return _example_accuracy(check_rows(Y_true, labels), check_conventions(conventions))
+
+
+def jaccard_loss(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    """One minus :func:`example_accuracy`.
+
+    Examples
+    --------
+    >>> jaccard_loss([[1, 1], [0, 0]], [[1, 0], [0, 0]])
+    0.25
+    """
+    return 1.0 - example_accuracy(Y_true, labels, conventions=conventions)
+
+
+def example_precision(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Mean of :math:`|Y_i \cap Z_i| / |Z_i|`; 0 where only :math:`Z_i` is empty.
+
+    Examples
+    --------
+    >>> example_precision([[1, 0], [0, 1]], [[1, 1], [0, 0]])
+    0.25
+    """
+    return _example_precision(check_rows(Y_true, labels), check_conventions(conventions))
+
+
+def example_recall(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Mean of :math:`|Y_i \cap Z_i| / |Y_i|`; 0 where only :math:`Y_i` is empty.
+
+    Examples
+    --------
+    >>> example_recall([[1, 1], [0, 0]], [[1, 0], [0, 1]])
+    0.25
+    """
+    return _example_recall(check_rows(Y_true, labels), check_conventions(conventions))
+
+
+def example_f1(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Mean of :math:`2|Y_i \cap Z_i| / (|Y_i| + |Z_i|)`.
+
+    Examples
+    --------
+    2·1/(2 + 2) in row 0; row 1 has two empty sets:
+
+    >>> Y, Z = [[1, 1, 0], [0, 0, 0]], [[1, 0, 1], [0, 0, 0]]
+    >>> example_f1(Y, Z), example_f1(Y, Z, conventions="meka")
+    (0.75, 0.25)
+    """
+    return _example_f1(check_rows(Y_true, labels), check_conventions(conventions))
+
+
+def example_f1_of_means(
+    Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    """F1 of the mean precision P and the mean recall R: 2PR/(P + R), 0 where both are 0.
+
+    Examples
+    --------
+    Precisions 1 and 0, recalls 1/2 and 0, so P = 1/2 and R = 1/4:
+
+    >>> round(example_f1_of_means([[1, 1], [1, 0]], [[1, 0], [0, 1]]), 4)
+    0.3333
+    """
+    return _example_f1_of_means(check_rows(Y_true, labels), check_conventions(conventions))
+
+
+def cardinality(labels: object) -> float:
+    """Mean size of the predicted sets.
+
+    Examples
+    --------
+    >>> cardinality([[1, 1], [0, 1], [0, 0], [0, 0]])
+    0.75
+    """
+    return _cardinality(check_rows(labels, labels))
+
+
+def empty_share(labels: object) -> float:
+    """Share of rows for which no label is predicted.
+
+    Examples
+    --------
+    >>> empty_share([[1, 1], [0, 1], [0, 0], [0, 0]])
+    0.5
+    """
+    return _empty_share(check_rows(labels, labels))
+
+
+def _hamming_loss(rows: RowCounts, _: Conventions | None = None) -> float:
+    return float(np.mean(rows.union - rows.common) / rows.n_labels)
+
+
+def _subset_accuracy(rows: RowCounts, _: Conventions | None = None) -> float:
+    return float(np.mean(rows.union == rows.common))
+
+
+def _example_accuracy(rows: RowCounts, rules: Conventions) -> float:
+    return float(np.mean(ratio(rows.common, rows.union, rules.both_empty_jaccard)))
+
+
+def _jaccard_loss(rows: RowCounts, rules: Conventions) -> float:
+    return 1.0 - _example_accuracy(rows, rules)
+
+
+def _without_denominator(rows: RowCounts, rules: Conventions) -> Float:
+    """Precision and recall of rows where they are 0/0: 0 unless both sets are empty."""
+    return np.where(rows.union == 0, rules.both_empty_f1, 0.0)
+
+
+def _example_precision(rows: RowCounts, rules: Conventions) -> float:
+    return float(np.mean(ratio(rows.common, rows.predicted, _without_denominator(rows, rules))))
+
+
+def _example_recall(rows: RowCounts, rules: Conventions) -> float:
+    return float(np.mean(ratio(rows.common, rows.true, _without_denominator(rows, rules))))
+
+
+def _example_f1(rows: RowCounts, rules: Conventions) -> float:
+    return float(np.mean(ratio(2 * rows.common, rows.true + rows.predicted, rules.both_empty_f1)))
+
+
+def _example_f1_of_means(rows: RowCounts, rules: Conventions) -> float:
+    precision, recall = _example_precision(rows, rules), _example_recall(rows, rules)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _cardinality(rows: RowCounts, _: Conventions | None = None) -> float:
+    return float(np.mean(rows.predicted))
+
+
+def _empty_share(rows: RowCounts, _: Conventions | None = None) -> float:
+    return float(np.mean(rows.predicted == 0))
+
+
+EXAMPLE_BASED: Mapping[str, Callable[[RowCounts, Conventions], float]] = MappingProxyType(
+    {
+        "hamming-loss": _hamming_loss,
+        "subset-accuracy": _subset_accuracy,
+        "example-accuracy": _example_accuracy,
+        "jaccard-loss": _jaccard_loss,
+        "example-precision": _example_precision,
+        "example-recall": _example_recall,
+        "example-f1": _example_f1,
+        "example-f1-of-means": _example_f1_of_means,
+        "cardinality": _cardinality,
+        "empty-share": _empty_share,
+    }
+)

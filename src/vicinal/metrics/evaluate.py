@@ -1,0 +1,108 @@
+"""All metrics of one prediction, by name."""
+
+from collections.abc import Iterable
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_integer
+from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+from vicinal.metrics.conventions import Conventions, check_conventions
+from vicinal.metrics.evidence import Evidence
+from vicinal.metrics.extreme import inverse_propensities
+from vicinal.metrics.inputs import check_labels, check_ranking, check_truth
+
+
+def evaluate(
+    Y_true: object,
+    labels: object = None,
+    scores: object = None,
+    *,
+    conventions: str | Conventions = "vicinal",
+    k: int | Iterable[int] = (1, 3, 5),
+    train_label_counts: object = None,
+    n_train_rows: int | None = None,
+    metrics: str | Iterable[str] | None = None,
+    n_jobs: int | None = None,
+) -> dict[str, float]:
+    """Compute every metric that the input allows.
+
+    Parameters
+    ----------
+    Y_true : array-like or SciPy sparse, shape (n, L)
+        True labels, 0/1.
+    labels : same, or None
+        Predicted labels; brings the example-based and label-based metrics.
+    scores : Scores, array-like or SciPy sparse (absent = 0), shape (n, L), or None
+        Finite; brings the ranking metrics.
+    conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
+        What happens in edge cases.
+    k : int or iterable of int
+        Depths of the metrics at k.
+    train_label_counts : array-like of shape (L,), training indicator of shape (N, L), or None
+        Brings the propensity-scored metrics.
+    n_train_rows : int or None
+        N for the propensities; see :func:`vicinal.metrics.propensities`.
+    metrics : str, iterable of str, or None
+        Compute these only, in this order; names at any k are allowed, e.g. ``"ndcg@10"``.
+    n_jobs : int or None
+        Threads; None for all there are. The result does not depend on it.
+
+    Returns
+    -------
+    dict of str to float
+        By the names of :data:`METRICS`, in that order. NaN where a metric has nothing to look at.
+
+    Notes
+    -----
+    Nothing of size n × L is made unless the input has that size. Memory: some 100 bytes for each
+    true label and 16 for each predicted one, beside the input.
+
+    Examples
+    --------
+    >>> Y = [[1, 0, 1], [0, 1, 0]]
+    >>> evaluate(Y, labels=[[1, 0, 0], [0, 1, 0]], metrics=["subset-accuracy", "micro-recall"])
+    {'subset-accuracy': 0.5, 'micro-recall': 0.6666666666666666}
+    >>> evaluate(Y, scores=[[0.9, 0.5, 0.1], [0.2, 0.8, 0.1]], metrics="coverage")
+    {'coverage': 1.0}
+    """
+    truth = check_truth(Y_true)
+    evidence = Evidence(
+        truth,
+        None if labels is None else check_labels(labels, truth),
+        None if scores is None else check_ranking(scores, truth),
+        None
+        if train_label_counts is None
+        else inverse_propensities(train_label_counts, n_train_rows, truth.shape[1]),
+        check_conventions(conventions),
+        n_jobs,
+    )
+    chosen = _allowed(evidence, k) if metrics is None else _named(evidence, metrics)
+    return {info.name: evidence.value(info) for info in chosen}
+
+
+def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:
+    """List what the input allows, those at k once for each depth."""
+    if evidence.labels is None and evidence.scores is None:
+        raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
+    depths = _depths(k)
+    return [
+        metric_info(name.removesuffix("k") + str(depth)) if depth else info
+        for name, info in METRICS.items()
+        if evidence.lacks(info) is None
+        for depth in (depths if name.endswith("@k") else [0])
+    ]
+
+
+def _depths(k: int | Iterable[int]) -> list[int]:
+    """Return the depths asked for, each once."""
+    depths = list(k) if isinstance(k, Iterable) else [k]
+    return list(dict.fromkeys(check_integer("k", depth, low=1) for depth in depths))
+
+
+def _named(evidence: Evidence, metrics: str | Iterable[str]) -> list[MetricInfo]:
+    """Look up the metrics asked for and see that the input allows them."""
+    chosen = [metric_info(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    for info in chosen:
+        lacking = evidence.lacks(info)
+        if lacking is not None:
+            raise InvalidArgumentError(lacking, f"a value, which {info.name} needs", None)
+    return chosen

@@ -1,0 +1,174 @@
+r"""Metrics of the first k labels, as used where labels are many.
+
+:math:`r_i(l)` is the rank of label l in row i, tied scores by lower label id first unless the
+conventions say otherwise. A row without true labels counts 0.
+
+The propensity-scored ones weigh a true label l by :math:`1/p_l` (:func:`propensities`) and are
+ratios: the mean over rows, divided by the mean that the best ranking attains; 0 where no row has a
+true label.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from vicinal._base.arrays import Float, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_integer
+from vicinal.metrics.conventions import Conventions, check_conventions
+from vicinal.metrics.inputs import ratio
+from vicinal.metrics.propensity import propensities
+from vicinal.metrics.true_ranks import TrueRanks, check_ranks
+
+
+def precision_at_k(
+    Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Share of true ones in the first k labels: mean of :math:`|\{y \in Y_i : r_i(y) \le k\}|/k`.
+
+    Divided by k also where there are fewer than k labels.
+
+    Examples
+    --------
+    >>> precision_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    return _precision(ranks, rules, check_integer("k", k, low=1))
+
+
+def ndcg_at_k(
+    Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Discounted gain of the first k labels over the best possible; mean over rows.
+
+    .. math:: \frac{\sum_{y \in Y_i,\, r_i(y) \le k} 1/\log_2(r_i(y) + 1)}
+                   {\sum_{r = 1}^{\min(k, |Y_i|)} 1/\log_2(r + 1)}
+
+    Examples
+    --------
+    The one true label has rank 3, and 1/log2(4) = 1/2 where 1 was possible:
+
+    >>> ndcg_at_k([[0, 0, 1]], [[0.9, 0.5, 0.1]], k=3)
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    return _ndcg(ranks, rules, check_integer("k", k, low=1))
+
+
+def psp_at_k(
+    Y_true: object,
+    scores: object,
+    k: int = 1,
+    *,
+    train_label_counts: object,
+    n_train_rows: int | None = None,
+    conventions: str | Conventions = "vicinal",
+) -> float:
+    r"""Propensity-scored precision: :math:`\sum_{y \in Y_i, r_i(y) \le k} 1/p_y`, as a ratio.
+
+    Examples
+    --------
+    Labels equally common weigh the same; of two true labels one is among the first two:
+
+    >>> psp_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2, train_label_counts=[4, 4, 4])
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
+    return _psp(ranks, rules, check_integer("k", k, low=1), weights)
+
+
+def psndcg_at_k(
+    Y_true: object,
+    scores: object,
+    k: int = 1,
+    *,
+    train_label_counts: object,
+    n_train_rows: int | None = None,
+    conventions: str | Conventions = "vicinal",
+) -> float:
+    r"""Propensity-scored nDCG: gains :math:`1/(p_y \log_2(r_i(y) + 1))`, as a ratio.
+
+    Each row's gain is divided by :math:`\sum_{r = 1}^{\min(k, |Y_i|)} 1/\log_2(r + 1)`.
+
+    Examples
+    --------
+    >>> psndcg_at_k([[0, 0, 1]], [[0.9, 0.5, 0.1]], k=3, train_label_counts=[4, 4, 4])
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
+    return _psndcg(ranks, rules, check_integer("k", k, low=1), weights)
+
+
+def inverse_propensities(
+    train_label_counts: object, n_train_rows: int | None, n_labels: int
+) -> Float:
+    """Return 1/p of each of the `n_labels` labels."""
+    known = propensities(train_label_counts, n_train_rows)
+    if len(known) != n_labels:
+        raise InvalidArgumentError(
+            "train_label_counts", f"one for each of {n_labels} labels", len(known)
+        )
+    return 1.0 / known
+
+
+def _check(
+    Y_true: object, scores: object, conventions: str | Conventions
+) -> tuple[TrueRanks, Conventions]:
+    rules = check_conventions(conventions)
+    return check_ranks(Y_true, scores, rules.tie_tolerance), rules
+
+
+def _discount(ranks: Int, k: int) -> Float:
+    """1/log2(rank + 1) down to rank k, then 0."""
+    return np.where(ranks <= k, 1.0 / np.log2(ranks + 1.0), 0.0)
+
+
+def _attainable(sizes: Int, k: int) -> Float:
+    """Discounted gain of as many true labels as fit into the first k."""
+    most = int(min(k, sizes.max()))
+    sums = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, most + 2)))])
+    return sums[np.minimum(sizes, most)]
+
+
+def _precision(ranks: TrueRanks, rules: Conventions, k: int) -> float:
+    return int(np.count_nonzero(ranks.under(rules.ties) <= k)) / (k * ranks.n_rows)
+
+
+def _ndcg(ranks: TrueRanks, rules: Conventions, k: int) -> float:
+    gains = ranks.row_sums(_discount(ranks.under(rules.ties), k))
+    return float(np.mean(ratio(gains, _attainable(ranks.sizes, k), 0.0)))
+
+
+def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
+    """Ranks of the true labels in the ranking that puts them first, the heaviest at the top."""
+    order = np.lexsort((-weights[ranks.truth.indices], ranks.row_of))
+    best = np.empty(len(order), dtype=np.int64)
+    best[order] = np.arange(len(order)) - ranks.truth.indptr[ranks.row_of] + 1
+    return best
+
+
+def _psp(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> float:
+    gain = weights[ranks.truth.indices]
+    best = np.sum(gain[_best_ranks(ranks, weights) <= k])
+    return float(np.sum(gain[ranks.under(rules.ties) <= k]) / best) if best else 0.0
+
+
+def _psndcg(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> float:
+    gain, whole = weights[ranks.truth.indices], _attainable(ranks.sizes, k)
+    reached, best = (
+        np.sum(ratio(ranks.row_sums(gain * _discount(each, k)), whole, 0.0))
+        for each in (ranks.under(rules.ties), _best_ranks(ranks, weights))
+    )
+    return float(reached / best) if best else 0.0
+
+
+AT_K: Mapping[str, Callable[[TrueRanks, Conventions, int], float]] = MappingProxyType(
+    {"precision": _precision, "ndcg": _ndcg}
+)
+PROPENSITY_AT_K: Mapping[str, Callable[[TrueRanks, Conventions, int, Float], float]] = (
+    MappingProxyType({"psp": _psp, "psndcg": _psndcg})
+)

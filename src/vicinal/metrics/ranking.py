@@ -1,0 +1,145 @@
+r"""Metrics of the order in which scores put a row's labels.
+
+:math:`Y_i` are the true labels of row i; :math:`r_i(l)` is the rank of label l, 1 for the highest
+score, tied scores by lower label id first unless the conventions say otherwise.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from vicinal.metrics.conventions import Conventions, check_conventions
+from vicinal.metrics.inputs import ratio
+from vicinal.metrics.true_ranks import TrueRanks, check_ranks
+
+
+def one_error(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    """Share of rows whose top-ranked label is not true; a row without true labels is an error.
+
+    Examples
+    --------
+    >>> one_error([[1, 0], [1, 0]], [[0.9, 0.1], [0.2, 0.3]])
+    0.5
+    """
+    rules = check_conventions(conventions)
+    return _one_error(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def coverage(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Depth of the ranking that has all true labels: mean of :math:`\max_{y \in Y_i} r_i(y) - 1`.
+
+    A row without true labels counts 0.
+
+    Examples
+    --------
+    The last true label of row 0 has rank 3, that of row 1 rank 1:
+
+    >>> Y, scores = [[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.3, 0.1]]
+    >>> coverage(Y, scores), coverage(Y, scores, conventions="sklearn")
+    (1.0, 2.0)
+    """
+    rules = check_conventions(conventions)
+    return _coverage(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def coverage_normalised(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    """Coverage divided by the number of labels.
+
+    Examples
+    --------
+    >>> coverage_normalised([[1, 0, 0, 1]], [[0.9, 0.5, 0.3, 0.4]])  # rank 3, so 2/4
+    0.5
+    """
+    rules = check_conventions(conventions)
+    return _coverage_normalised(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def ranking_loss(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Share of (true, false) label pairs in the wrong order, a tie being wrong; mean over rows.
+
+    .. math:: \frac{|\{(y, y') \in Y_i \times \bar Y_i : f_i(y) \le f_i(y')\}|}
+                   {|Y_i| \, |\bar Y_i|}
+
+    A row whose labels are all true or all false counts 0.
+
+    Examples
+    --------
+    Label 0 is true: label 1 ties with it and label 2 is below.
+
+    >>> ranking_loss([[1, 0, 0]], [[0.5, 0.5, 0.1]])
+    0.5
+    """
+    rules = check_conventions(conventions)
+    return _ranking_loss(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def average_precision(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Mean over rows, and over their true labels y, of the share of true labels down to y.
+
+    .. math:: \frac{1}{|Y_i|} \sum_{y \in Y_i}
+              \frac{|\{y' \in Y_i : r_i(y') \le r_i(y)\}|}{r_i(y)}
+
+    Rows without true labels are left out; NaN where all are.
+
+    Examples
+    --------
+    True labels at ranks 1 and 4: (1/1 + 2/4) / 2.
+
+    >>> average_precision([[1, 0, 0, 1]], [[0.9, 0.8, 0.7, 0.1]])
+    0.75
+    """
+    rules = check_conventions(conventions)
+    return _average_precision(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def _one_error(ranks: TrueRanks, rules: Conventions) -> float:
+    rows_right = np.bincount(ranks.row_of[ranks.under(rules.ties) == 1], minlength=ranks.n_rows)
+    return float(np.mean(rows_right == 0))
+
+
+def _coverage(ranks: TrueRanks, rules: Conventions) -> float:
+    deepest = np.zeros(ranks.n_rows, dtype=np.int64)
+    np.maximum.at(deepest, ranks.row_of, ranks.under(rules.graded_ties))
+    return float(np.mean(np.maximum(deepest - rules.coverage_offset, 0)))
+
+
+def _coverage_normalised(ranks: TrueRanks, rules: Conventions) -> float:
+    return _coverage(ranks, rules) / ranks.n_labels
+
+
+def _ranking_loss(ranks: TrueRanks, rules: Conventions) -> float:
+    placed = ranks.under(rules.loss_ties)
+    wrong = ranks.row_sums(placed - ranks.true_up_to(placed))
+    pairs = ranks.sizes * (ranks.n_labels - ranks.sizes)
+    return float(np.mean(ratio(wrong, pairs, 0.0)))
+
+
+def _average_precision(ranks: TrueRanks, rules: Conventions) -> float:
+    placed = ranks.under(rules.graded_ties)
+    precisions = ranks.row_sums(ranks.true_up_to(placed) / placed)
+    if rules.average_precision_empty is None:
+        used = ranks.sizes > 0
+        return float(np.mean(precisions[used] / ranks.sizes[used])) if used.any() else float("nan")
+    return float(np.mean(ratio(precisions, ranks.sizes, rules.average_precision_empty)))
+
+
+RANKING: Mapping[str, Callable[[TrueRanks, Conventions], float]] = MappingProxyType(
+    {
+        "one-error": _one_error,
+        "coverage": _coverage,
+        "coverage-normalised": _coverage_normalised,
+        "ranking-loss": _ranking_loss,
+        "average-precision": _average_precision,
+    }
+)

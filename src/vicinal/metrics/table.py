@@ -1,0 +1,62 @@
+"""Metrics for people: a table, grouped, with an arrow towards the better side."""
+
+from collections.abc import Mapping
+from itertools import groupby
+
+from rich.table import Table
+
+from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+
+ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
+
+
+def metrics_table(results: Mapping[str, Mapping[str, float]], title: str | None = None) -> Table:
+    """Lay out answers of :func:`evaluate` side by side.
+
+    Parameters
+    ----------
+    results : dict of column heading to dict of metric to value
+        A metric that a column lacks stays blank there.
+    title : str or None
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> answers = {"BRkNN": {"hamming-loss": 0.25, "micro-f1": 0.5}, "MLkNN": {"micro-f1": 0.625}}
+    >>> Console(width=60).print(metrics_table(answers))
+    ┏━━━━━━━━━━━━━━━━━━┳━━━━━━━━┳━━━━━━━━┓
+    ┃ metric           ┃  BRkNN ┃  MLkNN ┃
+    ┡━━━━━━━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━┩
+    │ example-based    │        │        │
+    │   hamming-loss ↓ │ 0.2500 │        │
+    │ label-based      │        │        │
+    │   micro-f1 ↑     │ 0.5000 │ 0.6250 │
+    └──────────────────┴────────┴────────┘
+    """
+    table = Table(title=title, title_justify="left")
+    table.add_column("metric", no_wrap=True)
+    for heading in results:
+        table.add_column(heading, justify="right")
+    for group, metrics in groupby(_in_order(results), key=lambda info: info.group):
+        table.add_row(f"[bold]{group}[/bold]")
+        for info in metrics:
+            cells = (_cell(values.get(info.name)) for values in results.values())
+            table.add_row(f"  {info.name}{ARROWS[info.better]}", *cells)
+    return table
+
+
+def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
+    """List the metrics of all columns as the catalogue does, those at k by rising k."""
+    families = list(METRICS)
+    known = {name: metric_info(name) for values in results.values() for name in values}
+
+    def place(info: MetricInfo) -> tuple[int, int]:
+        family = info.name if info.k is None else info.name.partition("@")[0] + "@k"
+        return families.index(family), info.k or 0
+
+    return sorted(known.values(), key=place)
+
+
+def _cell(value: float | None) -> str:
+    """Four decimals, as the papers print them; blank where there is no value."""
+    return "" if value is None else f"{value:.4f}"

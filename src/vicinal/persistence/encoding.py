@@ -1,0 +1,116 @@
+"""Nested states ⇄ JSON, with the arrays set apart.
+
+Plain values stand in the JSON as they are. An array is ``{"$array": name}``, a sparse matrix
+``{"$csr": [rows, columns], "indptr": …, "indices": …, "data": …}``, and a part
+``{"$part": registered name, "state": {…}}``. The arrays go out by name.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import Saveable, State
+from vicinal.persistence.registry import build, name_of
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+
+def encode(state: State, path: str = "model") -> tuple[Json, Arrays]:
+    """Return `state` as JSON values and, by name, the arrays it refers to.
+
+    Examples
+    --------
+    >>> json, arrays = encode({"k": 3, "ids": np.array([1, 2])})
+    >>> json
+    {'k': 3, 'ids': {'$array': 'model.ids'}}
+    >>> arrays
+    {'model.ids': array([1, 2])}
+    """
+    arrays: Arrays = {}
+    return _encode(state, path, arrays), arrays
+
+
+def _encode(state: State, path: str, arrays: Arrays) -> Json:
+    """Encode one value, adding its arrays."""
+    if state is None or isinstance(state, bool | int | float | str):
+        return state
+    if isinstance(state, np.generic):  # A parameter such as np.int64(10).
+        return _encode(state.item(), path, arrays)
+    if isinstance(state, np.ndarray):
+        arrays[path] = state
+        return {"$array": path}
+    if isinstance(state, sparse.csr_array):
+        parts = {"indptr": state.indptr, "indices": state.indices, "data": state.data}
+        encoded = {key: _encode(value, f"{path}.{key}", arrays) for key, value in parts.items()}
+        return {"$csr": [int(size) for size in state.shape], **encoded}
+    if isinstance(state, list):
+        return [_encode(item, f"{path}.{i}", arrays) for i, item in enumerate(state)]
+    if isinstance(state, dict):
+        return {key: _encode(value, f"{path}.{key}", arrays) for key, value in state.items()}
+    if isinstance(state, Saveable):
+        return {"$part": name_of(state), "state": _encode(state.get_state(), path, arrays)}
+    raise InvalidArgumentError("model", "plain values and arrays", type(state).__name__)
+
+
+def decode(json: Json, arrays: Arrays) -> State:
+    """Return the state that :func:`encode` gave as `json` and `arrays`; parts are built."""
+    if isinstance(json, list):
+        return [decode(item, arrays) for item in json]
+    if not isinstance(json, dict):
+        return json
+    if "$array" in json:
+        return _array(json["$array"], arrays)
+    if "$csr" in json:
+        return _csr(json, arrays)
+    if "$part" in json:
+        return _part(json, arrays)
+    return {key: decode(value, arrays) for key, value in json.items()}
+
+
+def _array(name: Json, arrays: Arrays) -> NDArray[Any]:
+    """Return the array of that name."""
+    if not isinstance(name, str) or name not in arrays:
+        raise ModelFormatError(f"the manifest names an array {name!r} that is not there")
+    return arrays[name]
+
+
+def _csr(json: dict[str, Json], arrays: Arrays) -> Csr:
+    """Return a sparse matrix; SciPy checks that its arrays fit each other."""
+    n_rows, n_columns = _sizes(json["$csr"])
+    parts = [_array_in(json.get(key), arrays) for key in ("data", "indices", "indptr")]
+    if any(part.dtype not in (np.int32, np.int64) for part in parts[1:]):
+        raise ModelFormatError("a sparse matrix has places that are no integers")
+    try:
+        return sparse.csr_array((parts[0], parts[1], parts[2]), shape=(n_rows, n_columns))
+    except ValueError as error:
+        raise ModelFormatError(f"a sparse matrix is inconsistent: {error}") from None
+
+
+def _sizes(shape: Json) -> tuple[int, int]:
+    """Return the shape of a sparse matrix."""
+    if isinstance(shape, list) and len(shape) == 2:
+        n_rows, n_columns = shape
+        if type(n_rows) is int and type(n_columns) is int and min(n_rows, n_columns) >= 0:
+            return n_rows, n_columns
+    raise ModelFormatError(f"a sparse matrix has shape {shape}")
+
+
+def _array_in(json: Json, arrays: Arrays) -> NDArray[Any]:
+    """Return the one-dimensional array that stands at a place where one must."""
+    array = decode(json, arrays)
+    if not isinstance(array, np.ndarray) or array.ndim != 1:
+        raise ModelFormatError("a sparse matrix lacks an array")
+    return array
+
+
+def _part(json: dict[str, Json], arrays: Arrays) -> State:
+    """Build a part from its state."""
+    name, state = json["$part"], decode(json.get("state"), arrays)
+    if not isinstance(name, str) or not isinstance(state, dict):
+        raise ModelFormatError("a part in the manifest is not one")
+    return build(name, state)

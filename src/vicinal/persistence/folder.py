@@ -1,0 +1,226 @@
+"""A model on disk: ``manifest.json`` and one ``.npy`` file per array.
+
+The folder is written beside its final place, flushed, and renamed into it: a reader sees the old
+model or the new one, never half of either (one that meets the exchange reads again). The manifest
+holds the format number, the versions that wrote it, the parameters, and size and SHA-256 of every
+array; its own SHA-256 stands in front.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import Saveable
+from vicinal.persistence.encoding import Arrays, Json, decode, encode
+
+FORMAT = 1
+_ATTEMPTS, _PAUSE = 20, 0.01
+MANIFEST = "manifest.json"
+_FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
+
+
+def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
+    """Save `part` as the folder `path`; an older model there is replaced as a whole.
+
+    Refused where `path` exists and is no model, or holds other files besides, so that nothing else
+    is ever overwritten.
+    """
+    target = Path(path)
+    _check_replaceable(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    encoded, arrays = encode(part)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        _write_parts(fresh, encoded, arrays)
+        fresh.chmod(0o755)
+        _replace(fresh, target)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+
+
+def _check_replaceable(target: Path) -> None:
+    """Raise unless `target` is a new path, or a model and nothing else."""
+    if not os.path.lexists(target):
+        return
+    try:
+        listed = _listed_files(_read_manifest(target))
+        others = {file.name for file in target.iterdir()} - listed - {MANIFEST}
+        got = f"{target}, which also holds {min(others)}" if others else None
+    except (ModelFormatError, OSError):
+        got = f"{target}, something else"
+    if got is not None:
+        raise InvalidArgumentError("path", "a new path or an older model", got)
+
+
+def _listed_files(manifest: dict[str, Json]) -> set[str]:
+    """Return the names of the files that a manifest vouches for."""
+    arrays = manifest.get("arrays")
+    entries = arrays.values() if isinstance(arrays, dict) else ()
+    return {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
+
+
+def _write_parts(folder: Path, encoded: Json, arrays: Arrays) -> None:
+    """Write arrays, then the manifest that vouches for them."""
+    files: dict[str, Json] = {}
+    for name, array in arrays.items():
+        file = folder / f"{name}.npy"
+        with file.open("wb") as stream:
+            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        files[name] = {"file": file.name, "bytes": file.stat().st_size, "sha256": _sha256(file)}
+    body: Json = {
+        "format": FORMAT,
+        "written_by": {
+            "vicinal": version("vicinal"),
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "model": encoded,
+        "arrays": files,
+    }
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1)
+    with (folder / MANIFEST).open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _replace(fresh: Path, target: Path) -> None:
+    """Rename `fresh` to `target`; if that fails, the older model stands again."""
+    if not target.exists():
+        fresh.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=_aside(target), dir=target.parent))
+    try:
+        target.rename(old / "model")
+        try:
+            fresh.rename(target)
+        except BaseException:
+            (old / "model").rename(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _aside(target: Path) -> str:
+    """Return how the name of a folder starts that holds an older model while it is replaced."""
+    return f".{target.name}.old."
+
+
+def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveable:
+    """Return the part saved as the folder `path`, its arrays memory-mapped.
+
+    Parameters
+    ----------
+    path : path
+    verify : bool
+        Compare every array with its SHA-256 first, which reads them all once. Structure, shapes and
+        ranges are checked in any case.
+    """
+    folder = Path(path)
+    for _ in range(_ATTEMPTS):
+        before = _identity(folder)
+        try:
+            part = _read_once(folder, verify)
+        except (ModelFormatError, OSError):
+            if not _being_replaced(folder, before):
+                raise
+        else:
+            if _identity(folder) == before:
+                return part
+        time.sleep(_PAUSE)
+    return _read_once(folder, verify)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells one folder from another of the same name, None if there is none."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _being_replaced(folder: Path, before: tuple[int, int] | None) -> bool:
+    """Tell whether another process exchanges the model at this moment."""
+    if _identity(folder) != before:
+        return True
+    return before is None and any(folder.parent.glob(_aside(folder) + "*"))
+
+
+def _read_once(folder: Path, verify: bool) -> Saveable:
+    """Read the model that stands there now."""
+    manifest = _read_manifest(folder)
+    files = manifest.get("arrays")
+    if not isinstance(files, dict):
+        raise ModelFormatError(f"{folder}: the manifest lists no arrays")
+    arrays = {name: _read_array(folder, entry, verify) for name, entry in files.items()}
+    try:
+        part = decode(manifest.get("model"), arrays)
+    except (ModelFormatError, RecursionError) as error:
+        raise ModelFormatError(f"{folder}: {error}") from None
+    if not isinstance(part, Saveable):
+        raise ModelFormatError(f"{folder}: the manifest holds no model")
+    return part
+
+
+def _read_manifest(folder: Path) -> dict[str, Json]:
+    """Return the manifest's body, its checksum and format number checked."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise ModelFormatError(f"{folder}: expected a saved model, found no {MANIFEST}")
+    try:
+        checksum, text = file.read_text(encoding="utf-8").split("\n", 1)
+        body: Any = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise ModelFormatError(
+            f"{file}: expected a checksum and JSON, got something else"
+        ) from None
+    if hashlib.sha256(text.rstrip("\n").encode()).hexdigest() != checksum:
+        raise ModelFormatError(f"{file}: damaged: its checksum does not match")
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        got = body.get("format") if isinstance(body, dict) else None
+        raise ModelFormatError(f"{file}: expected format {FORMAT}, got {got}")
+    return body
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinity, which JSON does not have."""
+    raise ValueError(name)
+
+
+def _read_array(folder: Path, entry: Json, verify: bool) -> NDArray[Any]:
+    """Map one array, after its name, size and, if wanted, content are as the manifest says."""
+    name = entry.get("file") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
+        raise ModelFormatError(f"{folder}: the manifest lists an array without a file name")
+    file = folder / name
+    if not file.is_file() or file.stat().st_size != entry.get("bytes"):
+        raise ModelFormatError(f"{file}: missing or cut short")
+    if verify and _sha256(file) != entry.get("sha256"):
+        raise ModelFormatError(f"{file}: damaged: its checksum does not match")
+    try:
+        array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ModelFormatError(f"{file}: not an array: {error}") from None
+    return array
+
+
+def _sha256(file: Path) -> str:
+    """Return the SHA-256 of a file, read in pieces."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,87 @@
+"""Which names in a manifest stand for which types."""
+
+from collections.abc import Mapping
+
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import Saveable, State
+from vicinal.decision import (
+    CardinalityThreshold,
+    FittedNeverEmpty,
+    LabelSets,
+    LabelThresholds,
+    MCut,
+    MetricThreshold,
+    NeverEmpty,
+    PCut,
+    PerLabelThreshold,
+    RCut,
+    Threshold,
+    TopS,
+)
+from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
+from vicinal.scoring import (
+    BRkNNScoring,
+    DMLkNNScoring,
+    FeatureKNNScoring,
+    IBLRScoring,
+    InstanceKNNScoring,
+    LAMLkNNScoring,
+    LCIFScoring,
+    LPkNNScoring,
+    MLkNNScoring,
+    SecondOrderScoring,
+)
+
+_TYPES: dict[str, type[Saveable]] = {
+    "decision.Threshold": Threshold,
+    "decision.TopS": TopS,
+    "decision.CardinalityThreshold": CardinalityThreshold,
+    "decision.LabelSets": LabelSets,
+    "decision.NeverEmpty": NeverEmpty,
+    "decision.FittedNeverEmpty": FittedNeverEmpty,
+    "decision.MetricThreshold": MetricThreshold,
+    "decision.PerLabelThreshold": PerLabelThreshold,
+    "decision.LabelThresholds": LabelThresholds,
+    "decision.RCut": RCut,
+    "decision.MCut": MCut,
+    "decision.PCut": PCut,
+    "preprocess.BM25": BM25,
+    "preprocess.Binary": Binary,
+    "preprocess.MinMax": MinMax,
+    "preprocess.TextVectorizer": TextVectorizer,
+    "preprocess.TfIdf": TfIdf,
+    "preprocess.UnitRows": UnitRows,
+    "scoring.BRkNN": BRkNNScoring,
+    "scoring.DMLkNN": DMLkNNScoring,
+    "scoring.IBLR": IBLRScoring,
+    "scoring.LAMLkNN": LAMLkNNScoring,
+    "scoring.LPkNN": LPkNNScoring,
+    "scoring.MLkNN": MLkNNScoring,
+    "scoring.InstanceKNN": InstanceKNNScoring,
+    "scoring.SecondOrder": SecondOrderScoring,
+    "scoring.FeatureKNN": FeatureKNNScoring,
+    "scoring.LCIF": LCIFScoring,
+}
+
+
+def register(name: str, part: type[Saveable]) -> None:
+    """Let parts of this type be saved, under this name for good."""
+    _TYPES[name] = part
+
+
+def name_of(part: Saveable) -> str:
+    """Return the name under which the type of `part` is registered."""
+    for name, kind in _TYPES.items():
+        if type(part) is kind:
+            return name
+    raise InvalidArgumentError("model", "parts that can be saved", f"a {type(part).__name__}")
+
+
+def build(name: str, state: Mapping[str, State]) -> Saveable:
+    """Build the part called `name`; it checks the state itself."""
+    if name not in _TYPES:
+        raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
+    try:
+        return _TYPES[name].from_state(state)
+    except (InvalidArgumentError, TypeError) as error:
+        raise ModelFormatError(f"{name}: {error}") from None

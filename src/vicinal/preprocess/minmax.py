@@ -1,0 +1,144 @@
+"""Each feature scaled to [0, 1] by the rows of the fit."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_array, read_plain
+from vicinal.preprocess._checks import check_flag
+from vicinal.preprocess._transformer import FittedTransformer
+from vicinal.preprocess._weights import check_outcome, reweigh
+
+
+class MinMax(FittedTransformer):
+    r"""Scale each feature to [0, 1] by the smallest and largest value of the rows of the fit.
+
+    .. math:: x'_j = \frac{x_j - \min_j}{\max_j - \min_j}
+
+    A feature with one value in all rows of the fit becomes 0 in every row, whatever value a later
+    row has: its range says nothing of how much a difference weighs. Later rows may lie outside
+    [0, 1]; they are left there unless `clip`.
+
+    Sparse rows stay sparse where 0 stays 0, that is, where each feature's smallest value is 0
+    (cells that are not stored count as the zeros they are) or the feature has one value only.
+    Other sparse rows are refused: scaled, they would have no zeros left.
+
+    Parameters
+    ----------
+    clip : bool
+        Whether later values below 0 become 0 and values above 1 become 1.
+
+    Attributes
+    ----------
+    minimum_, maximum_ : ndarray of float64, shape (n_features,)
+        Of the rows of the fit.
+
+    Examples
+    --------
+    >>> scale = MinMax().fit([[1.0, 7.0], [5.0, 7.0]])
+    >>> scale.transform([[2.0, 7.0], [7.0, 8.0]])
+    array([[0.25, 0.  ],
+           [1.5 , 0.  ]])
+    """
+
+    minimum_: Float
+    maximum_: Float
+
+    def __init__(self, *, clip: bool = False) -> None:
+        self.clip = clip
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Learn each feature's smallest and largest value."""
+        check_flag("clip", self.clip)
+        rows = self._read(X, reset=True)
+        minimum, maximum = _extremes(rows)
+        with np.errstate(over="ignore"):
+            span = maximum - minimum
+        if not np.isfinite(span).all():
+            column = int(np.argmin(np.isfinite(span)))
+            raise InvalidArgumentError(
+                "X",
+                "features whose range is a finite float64",
+                f"{minimum[column]} to {maximum[column]} in column {column}",
+            )
+        if isinstance(rows, sparse.csr_array):
+            _check_zero_stays_zero(minimum, span)
+        self.minimum_, self.maximum_ = minimum, maximum
+        return self
+
+    def transform(self, X: object) -> Features:
+        """Return the rows scaled; sparse where `X` is."""
+        check_is_fitted(self)
+        clip = check_flag("clip", self.clip)
+        rows = self._read(X, reset=False)
+        span = self.maximum_ - self.minimum_
+        if isinstance(rows, sparse.csr_array):
+            _check_zero_stays_zero(self.minimum_, span)
+            return reweigh(rows, lambda stored: _scaled_stored(stored, span, clip))
+        with np.errstate(over="ignore"):
+            scaled: Float = np.subtract(rows, self.minimum_, dtype=np.float64)
+            scaled /= np.where(span == 0, 1.0, span)
+            scaled[:, span == 0] = 0.0
+            if clip:
+                np.clip(scaled, 0.0, 1.0, out=scaled)
+            result = scaled.astype(rows.dtype, copy=False)
+        check_outcome(result)
+        return result
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parameters, the columns, the two arrays."""
+        check_is_fitted(self)
+        return {
+            "clip": check_flag("clip", self.clip),
+            **self._columns_state(),
+            "minimum": self.minimum_,
+            "maximum": self.maximum_,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build the transformer that gave the state."""
+        self = cls(clip=read_plain(state, "clip", bool))
+        n_features = self._restore_columns(state)
+        self.minimum_ = read_array(state, "minimum", np.float64, (n_features,))
+        self.maximum_ = read_array(state, "maximum", np.float64, (n_features,))
+        with np.errstate(over="ignore"):
+            span = self.maximum_ - self.minimum_
+        if not (np.isfinite(span).all() and np.all(span >= 0)):
+            raise ModelFormatError("maximum: expected at least the minimum, at a finite range")
+        return self
+
+
+def _extremes(rows: Features) -> tuple[Float, Float]:
+    """Return each column's smallest and largest value, cells that are not stored included."""
+    if isinstance(rows, sparse.csr_array):
+        columns = rows.tocsc()
+        low, high = columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
+    else:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def _check_zero_stays_zero(minimum: Float, span: Float) -> None:
+    """Refuse sparse rows that scaling would fill."""
+    moved = (minimum != 0) & (span > 0)
+    if moved.any():
+        column = int(np.argmax(moved))
+        raise InvalidArgumentError(
+            "X",
+            "sparse rows in which the smallest value of every feature is 0 "
+            "(pass X.toarray() where it fits into memory)",
+            f"smallest value {minimum[column]:g} in column {column}",
+        )
+
+
+def _scaled_stored(rows: Csr, span: Float, clip: bool) -> Float:
+    """Return the scaled values of stored cells; the smallest value of each feature is 0."""
+    width = span[rows.indices]
+    scaled: Float = np.divide(rows.data, width, out=np.zeros(len(width)), where=width > 0)
+    return np.clip(scaled, 0.0, 1.0) if clip else scaled

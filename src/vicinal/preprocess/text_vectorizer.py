@@ -1,0 +1,225 @@
+"""Documents as bags of words."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_names, read_plain
+from vicinal._base.validation import canonical_csr, check_integer, check_option
+from vicinal.preprocess._checks import check_frequency, parameters_from_a_file, read_value
+from vicinal.preprocess._documents import read_documents
+from vicinal.preprocess._weights import reweigh
+from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
+
+WEIGHTINGS = ("binary", "counts", "tfidf")
+TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
+"""What a word is, in a document in lower case."""
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Turn documents into sparse rows with a column for each word, in alphabetical order.
+
+    A document is put in lower case; its words are the runs of letters and digits in it. Words that
+    the fit did not see are left out. scikit-learn's ``CountVectorizer`` does the counting.
+
+    Parameters
+    ----------
+    weighting : {"binary", "counts", "tfidf"}
+        1 for a word that is there; how often it is there; :class:`TfIdf` of that.
+    tokens : {"ascii", "unicode"}
+        Whether letters and digits are a to z and 0 to 9, or those of any script.
+    min_df, max_df : int or float
+        Fewest and most documents a word may be in: an int is their number, a float their share.
+    max_features : int or None
+        Keep the most frequent words only: in the most documents where the weighting is binary,
+        with the most occurrences otherwise; at a tie, the first in alphabetical order.
+    ngram_range : (int, int)
+        Fewest and most consecutive words that make a column.
+    stop_words : "english", list of str, or None
+        Words to leave out; ``"english"`` is scikit-learn's list.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each word.
+    idf_ : ndarray of float64, shape (n_words,), or None
+        Only where the weighting is tf-idf.
+
+    Examples
+    --------
+    >>> vectorizer = TextVectorizer(weighting="counts").fit(["Row, row your boat", "a boat"])
+    >>> vectorizer.get_feature_names_out()
+    array(['a', 'boat', 'row', 'your'], dtype=object)
+    >>> vectorizer.transform(["row a row-boat in"]).toarray()
+    array([[1., 1., 2., 0.]])
+    """
+
+    vocabulary_: dict[str, int]
+    idf_: Float | None
+
+    def __init__(
+        self,
+        *,
+        weighting: str = "binary",
+        tokens: str = "ascii",
+        min_df: int | float = 1,
+        max_df: int | float = 1.0,
+        max_features: int | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        stop_words: str | list[str] | None = None,
+    ) -> None:
+        self.weighting = weighting
+        self.tokens = tokens
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.ngram_range = ngram_range
+        self.stop_words = stop_words
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Learn the words of the documents."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
+        """Learn the words of the documents, and return these as rows."""
+        counter = self._counter()
+        max_features = _check_max_features(self.max_features)
+        documents = read_documents(X)
+        try:
+            counts = _fresh(counter.fit_transform(documents))
+        except ValueError as error:
+            # Each parameter is checked by now: what is wrong is that they leave no word.
+            raise InvalidArgumentError(
+                "X", "documents with words within min_df, max_df and stop_words", str(error)
+            ) from None
+        words = counter.get_feature_names_out()
+        kept = _most_frequent(counts, max_features)
+        counts = canonical_csr(counts[:, kept])
+        self.vocabulary_ = {str(word): column for column, word in enumerate(words[kept])}
+        self.idf_ = inverse_frequency(counts, True) if self.weighting == "tfidf" else None
+        return self._weighted(counts)
+
+    def transform(self, X: object) -> Features:
+        """Return the documents as sparse rows of float64."""
+        check_is_fitted(self)
+        counter = self._counter()
+        counter.vocabulary_ = self.vocabulary_
+        return self._weighted(_fresh(counter.transform(read_documents(X))))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Return the words, in the order of the columns."""
+        check_is_fitted(self)
+        return np.array(list(self.vocabulary_), dtype=object)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parameters, the words in the order of the columns, the idf."""
+        check_is_fitted(self)
+        low, high = _check_ngram_range(self.ngram_range)
+        stop_words = _check_stop_words(self.stop_words)
+        return {
+            "weighting": check_option("weighting", self.weighting, WEIGHTINGS),
+            "tokens": check_option("tokens", self.tokens, TOKEN_PATTERNS),
+            "min_df": check_frequency("min_df", self.min_df),
+            "max_df": check_frequency("max_df", self.max_df),
+            "max_features": _check_max_features(self.max_features),
+            "ngram_range": [low, high],
+            "stop_words": [*stop_words] if isinstance(stop_words, list) else stop_words,
+            "vocabulary": [*self.vocabulary_],
+            "idf": self.idf_,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build the vectorizer that gave the state."""
+        with parameters_from_a_file():
+            self = cls(
+                weighting=read_plain(state, "weighting", str),
+                tokens=read_plain(state, "tokens", str),
+                min_df=check_frequency("min_df", read_value(state, "min_df")),
+                max_df=check_frequency("max_df", read_value(state, "max_df")),
+                max_features=_check_max_features(read_value(state, "max_features")),
+                ngram_range=_check_ngram_range(read_value(state, "ngram_range")),
+                stop_words=_check_stop_words(read_value(state, "stop_words")),
+            )
+            self._counter()
+        words = read_names(state, "vocabulary")
+        self.vocabulary_ = {word: column for column, word in enumerate(words)}
+        if len(self.vocabulary_) != len(words) or not words:
+            raise ModelFormatError("vocabulary: expected at least one word, and each once")
+        self.idf_ = read_idf(state, len(words)) if self.weighting == "tfidf" else None
+        return self
+
+    def _counter(self) -> CountVectorizer:
+        """Return the counter of words that the parameters, checked, ask for."""
+        weighting = check_option("weighting", self.weighting, WEIGHTINGS)
+        return CountVectorizer(
+            token_pattern=TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
+            min_df=check_frequency("min_df", self.min_df),
+            max_df=check_frequency("max_df", self.max_df),
+            ngram_range=_check_ngram_range(self.ngram_range),
+            stop_words=_check_stop_words(self.stop_words),
+            binary=weighting == "binary",
+            dtype=np.float64,
+        )
+
+    def _weighted(self, counts: Csr) -> Features:
+        """Return the rows with the weights asked for; the counter has seen to zeros and ones."""
+        if self.weighting != "tfidf":
+            return counts
+        idf = self.idf_
+        if idf is None:
+            raise InvalidArgumentError("weighting", "the one of the fit", repr(self.weighting))
+        return reweigh(counts, lambda stored: tfidf_weights(stored, idf, False, "l2"))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Documents come in, not rows of numbers."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _fresh(counts: Any) -> Csr:
+    """Return canonical rows; built anew, since the counter leaves notes of order that are stale."""
+    return canonical_csr(
+        sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
+    )
+
+
+def _most_frequent(counts: Csr, limit: int | None) -> NDArray[np.intp]:
+    """Return the columns with the largest sums, in rising order."""
+    totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+    return np.sort(np.argsort(-totals, kind="stable")[:limit])
+
+
+def _check_max_features(value: object) -> int | None:
+    return None if value is None else check_integer("max_features", value, low=1)
+
+
+def _check_ngram_range(value: object) -> tuple[int, int]:
+    """Return the fewest and the most words of a column."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InvalidArgumentError("ngram_range", "two integers", repr(value))
+    low = check_integer("ngram_range", value[0], low=1)
+    return low, check_integer("ngram_range", value[1], low=low)
+
+
+def _check_stop_words(value: object) -> str | list[str] | None:
+    """Return None, "english", or a list of words."""
+    if value is None or (isinstance(value, str) and value == "english"):
+        return value
+    if isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(word, str) for word in value
+    ):
+        return sorted(value) if isinstance(value, set | frozenset) else [*value]
+    raise InvalidArgumentError("stop_words", "'english', a list of strings or None", repr(value))

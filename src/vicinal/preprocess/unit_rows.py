@@ -1,0 +1,48 @@
+"""Rows of length 1."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Features
+from vicinal._base.state import State
+from vicinal.preprocess._transformer import RowLocalTransformer
+from vicinal.preprocess._weights import reweigh, unit_length
+
+
+class UnitRows(RowLocalTransformer):
+    r"""Divide each row by its Euclidean length; a row of zeros stays as it is.
+
+    .. math:: x' = x / \lVert x \rVert_2
+
+    The cosine metric does this by itself. Of use before ``metric="euclidean"``, which then orders
+    as cosine does, and before ``metric="dot"``.
+
+    Examples
+    --------
+    >>> UnitRows().fit_transform([[3.0, 4.0], [0.0, 0.0]])
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Learn the number and the names of the columns."""
+        self._read(X, reset=True)
+        return self
+
+    def transform(self, X: object) -> Features:
+        """Return the rows at length 1; sparse where `X` is."""
+        rows = self._read(X, reset=False)
+        return reweigh(rows, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
+
+    def get_state(self) -> dict[str, State]:
+        """Return the columns."""
+        return self._columns_state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build the transformer that gave the state."""
+        self = cls()
+        self._restore_columns(state)
+        return self

@@ -1,0 +1,79 @@
+r"""BRkNN: the share of the neighbours that carry the label.
+
+.. math:: c(l) = C_x(l) / |N(x)|, \qquad C_x(l) = \sum_{a \in N(x)} y_a(l)
+
+The three variants differ only in the decision (``decision``): at least half the neighbours (base),
+else the best label (a), or the :math:`\lfloor z + 1/2 \rfloor` best, *z* the mean number of
+labels of the neighbours (b).
+
+References
+----------
+E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
+algorithms", SETN 2008.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Int32
+from vicinal._base.state import State, read_count
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.scores import Scores
+from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class BRkNNScoring:
+    """The training labels; there is nothing else to learn.
+
+    Examples
+    --------
+    Of the two neighbours of the query, both carry the first label and one the second:
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 1], [1, 0], [0, 1]], dtype=np.int32))
+    >>> ids = np.array([[0, 1]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.5]]), "euclidean", n_rows=3)
+    >>> BRkNNScoring(k=2, Y=Y).scores(graph).toarray()
+    array([[1. , 0.5]])
+    """
+
+    k: int
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int) -> Self:
+        """Keep the labels."""
+        return cls(k, training.Y)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`."""
+        near = graph.prefix(min(self.k, graph.k))
+        return confidence(votes(near, self.Y), near, self.Y)
+
+    def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
+        """Score the queries of `graph` for each k of `ks` (rising), counting votes once."""
+        wanted = list(ks)
+        for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
+            yield confidence(counts, graph.prefix(k), self.Y)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {"k": self.k, "Y": self.Y}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return cls(read_count(state, "k"), read_indicator(state, "Y"))
+
+
+def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:
+    """Return votes as shares of the neighbours found; a query without neighbours scores 0."""
+    found: Int32 = graph.found
+    shares = counts.astype(np.float64)
+    shares.data /= np.repeat(found, np.diff(counts.indptr))
+    return Scores.sparse(shares, neighbor_cardinality=neighbor_cardinality(graph, Y))

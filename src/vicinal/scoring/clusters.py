@@ -1,0 +1,59 @@
+"""Clusters of rows: k-means, and the nearest centre."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from threadpoolctl import threadpool_limits
+
+from vicinal._base.arrays import Features, Float, Int32
+from vicinal.index import build_index
+
+MINI_BATCH_ROWS = 20_000
+"""Rows past which k-means looks at a sample of them at a time."""
+
+
+def find_centers(X: Features, n_clusters: int, random_state: object = None) -> Float:
+    """Return the centres of k-means, as many as asked for or fewer.
+
+    Fewer where there are fewer rows than `n_clusters`, and where a centre is nearest to no row
+    (rows that repeat; samples): it would stand for nothing.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (n, m)
+    n_clusters : int
+    random_state : None, int or RandomState
+        Of scikit-learn's ``KMeans`` (``MiniBatchKMeans`` past 20,000 rows).
+
+    Returns
+    -------
+    ndarray of float64, shape (c, m)
+        Dense, whatever `X` is: 8 bytes a cluster and feature.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> sorted(find_centers(X, 2, random_state=0).ravel().tolist())
+    [0.5, 10.5]
+    """
+    n_rows = X.shape[0]
+    kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
+    model = kind(min(n_clusters, n_rows), random_state=random_state)
+    # Threads add up in another order, and the last bit of a centre would depend on their number.
+    with threadpool_limits(1):
+        model.fit(X)
+    centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
+    return centers[np.unique(nearest_center(X, centers))]
+
+
+def nearest_center(X: Features, centers: Float) -> Int32:
+    """Return the number of the nearest centre of each row, the lower of two as near.
+
+    Examples
+    --------
+    >>> nearest_center(np.array([[0.0], [2.0], [1.0]]), np.array([[0.0], [2.0], [2.0]]))
+    array([0, 1, 0], dtype=int32)
+    """
+    same_kind = sparse.csr_array(centers) if isinstance(X, sparse.csr_array) else centers
+    nearest: Int32 = build_index(same_kind, "euclidean").query(X, 1).ids[:, 0]
+    return nearest

@@ -1,0 +1,181 @@
+r"""DML-kNN: the posterior of a label, given the votes for all labels together.
+
+ML-kNN looks at the votes for label *l* alone. Here the evidence is joint: as many votes for *l*,
+and about as many, up to a tolerance :math:`\delta`, for each other label. For a query *x*,
+
+.. math::
+
+    v_b(l) &= \#\{i : y_i(l) = b,\; C_i(l) = C_x(l),\;
+        |C_i(l') - C_x(l')| \le \delta \;\; \forall\, l' \ne l\} \\
+    P(E \mid H^l_b) &= \frac{s + v_b(l)}{s\,L + \#\{i : y_i(l) = b\}} \\
+    r(l) &= \frac{P(H^l_1) P(E \mid H^l_1)}{\sum_b P(H^l_b) P(E \mid H^l_b)}, \qquad
+    P(H^l_1) = \frac{s + \sum_i y_i(l)}{2s + n}
+
+over all *n* training rows, where :math:`C_i` counts the votes of row *i*'s neighbours, itself left
+out. With s = 0, a 0/0 likelihood counts as 0, and where both products are 0 the posterior is the
+prior.
+
+References
+----------
+Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derived from k-nearest
+neighbor rule with label dependencies", EUSIPCO 2008.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.errors import ModelFormatError
+from vicinal._base.state import State, read_count, read_csr
+from vicinal._base.threads import thread_count
+from vicinal._base.validation import csr_parts
+from vicinal._native import DmlCounts
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.scores import Scores
+from vicinal.scoring import bayes
+from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.reading import read_indicator, read_weight
+from vicinal.scoring.training import Training
+
+SLOW = 2 * 10**11
+"""Votes compared, when as many rows are scored as were learned from, past which ``fit`` warns."""
+
+
+@dataclass(frozen=True, eq=False)
+class DMLkNNScoring(EveryLabel):
+    r"""The votes each training row got.
+
+    Parameters
+    ----------
+    k : int
+        Number of neighbours asked for.
+    smoothing : float
+        The *s* above.
+    tolerance : int
+        The :math:`\delta` above.
+    counts : csr_array of int32, shape (n, L)
+        :math:`C_i(l)`.
+    Y : csr_array of int32, shape (n, L)
+        Training labels.
+
+    Notes
+    -----
+    Cost: a query is compared with the rows that have votes for its rarest label of more than
+    :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
+    stopping at the first difference. Memory: 8 bytes a vote stored; the score of a label depends on
+    all others, so scores are dense (:mod:`vicinal.scoring.every_label`), 16 bytes a query and label
+    more while they are made.
+
+    Examples
+    --------
+    The rows of ML-kNN's example, one label: nothing else to agree with, and one outcome instead of
+    k + 1 in the denominator, so (1/2 · 3/3) / (1/2 · 3/3 + 1/2 · 1/3) = 3/4.
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
+    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
+    >>> model = DMLkNNScoring.fit(Training(graph, Y), k=1, smoothing=1.0, tolerance=2)
+    >>> model.scores(graph).toarray().ravel()
+    array([0.75, 0.75, 0.25, 0.25])
+    """
+
+    k: int
+    smoothing: float
+    tolerance: int
+    counts: Csr
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int, smoothing: float, tolerance: int) -> Self:
+        """Count votes of the training rows' neighbours, each row left out of its own."""
+        near = training.graph.prefix(min(k, training.graph.k))
+        counts = votes(near, training.Y)
+        warn_if_slow(training.n_rows, int(counts.nnz))
+        return cls(k, smoothing, tolerance, counts, training.Y)
+
+    @classmethod
+    def fit_sweep(
+        cls, training: Training, ks: Iterable[int], smoothing: float, tolerance: int
+    ) -> Iterator[Self]:
+        """Fit for each k of `ks` (rising), counting votes once."""
+        wanted = list(ks)
+        for k, counts in zip(wanted, votes_by_k(training.graph, training.Y, wanted), strict=True):
+            yield cls(k, smoothing, tolerance, counts, training.Y)
+
+    @cached_property
+    def positives(self) -> Int:
+        """Number of training rows with each label, shape (L,)."""
+        return np.bincount(self.Y.indices, minlength=self.Y.shape[1])
+
+    @property
+    def prior(self) -> Float:
+        """:math:`P(H^l_1)`, shape (L,)."""
+        return bayes.prior(self.positives, self.Y.shape[0], self.smoothing)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`."""
+        n_rows, n_labels = self.Y.shape
+        check_cells(graph.n_queries, n_labels)
+        near = graph.prefix(min(self.k, graph.k))
+        with_label, without_label = self.matching(votes(near, self.Y))
+        likelihoods = (
+            bayes.likelihood(matching, total, self.smoothing, n_outcomes=n_labels)
+            for matching, total in (
+                (with_label, self.positives),
+                (without_label, n_rows - self.positives),
+            )
+        )
+        return Scores.dense(
+            bayes.posterior(self.prior, *likelihoods), neighbor_cardinality(near, self.Y)
+        )
+
+    def matching(self, asked: Csr) -> tuple[Int32, Int32]:
+        """Return :math:`v_1(l)` and :math:`v_0(l)` for queries with these votes, (queries, L)."""
+        # Votes differ by less than the number of rows, so a larger tolerance tolerates no more.
+        tolerance = min(self.tolerance, self.Y.shape[0])
+        known = DmlCounts(*_vote_parts(self.counts), *csr_parts(self.Y), self.Y.shape[1])
+        return known.count(*_vote_parts(asked), tolerance, thread_count())
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {
+            "k": self.k,
+            "smoothing": self.smoothing,
+            "tolerance": self.tolerance,
+            "counts": self.counts,
+            "Y": self.Y,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
+        counts = read_csr(state, "counts", Y.shape)
+        whole = counts.astype(np.int32)
+        if np.any(whole.data != counts.data) or np.any((whole.data < 1) | (whole.data > k)):
+            raise ModelFormatError(f"counts: expected whole numbers from 1 to {k}")
+        tolerance = read_count(state, "tolerance", low=0)
+        return cls(k, read_weight(state, "smoothing"), tolerance, whole, Y)
+
+
+def warn_if_slow(n_rows: int, n_votes: int) -> None:
+    """Warn where scoring as many rows as there are takes minutes."""
+    if n_rows * n_votes > SLOW:
+        warnings.warn(
+            f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "
+            f"would take up to {n_rows * n_votes:.1e} comparisons, about a second for each 1e9",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
+    """Return row pointers, label ids and votes as the compiled core takes them."""
+    indptr, indices = csr_parts(counts)
+    return indptr, indices, np.ascontiguousarray(counts.data[: indptr[-1]], dtype=np.int32)

@@ -1,0 +1,15 @@
+"""Features, for the methods that look at more than neighbours."""
+
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError
+
+
+def check_given(X: Features | None, n_rows: int, n_features: int | None = None) -> Features:
+    """Return the features of so many rows, or say that the method needs them."""
+    columns = "m" if n_features is None else n_features
+    expected = f"features of shape ({n_rows}, {columns}), which this method needs besides the graph"
+    if X is None:
+        raise InvalidArgumentError("X", expected, None)
+    if X.shape[0] != n_rows or n_features not in (None, X.shape[1]):
+        raise InvalidArgumentError("X", expected, f"shape {X.shape}")
+    return X

@@ -1,0 +1,90 @@
+r"""Instance kNN: the labels of the neighbours, weighted by their similarity.
+
+.. math::
+
+    \mathrm{conf}_{INS}(x, y) = \frac{\sum_{x' \in N(x)} y(x') \cdot sim(x, x')}
+                                     {\sum_{x' \in N(x)} sim(x, x')} && \text{(2)}
+
+*sim* is the cosine in the paper (1). Negative similarities weigh 0, and a Euclidean graph's
+distances *d* weigh 1 / (1 + d), which no paper says. Where nothing weighs anything, because there
+is no neighbour or none with a positive similarity, every label scores 0.
+
+References
+----------
+L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for efficient
+multi-label classification", DSAA 2017, section III-A.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from vicinal._base.arrays import Csr, Features
+from vicinal._base.errors import ModelFormatError
+from vicinal._base.state import State, read_plain
+from vicinal.graph import NeighborGraph, neighbor_cardinality
+from vicinal.scores import Scores
+from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.row_sums import neighbor_sums
+from vicinal.scoring.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceKNNScoring:
+    """The training labels; there is nothing else to learn.
+
+    Examples
+    --------
+    The nearer neighbour carries both labels, the other one the second only: the first label has
+    0.6 of a weight of 0.6 + 0.2.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1]], dtype=np.int32))
+    >>> ids = np.array([[0, 1]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.array([[0.6, 0.2]]), "cosine", n_rows=2)
+    >>> InstanceKNNScoring(k=2, Y=Y).scores(graph).toarray().round(4)
+    array([[0.75, 1.  ]])
+    """
+
+    k: int
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int) -> Self:
+        """Keep the labels."""
+        return cls(k, training.Y)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`."""
+        near = graph.prefix(min(self.k, graph.k))
+        return next(weighted_scores(near, self.Y, self.Y, [near.k]))
+
+    def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
+        """Score the queries of `graph` for each k of `ks` (rising), adding each neighbour once."""
+        return weighted_scores(graph, self.Y, self.Y, ks)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {"k": self.k, "Y": self.Y}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return cls(read_neighbors(state), read_indicator(state, "Y"))
+
+
+def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) -> Iterator[Scores]:
+    """Yield, for each k of `ks` (rising), the weighted mean of what the neighbours' `rows` say."""
+    wanted = list(ks)
+    for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted), strict=True):
+        sizes = neighbor_cardinality(graph.prefix(k), Y)
+        yield Scores.sparse(sums.means(), neighbor_cardinality=sizes)
+
+
+def read_neighbors(state: Mapping[str, State], key: str = "k") -> int:
+    """Return a saved number of neighbours, checked."""
+    k = read_plain(state, key, int)
+    if k < 1:
+        raise ModelFormatError(f"{key}: expected at least 1, got {k}")
+    return k

@@ -1,0 +1,125 @@
+r"""LCIF: a linear combination of instance and feature neighbours.
+
+.. math::
+
+    \mathrm{conf}(x, y) = \lambda \, \mathrm{conf}_{INS}(x, y)
+                          + (1 - \lambda) \, \mathrm{conf}_{FL}(x, y) && \text{(4)}
+
+LCIF2 has :math:`\mathrm{conf}_{INS2}`, the second order, in place of the first. The two numbers of
+neighbours are independent.
+
+References
+----------
+L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for efficient
+multi-label classification", DSAA 2017, section III-C.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Features
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_part, read_plain
+from vicinal._base.validation import check_real
+from vicinal.graph import NeighborGraph
+from vicinal.scores import Scores
+from vicinal.scoring.feature_knn import FeatureKNNScoring
+from vicinal.scoring.instance_knn import InstanceKNNScoring
+from vicinal.scoring.row_sums import like
+from vicinal.scoring.second_order import SecondOrderScoring
+from vicinal.scoring.training import Scoring
+
+
+@dataclass(frozen=True, eq=False)
+class LCIFScoring:
+    """The two parts, fitted, and how they are mixed.
+
+    Parameters
+    ----------
+    instance : InstanceKNNScoring or SecondOrderScoring
+    feature : FeatureKNNScoring
+    mixing : float
+        The λ above: 1 is the instance part alone, 0 the feature part.
+    """
+
+    instance: InstanceKNNScoring | SecondOrderScoring
+    feature: FeatureKNNScoring
+    mixing: float
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other."""
+        check_real("mixing", self.mixing, 0, 1)
+        if self.instance.Y.shape != self.feature.Y.shape:
+            raise InvalidArgumentError(
+                "feature", f"labels of shape {self.instance.Y.shape}", self.feature.Y.shape
+            )
+
+    @property
+    def k(self) -> int:
+        """Number of neighbours of the instance part."""
+        return self.instance.k
+
+    @property
+    def Y(self) -> Csr:
+        """Labels of the training rows."""
+        return self.instance.Y
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return self.feature.n_features
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`, whose features are `X`."""
+        return mix(self.instance.scores(graph, X), self.feature.scores(graph, X), self.mixing)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parts, the feature part without the labels that both share."""
+        feature = {key: value for key, value in self.feature.get_state().items() if key != "Y"}
+        return {"instance": self.instance, "feature": feature, "mixing": self.mixing}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        instance = read_part(state, "instance", Scoring)
+        if not isinstance(instance, InstanceKNNScoring | SecondOrderScoring):
+            raise ModelFormatError(f"instance: unexpected {type(instance).__name__}")
+        feature = FeatureKNNScoring.from_state(
+            {**read_part(state, "feature", dict), "Y": instance.Y}
+        )
+        try:
+            return cls(instance, feature, read_plain(state, "mixing", float))
+        except InvalidArgumentError as error:
+            raise ModelFormatError(str(error)) from None
+
+
+def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
+    """Return λ · instance + (1 − λ) · feature, both sparse with absent = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> instance = Scores.sparse(sparse.csr_array(np.array([[0.8, 0.0, 0.4]])))
+    >>> feature = Scores.sparse(sparse.csr_array(np.array([[0.0, 0.4, 0.8]])))
+    >>> mix(instance, feature, 0.25).toarray().round(4)
+    array([[0.2, 0.3, 0.7]])
+    """
+    parts = [
+        like(values, weight * values.data)
+        for values, weight in ((_stored(instance), mixing), (_stored(feature), 1 - mixing))
+        if weight > 0
+    ]
+    total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return Scores.sparse(total, neighbor_cardinality=instance.neighbor_cardinality)
+
+
+def _stored(scores: Scores) -> Csr:
+    """Return sparse scores whose absent ones are 0 as a matrix."""
+    values = scores.values
+    if not isinstance(values, sparse.csr_array) or scores.base.any():
+        got = "dense ones" if not scores.is_sparse else "others"
+        raise InvalidArgumentError("scores", "sparse scores, 0 where none is stored", got)
+    return values

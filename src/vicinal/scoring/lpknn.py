@@ -1,0 +1,166 @@
+r"""LPkNN: the label set that most neighbours have.
+
+Each distinct label set of the training rows is a class (a label powerset). The class of *x* is
+
+.. math:: \hat Y(x) = \arg\max_{S} \; |\{a \in N(x) : Y_a = S\}|,
+
+of several as frequent the one with the nearest member; without neighbours it is the empty set. The
+score of a label is the share of the neighbours whose set contains it,
+
+.. math:: c(l) = |\{a \in N(x) : l \in Y_a\}| / |N(x)|,
+
+which is BRkNN's confidence: the methods differ in what they predict.
+
+References
+----------
+E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
+algorithms", SETN 2008.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.state import State, read_count
+from vicinal.graph import NeighborGraph, votes_by_k
+from vicinal.scores import Scores
+from vicinal.scoring.brknn import confidence
+from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class LPkNNScoring:
+    """The training labels, whose distinct rows are the classes.
+
+    Notes
+    -----
+    Memory: 8 bytes a training row for its class, besides `Y`; while scoring, 8 bytes a query and
+    neighbour.
+
+    Examples
+    --------
+    Two of the four neighbours carry the first label, three the second; only the set of the second
+    alone occurs twice:
+
+    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1], [1, 0], [0, 1]], dtype=np.int32))
+    >>> ids = np.array([[0, 1, 2, 3]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.zeros((1, 4)), "euclidean", n_rows=4)
+    >>> scores = LPkNNScoring(k=4, Y=Y).scores(graph)
+    >>> scores.label_sets.toarray()
+    array([[0, 1]], dtype=int32)
+    >>> scores.toarray()
+    array([[0.5 , 0.75]])
+
+    Among the nearest three every set occurs once, and the nearest row decides:
+
+    >>> LPkNNScoring(k=3, Y=Y).scores(graph).label_sets.toarray()
+    array([[1, 1]], dtype=int32)
+    """
+
+    k: int
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int) -> Self:
+        """Keep the labels."""
+        return cls(k, training.Y)
+
+    @cached_property
+    def classes(self) -> Int:
+        """The class of each training row, shape (n,)."""
+        return label_set_ids(self.Y)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`, and pick their sets."""
+        (scores,) = self.sweep(graph, [min(self.k, graph.k)])
+        return scores
+
+    def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
+        """Score the queries of `graph` for each k of `ks` (rising), counting votes once."""
+        wanted = list(ks)
+        counted = votes_by_k(graph, self.Y, wanted)
+        near = graph.ids[:, : max(wanted, default=0)]
+        picked = majorities(np.append(self.classes, -1)[near], wanted)
+        queries = np.arange(graph.n_queries)
+        for k, counts, place in zip(wanted, counted, picked, strict=True):
+            scores = confidence(counts, graph.prefix(k), self.Y)
+            yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {"k": self.k, "Y": self.Y}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return cls(read_count(state, "k"), read_indicator(state, "Y"))
+
+
+def label_set_ids(Y: Csr) -> Int:
+    """Return a number for each row, the same for rows with the same labels, from 0 without gaps.
+
+    Rows are told apart by their first label, then by the second, and so on: one pass over the
+    labels held, with a sort.
+
+    Examples
+    --------
+    >>> label_set_ids(sparse.csr_array(np.array([[1, 1], [0, 0], [1, 0], [1, 1]])))
+    array([2, 0, 1, 2])
+    """
+    n_rows, n_labels = Y.shape
+    starts, sizes = Y.indptr[:-1], np.diff(Y.indptr)
+    ids = np.zeros(n_rows, dtype=np.int64)
+    for place in range(int(sizes.max(initial=0))):
+        longer = np.flatnonzero(sizes > place)
+        labels = Y.indices[starts[longer] + place].astype(np.int64)
+        # Numbers rise from pass to pass, so that rows which have ended keep theirs to themselves.
+        first_free = int(ids.max()) + 1
+        _, group = np.unique(ids[longer] * n_labels + labels, return_inverse=True)
+        ids[longer] = first_free + group
+    _, ids = np.unique(ids, return_inverse=True)
+    return ids
+
+
+def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
+    """Yield, for each k, the place in each row of the most frequent of its first k classes.
+
+    Of several as frequent it is the one that stands first, and of its places the first.
+
+    Parameters
+    ----------
+    classes : ndarray of int64, shape (n, width)
+        Rows end in −1 where there are fewer, which counts for nothing.
+    ks : iterable of int
+        Rising, from 1 to the width.
+
+    Examples
+    --------
+    >>> [places.tolist() for places in majorities(np.array([[4, 7, 7], [5, -1, -1]]), [2, 3])]
+    [[0, 0], [1, 0]]
+    """
+    alike: Int32 = np.zeros(classes.shape, dtype=np.int32)
+    done = 0
+    for k in ks:
+        for place in range(done, k):
+            newest = classes[:, place, None]
+            same = (classes[:, : place + 1] == newest) & (newest >= 0)
+            alike[:, :place] += same[:, :place]
+            alike[:, place] = same.sum(axis=1)
+        done = k
+        yield np.argmax(alike[:, :k], axis=1)
+
+
+def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
+    """Return rows of `Y` by id, an empty one for id −1."""
+    there = rows >= 0
+    chosen = Y[rows[there]]
+    sizes = np.zeros(len(rows), dtype=np.int64)
+    sizes[there] = np.diff(chosen.indptr)
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    return sparse.csr_array((chosen.data, chosen.indices, indptr), shape=(len(rows), Y.shape[1]))

@@ -1,0 +1,162 @@
+r"""ML-kNN: the posterior of a label, given how many neighbours carry it.
+
+With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that carry label *l*
+(Eq. 6; the steps are those of the algorithm in the paper's Fig. 1):
+
+.. math::
+
+    P(H^l_1) &= \frac{s + \sum_i y_i(l)}{2s + n}, \qquad P(H^l_0) = 1 - P(H^l_1)
+        && \text{(prior, steps 1–2)} \\
+    P(E^l_j \mid H^l_1) &= \frac{s + c_l[j]}{s(k+1) + \sum_{p=0}^k c_l[p]}, \qquad
+    P(E^l_j \mid H^l_0) = \frac{s + c'_l[j]}{s(k+1) + \sum_{p=0}^k c'_l[p]}
+        && \text{(likelihood, steps 3–13)} \\
+    r(l) &= \frac{P(H^l_1) P(E^l_C \mid H^l_1)}{\sum_b P(H^l_b) P(E^l_C \mid H^l_b)}
+        && \text{(posterior, steps 14–18)}
+
+:math:`c_l[j]` counts the training rows with label *l* of whose neighbours exactly *j* carry it,
+:math:`c'_l[j]` the rows without. With s = 0, a 0/0 likelihood counts as 0, and where both products
+are 0 the posterior is the prior.
+
+References
+----------
+M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern
+Recognition 40 (2007).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.errors import ModelFormatError
+from vicinal._base.state import State, read_array, read_count
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.scores import Scores
+from vicinal.scoring import bayes
+from vicinal.scoring.bayes import tally
+from vicinal.scoring.reading import read_indicator, read_weight
+from vicinal.scoring.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class MLkNNScoring:
+    """The counts of ML-kNN.
+
+    Parameters
+    ----------
+    k : int
+        Number of neighbours asked for.
+    smoothing : float
+        The *s* above; 1 is Laplace smoothing.
+    with_label, without_label : ndarray of int64, shape (L, width)
+        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the most votes there can be.
+    Y : csr_array of int32, shape (n, L)
+        Training labels.
+
+    Notes
+    -----
+    Memory: 24 bytes per label and possible count (the two counts and the posterior), besides `Y`.
+
+    Examples
+    --------
+    Four rows, one neighbour each; the label sits on rows 0 and 1, which are each other's neighbour,
+    as are rows 2 and 3. So a vote is always right, and the posterior after a vote, with s = 1, is
+    (1/2 · 3/4) / (1/2 · 3/4 + 1/2 · 1/4) = 3/4.
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
+    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
+    >>> MLkNNScoring.fit(Training(graph, Y), k=1, smoothing=1.0).posterior
+    array([[0.25, 0.75]])
+    """
+
+    k: int
+    smoothing: float
+    with_label: Int
+    without_label: Int
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int, smoothing: float) -> Self:
+        """Count votes of the training rows' neighbours, each row left out of its own."""
+        near = training.graph.prefix(min(k, training.graph.k))
+        return cls._counted(votes(near, training.Y), training.Y, k, smoothing)
+
+    @classmethod
+    def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
+        """Fit for each k of `ks` (rising), counting votes once."""
+        wanted = list(ks)
+        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        for k, counts in zip(wanted, counts_by_k, strict=True):
+            yield cls._counted(counts, training.Y, k, smoothing)
+
+    @classmethod
+    def _counted(cls, counts: Csr, Y: Csr, k: int, smoothing: float) -> Self:
+        """Tabulate leave-one-out votes by label, count and truth."""
+        with_label, without_label = tally(counts, Y, width=1 + min(k, Y.shape[0]))
+        return cls(k, smoothing, with_label, without_label, Y)
+
+    @cached_property
+    def prior(self) -> Float:
+        """:math:`P(H^l_1)`, shape (L,)."""
+        return bayes.prior(self.with_label.sum(axis=1), self.Y.shape[0], self.smoothing)
+
+    @cached_property
+    def posterior(self) -> Float:
+        """:math:`r(l)` for every possible count, shape (L, width)."""
+        return vote_posterior(
+            self.prior, self.with_label, self.without_label, self.smoothing, self.k
+        )
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`."""
+        near = graph.prefix(min(self.k, graph.k))
+        sizes = neighbor_cardinality(near, self.Y)
+        return looked_up(self.posterior, votes(near, self.Y), sizes)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {
+            "k": self.k,
+            "smoothing": self.smoothing,
+            "with_label": self.with_label,
+            "without_label": self.without_label,
+            "Y": self.Y,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
+        n_rows, n_labels = Y.shape
+        shape = (n_labels, 1 + min(k, n_rows))
+        tables = [
+            read_array(state, key, np.int64, shape) for key in ("with_label", "without_label")
+        ]
+        positives = np.bincount(Y.indices, minlength=n_labels)
+        for table, total in zip(tables, (positives, n_rows - positives), strict=True):
+            if table.min(initial=0) < 0 or np.any(table.sum(axis=1) != total):
+                raise ModelFormatError("with_label, without_label: counts do not add up")
+        return cls(k, read_weight(state, "smoothing"), tables[0], tables[1], Y)
+
+
+def vote_posterior(
+    prior: Float, with_label: Int, without_label: Int, smoothing: float, k: int
+) -> Float:
+    """Return :math:`r(l)` for every number of votes, from tables of shape (…, L, width)."""
+    likelihoods = [
+        bayes.likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
+        for table in (with_label, without_label)
+    ]
+    return bayes.posterior(prior[..., None], *likelihoods)
+
+
+def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
+    """Return the scores of queries with these votes, stored where there are any."""
+    stored = counts.astype(np.float64)
+    stored.data = posterior[counts.indices, counts.data]
+    return Scores.sparse(stored, posterior[:, 0].copy(), sizes)

@@ -1,0 +1,52 @@
+"""What tests of several areas share."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal.estimators import METHODS, NeighborEstimator
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Training and test rows without ties: features in [0, 1], many of them 0."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    X_test: np.ndarray
+
+
+@pytest.fixture(scope="session")
+def sample() -> Sample:
+    rng = np.random.default_rng(7)
+    X = rng.random((70, 6)) * (rng.random((70, 6)) < 0.6)
+    X[:, 0] += 0.05  # no row without features
+    hidden = X @ rng.normal(size=(6, 5)) + rng.normal(scale=0.2, size=(70, 5))
+    Y = (hidden > np.quantile(hidden, 0.65, axis=0)).astype(np.int64)
+    return Sample(X[:50], Y[:50], X[50:])
+
+
+@pytest.fixture(scope="session")
+def make_method() -> Callable[..., NeighborEstimator]:
+    """Return a builder of small estimators of any method, by its name in ``METHODS``."""
+
+    def make(name: str, k: int = 4, **params: Any) -> NeighborEstimator:
+        kind = METHODS[name]
+        known = inspect.signature(kind).parameters
+        usual: dict[str, Any] = {key: k for key in known if key.startswith("n_neighbors")}
+        if "centers" in known:  # clusters that do not depend on the order of rows
+            usual["centers"] = np.array([[0.1] * 6, [0.6] * 6])
+            usual["n_clusters"] = 2
+        return kind(**{**usual, **params})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def as_csr() -> Callable[[Any], Any]:
+    return sparse.csr_array

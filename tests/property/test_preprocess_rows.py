@@ -1,0 +1,124 @@
+"""On any rows: sparse as dense, one row as many, the caller's arrays untouched."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from vicinal.preprocess import BM25, Binary, MinMax, TfIdf, UnitRows
+
+COUNT = st.sampled_from([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 7.0, 0.5])
+SIGNED = st.sampled_from([0.0, 0.0, 1.0, -1.0, 3.0, -0.25, 1e-9, 1e9])
+
+
+@st.composite
+def tables(draw, cell, n_tables=2):
+    """Tables of one width, among them empty rows, constant and all-zero columns, one row."""
+    n_columns = draw(st.integers(1, 5))
+    dtype = draw(st.sampled_from([np.float64, np.float32]))
+    return [
+        draw(hnp.arrays(dtype, (draw(st.integers(1, 6)), n_columns), elements=cell.map(dtype)))
+        for _ in range(n_tables)
+    ]
+
+
+@st.composite
+def scrambled(draw, dense):
+    """The same rows, sparse: unsorted, with stored zeros, 32- or 64-bit ids, matrix or array."""
+    n_rows, n_columns = dense.shape
+    data, indices, indptr = [], [], [0]
+    for row in dense:
+        for column in draw(st.permutations(range(n_columns))):
+            if row[column] != 0 or draw(st.booleans()):
+                data.append(row[column])
+                indices.append(column)
+        indptr.append(len(indices))
+    kind = draw(st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
+    ids = draw(st.sampled_from([np.int32, np.int64]))
+    parts = np.array(data, dense.dtype), np.array(indices, ids), np.array(indptr, ids)
+    return kind(parts, shape=(n_rows, n_columns))
+
+
+TRANSFORMERS = [
+    (MinMax(), COUNT),
+    (MinMax(clip=True), COUNT),
+    (Binary(), SIGNED),
+    (Binary(threshold=None), SIGNED),
+    (Binary(threshold=1.0), SIGNED),
+    (UnitRows(), SIGNED),
+    (TfIdf(), SIGNED),
+    (TfIdf(smooth=False, sublinear=True, norm=None), COUNT),
+    (TfIdf(sublinear=True), COUNT),
+    (BM25(), COUNT),
+    (BM25(k1=0.0, side="both"), COUNT),
+    (BM25(b=1.0, side="pipeline"), COUNT),
+]
+
+
+@pytest.mark.parametrize(("transformer", "cell"), TRANSFORMERS, ids=lambda value: repr(value)[:40])
+@settings(deadline=None)
+@given(data=st.data())
+def test_sparse_is_dense_to_the_bit(transformer, cell, data):
+    train, rows = data.draw(tables(cell))
+    if isinstance(transformer, MinMax):
+        train = np.vstack([train, np.zeros_like(train[:1])])  # so that 0 is the smallest
+    stored_train, stored_rows = data.draw(scrambled(train)), data.draw(scrambled(rows))
+    before = stored_rows.data.copy(), stored_rows.indices.copy(), stored_rows.indptr.copy()
+    expected_train, got_train = (transformer.fit_transform(x) for x in (train, stored_train))
+    expected, got = transformer.fit(train).transform(rows), transformer.transform(stored_rows)
+    for dense, stored in [(expected_train, got_train), (expected, got)]:
+        assert isinstance(stored, sparse.csr_array)
+        assert stored.dtype == dense.dtype == train.dtype
+        assert stored.data.all()
+        rebuilt = sparse.csr_array((stored.data, stored.indices, stored.indptr), stored.shape)
+        assert rebuilt.has_canonical_format
+        np.testing.assert_array_equal(stored.toarray(), dense)
+    for now, then in zip(
+        (stored_rows.data, stored_rows.indices, stored_rows.indptr), before, strict=True
+    ):
+        np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize(("transformer", "cell"), TRANSFORMERS, ids=lambda value: repr(value)[:40])
+@settings(deadline=None)
+@given(data=st.data())
+def test_a_row_does_not_depend_on_the_rows_beside_it(transformer, cell, data):
+    train, rows = data.draw(tables(cell))
+    fitted = transformer.fit(train)
+    whole = fitted.transform(rows)
+    for i in range(len(rows)):
+        np.testing.assert_array_equal(fitted.transform(rows[[i]])[0], whole[i])
+
+
+@settings(deadline=None)
+@given(tables=tables(SIGNED))
+def test_minmax_is_the_formula(tables):
+    train, rows = tables
+    got = MinMax().fit(train).transform(rows)
+    for (i, j), value in np.ndenumerate(rows):
+        low, high = (float(f(train[k, j] for k in range(len(train)))) for f in (min, max))
+        wanted = 0.0 if low == high else (float(value) - low) / (high - low)
+        assert got[i, j] == train.dtype.type(wanted)
+
+
+@settings(deadline=None)
+@given(tables=tables(SIGNED))
+def test_rows_of_the_fit_span_zero_to_one(tables):
+    train, _ = tables
+    scaled = MinMax().fit_transform(train)
+    varies = (train != train[0]).any(axis=0)
+    np.testing.assert_array_equal(scaled.min(axis=0), 0.0)
+    np.testing.assert_array_equal(scaled.max(axis=0), varies.astype(float))
+
+
+@settings(deadline=None)
+@given(tables=tables(SIGNED, n_tables=1))
+def test_unit_rows_have_length_one(tables):
+    (rows,) = tables
+    for before, after in zip(rows, UnitRows().transform(rows), strict=True):
+        length = math.hypot(*map(float, after))
+        assert length == pytest.approx(1.0 if before.any() else 0.0, rel=1e-6)

@@ -1,0 +1,210 @@
+"""The program as a person uses it, on small files made here."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import vicinal
+from vicinal.cli import main
+from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.preprocess import MinMax
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the program with these words; return exit code, output and errors."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code or 0, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def dataset():
+    """Dense features whose sign tells the label."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * [1, 10, 100, 1000]
+    Y = sparse.csr_array((X[:, :3] > 0).astype(np.int32))
+    return Dataset(
+        X=X, Y=Y, feature_names=("a", "b", "c", "d"), label_names=("one", "two", "three")
+    )
+
+
+@pytest.fixture
+def data_file(dataset, tmp_path):
+    path = tmp_path / "signs.arff"
+    write_file(dataset, path)
+    return path
+
+
+def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
+    model = tmp_path / "model"
+    code, out, _ = run("train", data_file, "-o", model, "--set", "n_neighbors=3", "--json")
+    assert code == 0
+    facts = json.loads(out)
+    assert (facts["rows"], facts["features"], facts["labels"]) == (60, 4, 3)
+
+    scaled = MinMax().fit_transform(dataset.X)
+    expected = vicinal.MLkNN(3).fit(scaled, dataset.Y)
+
+    code, out, _ = run("evaluate", model, data_file, "--json")
+    assert code == 0
+    wanted = vicinal.metrics.evaluate(dataset.Y, expected.predict(scaled), expected.scores(scaled))
+    assert json.loads(out) == pytest.approx(wanted, abs=0, nan_ok=True)
+
+    code, out, _ = run("predict", model, data_file, "--json", "--top", 2)
+    assert code == 0
+    answers = [json.loads(line) for line in out.splitlines()]
+    labels = expected.predict(scaled).toarray()
+    for row, answer in enumerate(answers):
+        assert answer["row"] == row
+        assert answer["labels"] == [
+            n for n, y in zip(dataset.label_names, labels[row], strict=True) if y
+        ]
+        assert len(answer["scores"]) == 2
+
+
+def test_predict_writes_a_file_and_lines_for_people(run, data_file, tmp_path):
+    model, answers = tmp_path / "model", tmp_path / "answers.jsonl"
+    run("train", data_file, "-o", model, "--method", "brknn", "--set", "variant=a")
+    code, _, _ = run("predict", model, data_file, "-o", answers)
+    assert code == 0
+    written = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert len(written) == 60
+    assert all(answer["labels"] for answer in written)
+    code, out, _ = run("predict", model, data_file)
+    assert code == 0
+    assert len(out.splitlines()) == 60
+
+
+def test_evaluate_counts_labels_the_model_does_not_know_as_missed(run, dataset, tmp_path):
+    known = Dataset(
+        X=dataset.X,
+        Y=dataset.Y[:, [2, 0]],
+        feature_names=dataset.feature_names,
+        label_names=("three", "one"),
+    )
+    for name, data in (("known", known), ("all", dataset)):
+        write_file(data, tmp_path / f"{name}.arff")
+    one = ("--method", "brknn", "--set", "n_neighbors=1")
+    run("train", tmp_path / "known.arff", "-o", tmp_path / "model", *one)
+    code, out, err = run("evaluate", tmp_path / "model", tmp_path / "all.arff", "--json")
+    assert code == 0, err
+    assert "1 labels of the data are unknown" in err
+    # Each row is its own nearest neighbour here, so of the known labels none is missed.
+    predicted = dataset.Y.toarray().copy()
+    predicted[:, 1] = 0
+    expected = vicinal.metrics.evaluate(dataset.Y, predicted)
+    found = json.loads(out)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_describe_and_convert(run, dataset, data_file, tmp_path):
+    code, out, _ = run("data", "describe", data_file, "--json")
+    assert code == 0
+    assert json.loads(out)["rows"] == 60
+    target = tmp_path / "signs.xc.txt.gz"
+    code, _, _ = run("data", "convert", data_file, target)
+    assert code == 0
+    again = read_file(target)
+    assert np.array_equal(np.asarray(sparse.csr_array(again.X).toarray()), dataset.X)
+    assert again.label_names == dataset.label_names
+
+
+def test_list_names_every_data_set(run):
+    code, out, _ = run("data", "list", "--json")
+    assert code == 0
+    entries = {entry["name"]: entry for entry in json.loads(out)}
+    assert entries["debtags"]["at hand"] is True
+    assert entries["emotions"]["labels"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("train", "no-such-data", "-o", "model"), "no-such-data"),
+        (("train", "debtags", "-o", "model", "--method", "mlnn"), "--method"),
+        (("train", "debtags", "-o", "model", "--set", "n_neighbours=3"), "n_neighbors"),
+        (("train", "debtags", "-o", "model", "--set", "n_neighbors"), "name=value"),
+        (("train", "debtags", "-o", "model", "--set", "n_neighbors=0"), "n_neighbors"),
+        (("train", "debtags", "-o", "model", "--preprocess", "magic"), "--preprocess"),
+        (("data", "describe", "no-such-file.arff"), "no-such-file.arff"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, monkeypatch, tmp_path, words, says):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words)
+    assert code == 2
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+    assert "Traceback" not in err
+    assert not out
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
+    code, _, err = run("predict", tmp_path, "debtags")
+    assert code == 2
+    assert "manifest.json" in err
+
+
+def test_demo_shows_figures_and_three_packages(run):
+    code, out, _ = run("demo", "--neighbors", 3)
+    assert code == 0
+    for word in ("30,300", "MLkNN", "hamming-loss"):
+        assert word in out
+    assert out.count("true tags") == 3
+
+
+@pytest.fixture
+def songs(tmp_path):
+    path = tmp_path / "songs.jsonl"
+    rows = [
+        ("slow sad piano", ["sad", "calm"]),
+        ("sad slow strings", ["sad"]),
+        ("fast loud drums", ["angry"]),
+        ("loud fast guitar", ["angry", "happy"]),
+    ] * 3
+    lines = [{"id": f"s{i}", "text": t, "labels": names} for i, (t, names) in enumerate(rows)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def test_a_model_of_texts_reads_texts(run, songs, tmp_path):
+    model = tmp_path / "model"
+    cosine = ("--method", "brknn", "--set", "metric=cosine", "--set", "n_neighbors=3")
+    code, out, err = run("train", songs, "-o", model, *cosine, "--json")
+    assert code == 0, err
+    assert json.loads(out)["labels"] == 4
+    code, out, err = run("evaluate", model, songs, "--json")
+    assert code == 0, err
+    assert json.loads(out)["hamming-loss"] < 0.2
+    asked = tmp_path / "asked.csv"
+    asked.write_text("name,text\nfirst,a sad and slow song\nsecond,loud drums\n")
+    code, out, err = run("predict", model, asked, "--row-names", "name", "--json")
+    assert code == 0, err
+    first, second = map(json.loads, out.splitlines())
+    # Of the rows that share both words, the first three: two of them are calm.
+    assert (first["row"], first["labels"]) == ("first", ["calm", "sad"])
+    assert (second["row"], second["labels"]) == ("second", ["angry"])
+    lines = tmp_path / "lines.txt"
+    lines.write_text("slow sad song\n")
+    code, out, err = run("predict", model, lines)
+    assert code == 0, err
+    assert out.startswith("0\tcalm, sad\t[sad 1.00, calm 0.67")
+
+
+def test_a_table_without_the_column_is_refused(run, songs, tmp_path):
+    code, _, err = run("train", songs, "-o", tmp_path / "model", "--text", "lyrics")
+    assert code == 2
+    assert "lyrics" in err

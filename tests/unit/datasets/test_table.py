@@ -1,0 +1,204 @@
+import csv
+import gzip
+import json
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal.datasets import Dataset
+from vicinal.datasets.table import read_table, write_table
+
+TEXTS = ["A red house, a red roof", "The roof", "", "Größe: 12 x"]
+LABELS = [["b", "a"], [], ["a", "a"], ["c, d"]]
+VOCABULARY = ("12", "größe", "house", "red", "roof", "the")
+COUNTS = [[0, 0, 1, 2, 1, 0], [0, 0, 0, 0, 1, 1], [0] * 6, [1, 1, 0, 0, 0, 0]]
+INDICATOR = [[1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 0, 1]]
+
+
+def write(folder, name, content):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def jsonl(folder, rows, name="data.jsonl"):
+    return write(folder, name, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [
+        {"id": i, "text": text, "labels": labels}
+        for i, (text, labels) in enumerate(zip(TEXTS, LABELS, strict=True))
+    ]
+    return jsonl(tmp_path, rows)
+
+
+def dense(X):
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+@pytest.mark.parametrize("weighting", ["binary", "counts"])
+def test_reads_jsonl(table, weighting):
+    data = read_table(table, weighting=weighting, row_names="id")
+    assert data.feature_names == VOCABULARY
+    assert data.label_names == ("a", "b", "c, d")
+    expected = np.array(COUNTS)
+    np.testing.assert_array_equal(
+        dense(data.X), expected > 0 if weighting == "binary" else expected
+    )
+    np.testing.assert_array_equal(data.Y.toarray(), INDICATOR)
+    assert data.row_names == ("0", "1", "2", "3")
+
+
+def test_tfidf_is_scikit_learns(table):
+    expected = TfidfVectorizer().fit_transform(TEXTS).toarray()
+    np.testing.assert_allclose(dense(read_table(table, weighting="tfidf").X), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("data.csv", ","), ("data.tsv.gz", "\t")])
+def test_reads_csv_and_tsv(tmp_path, name, delimiter):
+    plain = tmp_path / "plain"
+    with plain.open("w", newline="") as stream:
+        writer = csv.writer(stream, delimiter=delimiter)
+        writer.writerow(["labels", "what", "text"])
+        cells = ["b, a,", "", '["a"]', '["c, d"]']
+        writer.writerows(zip(cells, ["x"] * 4, TEXTS, strict=True))
+    content = plain.read_bytes()
+    path = write(tmp_path, name, gzip.compress(content) if name.endswith("gz") else content)
+    data = read_table(path, weighting="counts")
+    np.testing.assert_array_equal(dense(data.X), COUNTS)
+    np.testing.assert_array_equal(data.Y.toarray(), INDICATOR)
+
+
+def test_a_file_without_header_or_quoting(tmp_path):
+    path = write(tmp_path, "data.tsv", '3,17\t"Quoted, but left open\n17\tit\'s "here"\n')
+    data = read_table(path, columns=("labels", "text"), quoting=False)
+    assert data.label_names == ("17", "3")
+    assert data.feature_names == ("but", "here", "it", "left", "open", "quoted")
+    with pytest.raises(DataFormatError, match=r"data\.tsv, line 2"):
+        read_table(path, columns=("labels", "text"))
+
+
+def test_separator_and_joined_columns(tmp_path):
+    path = write(tmp_path, "d.csv", "head,body,tags\nOne,two,[x] | y\nthree,,y\n")
+    data = read_table(path, ("head", "body"), "tags", separator="|")
+    assert data.label_names == ("[x]", "y")
+    assert data.feature_names == ("one", "three", "two")
+    np.testing.assert_array_equal(data.X, [[1, 0, 1], [0, 1, 0]])
+
+
+def test_tokens_that_are_listed_stay_as_they_are(tmp_path):
+    path = jsonl(tmp_path, [{"text": ["A b", "A b", "é"], "labels": ["x"]}])
+    data = read_table(path, weighting="counts")
+    assert data.feature_names == ("A b", "é")
+    np.testing.assert_array_equal(data.X, [[2, 1]])
+    path = write(tmp_path, "d.csv", 'text,labels\n"[""A b""]",x\n"[cut text]",x\n')
+    assert read_table(path).feature_names == ("A b", "cut", "text")
+
+
+def test_what_counts_as_a_token(table):
+    assert read_table(table, token_pattern=r"[a-z]+").feature_names[:2] == ("a", "e")
+    assert read_table(table, lowercase=False).feature_names[0] == "12"
+    assert "The" in read_table(table, lowercase=False).feature_names
+    assert read_table(table, min_rows=2).feature_names == ("roof",)
+    assert read_table(table, max_features=1, weighting="counts").feature_names == ("red",)
+    for pattern in ("(", "(a)(b)"):
+        with pytest.raises(InvalidArgumentError, match="token_pattern"):
+            read_table(table, token_pattern=pattern)
+    for wrong in ({"weighting": "bm25"}, {"min_rows": 0}, {"max_features": 0}, {"text": []}):
+        with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
+            read_table(table, **wrong)
+    with pytest.raises(InvalidArgumentError, match="vocabulary: expected different tokens"):
+        read_table(table, vocabulary=["red", "red"])
+    with pytest.raises(TypeError, match="stopwords"):
+        read_table(table, stopwords="english")
+
+
+def test_features_and_labels_can_be_fixed(table):
+    data = read_table(table, vocabulary=["red", "blue"], label_names=["c, d", "b", "a", "z"])
+    np.testing.assert_array_equal(dense(data.X), [[1, 0], [0, 0], [0, 0], [0, 0]])
+    assert data.Y.toarray()[0].tolist() == [0, 1, 1, 0]
+    assert read_table(table, vocabulary=[]).X.shape == (4, 0)
+    with pytest.raises(DataFormatError, match=r"line 4: expected a label of label_names"):
+        read_table(table, label_names=["a", "b"])
+
+
+def test_long_cells_are_read_and_the_limit_of_csv_is_left_alone(tmp_path):
+    before = csv.field_size_limit()
+    path = write(tmp_path, "d.csv", f"text,labels\n{'word ' * 100_000},x\n")
+    assert read_table(path, weighting="counts").X[0, 0] == 100_000
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "expected"),
+    [
+        ("d.jsonl", "", None, "rows of a table"),
+        ("d.csv", " \n", None, "rows of a table"),
+        ("d.csv", "text,labels\n", None, "rows of a table"),
+        ("d.jsonl", '{"text": "aa", "labels": []}\n\n{"text": 1}\n', 3, "a column 'labels'"),
+        ("d.jsonl", '{"text": "aa"\n', 1, "a JSON object"),
+        ("d.jsonl", "[1]\n", 1, "a JSON object"),
+        ("d.jsonl", "[" * 100_000, 1, "a JSON object"),
+        ("d.jsonl", '{"text": null, "labels": []}\n', 1, "text in 'text'"),
+        ("d.jsonl", '{"text": ["aa", 1], "labels": []}\n', 1, "text in 'text'"),
+        ("d.jsonl", '{"text": "aa", "labels": null}\n', 1, "labels in 'labels'"),
+        ("d.jsonl", '{"text": "aa", "labels": [[]]}\n', 1, "a label's name"),
+        ("d.jsonl", '{"text": "aa", "labels": [true]}\n', 1, "a label's name"),
+        ("d.jsonl", '{"text": ["\\ud800"], "labels": []}\n', None, "text that UTF-8 can hold"),
+        ("d.jsonl", '{"text": "- - -", "labels": []}\n', None, "texts with words to keep"),
+        ("d.csv", "text,tags\naa,x\n", 2, "a column 'labels'"),
+        ("d.csv", "text,text,labels\na,b,c\n", 1, "columns of different names"),
+        ("d.csv", "text,labels\naa,x\naa\n", 3, "2 cells, one a column"),
+        ("d.csv", 'text,labels\n"aa"b,x\n', 2, "cells of a table"),
+        ("d.csv", 'text,labels\n"aa,x\n', 2, "cells of a table"),
+        ("d.csv", b"text,labels\naa,x\n\xff,y\n", 3, "text in utf-8"),
+        ("d.csv", "text,labels\naa,x\n".encode("utf-16"), 1, "text in UTF-8"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path, name, content, line, expected):
+    path = write(tmp_path, name, content)
+    with pytest.raises(DataFormatError) as caught:
+        read_table(path)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+    assert caught.value.expected.startswith(expected)
+
+
+def test_broken_archives_and_limits(tmp_path):
+    path = write(tmp_path, "d.csv.gz", gzip.compress(b"text,labels\naa,x\n")[:-5])
+    with pytest.raises(DataFormatError, match=r"complete \.gz archive"):
+        read_table(path)
+    path = write(tmp_path, "d.csv.gz", gzip.compress(b"text,labels\n" + b"aa,x\n" * 100_000))
+    with pytest.raises(DataFormatError, match="at most 1000 bytes"):
+        read_table(path, max_bytes=1000)
+
+
+def test_writes_what_the_format_says(tmp_path):
+    data = Dataset([[2, 0], [0, 1]], [[1], [0]], ("a b", "ü"), ("x,y",), row_names=("r", "\n"))
+    write_table(data, tmp_path / "out.jsonl", row_names="id")
+    assert (tmp_path / "out.jsonl").read_text().splitlines()[0] == (
+        '{"id": "r", "text": ["a b", "a b"], "labels": ["x,y"]}'
+    )
+    write_table(data, tmp_path / "out.tsv")
+    with (tmp_path / "out.tsv").open(newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t"))
+    assert rows[2] == ["\n", '["ü"]', "[]"]
+
+
+@pytest.mark.parametrize("value", [0.5, -1, 2e6])
+def test_values_that_are_no_counts_are_not_written(tmp_path, value):
+    data = Dataset([[1, value]], [[1]], ("a", "b"), ("x",))
+    with pytest.raises(InvalidArgumentError, match=r"X: expected counts"):
+        write_table(data, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_names_of_files_and_columns_are_checked(tmp_path):
+    data = Dataset([[1.0]], [[1]], ("a",), ("x",))
+    with pytest.raises(InvalidArgumentError, match=r"a name that ends in \.jsonl"):
+        write_table(data, tmp_path / "out.xlsx")
+    with pytest.raises(InvalidArgumentError, match="different names"):
+        write_table(data, tmp_path / "out.csv", text="labels")

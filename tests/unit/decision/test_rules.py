@@ -1,0 +1,186 @@
+"""What each rule refuses, how ties go, and that many labels cost nothing."""
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.decision import (
+    CardinalityThreshold,
+    Decision,
+    FittedDecision,
+    FittedNeverEmpty,
+    LabelThresholds,
+    MCut,
+    MetricThreshold,
+    NeverEmpty,
+    PCut,
+    PerLabelThreshold,
+    RCut,
+    Threshold,
+    TopS,
+)
+from vicinal.decision.cells import ScoredTruth
+from vicinal.scores import Scores
+
+pytestmark = pytest.mark.native
+
+RULES: list[Any] = [
+    Threshold(0.2),
+    LabelThresholds(np.full(3, 0.2)),
+    CardinalityThreshold(),
+    CardinalityThreshold("two-pass"),
+    *map(MetricThreshold, ("micro-f1", "macro-f1", "example-f1", "subset-accuracy")),
+    PerLabelThreshold(),
+    PCut(),
+    RCut(),
+    RCut(2),
+    MCut(),
+    TopS(1),
+    NeverEmpty(MetricThreshold("hamming-loss")),
+]
+
+
+def indicator(rows: Any) -> Any:
+    return sparse.csr_array(np.array(rows, dtype=np.int32))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_rules_are_frozen_values_whose_fit_changes_nothing(rule: Any) -> None:
+    scores = Scores.dense(np.array([[0.1, 0.6, 0.3], [0.4, 0.2, 0.9]]), np.array([1.0, 2.0]))
+    before = repr(rule)
+    fitted = rule.fit(scores, indicator([[0, 1, 0], [1, 0, 1]]))
+    assert isinstance(rule, Decision)
+    assert isinstance(fitted, FittedDecision)
+    assert repr(rule) == before
+    decided = fitted.decide(scores)
+    assert (decided.shape, decided.dtype) == ((2, 3), np.int32)
+    with pytest.raises(AttributeError):
+        fitted.anything = 1
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("truth", [0, 1])
+def test_no_label_and_every_label_can_be_fitted(rule: Any, truth: int) -> None:
+    scores = Scores.sparse(sparse.csr_array((4, 3)), np.full(3, 0.25), np.ones(4))
+    fitted = rule.fit(scores, indicator(np.full((4, 3), truth)))
+    assert fitted.decide(scores).shape == (4, 3)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, NeverEmpty)])
+def test_no_rows_decide_to_no_rows(rule: Any) -> None:
+    some = Scores.dense(np.array([[0.1, 0.6, 0.3]]), np.ones(1))
+    fitted = rule.fit(some, indicator([[0, 1, 0]]))
+    none = Scores.sparse(sparse.csr_array((0, 3)), neighbor_cardinality=np.empty(0))
+    assert fitted.decide(none).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: Threshold(float("nan")), "threshold"),
+        (lambda: Threshold(0.5, inclusive="yes"), "inclusive"),
+        (lambda: LabelThresholds(np.array([np.nan])), "values"),
+        (lambda: LabelThresholds(np.zeros((2, 2))), "values"),
+        (lambda: LabelThresholds([0.5]), "values"),
+        (lambda: CardinalityThreshold("approximate"), "method"),
+        (lambda: MetricThreshold("one-error"), "metric"),
+        (lambda: PerLabelThreshold(min_positives=-1), "min_positives"),
+        (lambda: PerLabelThreshold(fbr=2.0), "fbr"),
+        (lambda: PCut(-1.0), "factor"),
+        (lambda: RCut(1.5), "r"),
+        (lambda: TopS(-1), "s"),
+        (lambda: NeverEmpty(0.5), "rule"),
+        (lambda: NeverEmpty(Threshold(0.5), "last"), "when_all_zero"),
+        (lambda: FittedNeverEmpty(CardinalityThreshold(), 0), "rule"),
+        (lambda: FittedNeverEmpty(Threshold(0.5), -1), "label_when_all_zero"),
+    ],
+)
+def test_bad_fields_are_refused_by_name(make: Any, name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^{name}: expected"):
+        make()
+
+
+def test_fitted_rules_refuse_scores_of_other_labels() -> None:
+    scores = Scores.dense(np.zeros((1, 2)))
+    with pytest.raises(InvalidArgumentError, match=r"values: expected 2 thresholds, got 3"):
+        LabelThresholds(np.zeros(3)).decide(scores)
+    with pytest.raises(InvalidArgumentError, match="label_when_all_zero"):
+        FittedNeverEmpty(Threshold(0.5), 2).decide(scores)
+    with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
+        MetricThreshold().fit(scores, indicator([[1, 0, 0]]))
+    with pytest.raises(InvalidArgumentError, match=r"^s: expected an integer, since"):
+        TopS().decide(scores)
+
+
+def test_equally_good_thresholds_go_to_the_highest() -> None:
+    # Nothing predicted and everything predicted are both right for half of the cells.
+    scores = Scores.dense(np.array([[0.5, 0.5]]))
+    for metric in ("hamming-loss", "subset-accuracy"):
+        assert MetricThreshold(metric).fit(scores, indicator([[1, 0]])) == Threshold(0.5)
+
+
+def test_a_metric_that_is_best_with_every_label_predicted() -> None:
+    lowest = -np.finfo(np.float64).max
+    scores = Scores.dense(np.array([[1.0, lowest]]))
+    everything = indicator([[1, 1]])
+    for rule in (MetricThreshold("micro-f1"), CardinalityThreshold(), PerLabelThreshold(0), PCut()):
+        assert rule.fit(scores, everything).decide(scores).toarray().tolist() == [[1, 1]]
+
+
+def test_midway_between_neighbouring_floats_still_lets_the_higher_pass() -> None:
+    high, low = 1.0, float(np.nextafter(1.0, 0.0))
+    scores = Scores.dense(np.array([[high, low]]))
+    rule = MetricThreshold("micro-f1").fit(scores, indicator([[1, 0]]))
+    assert rule.decide(scores).toarray().tolist() == [[1, 0]]
+
+
+def test_a_rare_label_needs_more_than_its_highest_training_score() -> None:
+    scores = Scores.dense(np.array([[0.75], [0.5], [0.25]]))
+    rule = PerLabelThreshold(min_positives=2).fit(scores, indicator([[1], [0], [0]]))
+    assert rule.values.tolist() == [0.75]
+    new = Scores.dense(np.array([[0.75], [0.8]]))
+    assert rule.decide(new).toarray().tolist() == [[0], [1]]
+
+
+def test_example_sweep_stops_when_no_lower_threshold_can_be_better() -> None:
+    # 1,000 labels with bases of their own: below the first few, only mistakes are added.
+    n_rows, n_labels = 50, 1_000
+    base = np.linspace(0.4, 0.1, n_labels)
+    stored = sparse.csr_array((np.full(n_rows, 0.9), (np.arange(n_rows), np.arange(n_rows))))
+    stored.resize((n_rows, n_labels))
+    Y = sparse.csr_array((stored > 0).astype(np.int32))
+    looked_at = 0
+
+    class Counting(ScoredTruth):
+        def by_row(self) -> Any:
+            nonlocal looked_at
+            for block in super().by_row():
+                looked_at += 1
+                yield block
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vicinal.decision.metric.ScoredTruth", Counting)
+        rule = MetricThreshold("example-f1").fit(Scores.sparse(stored, base), Y)
+    assert rule.value == pytest.approx(0.65)
+    assert looked_at < 20
+
+
+@pytest.mark.parametrize("rule", [*RULES[2:], MetricThreshold("example-accuracy")], ids=repr)
+def test_two_hundred_thousand_labels_are_never_made_dense(rule: Any) -> None:
+    n_rows, n_labels = 500, 200_000
+    rng = np.random.default_rng(0)
+    rows, labels = np.repeat(np.arange(n_rows), 20), rng.integers(0, n_labels, n_rows * 20)
+    stored = sparse.csr_array((rng.random(len(rows)), (rows, labels)), shape=(n_rows, n_labels))
+    stored.sum_duplicates()
+    scores = Scores.sparse(stored, neighbor_cardinality=np.full(n_rows, 2.0))
+    Y = sparse.csr_array((stored > 0.7).astype(np.int32))
+    tracemalloc.start()
+    decided = rule.fit(scores, Y).decide(scores)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert decided.nnz < 3 * stored.nnz
+    assert peak < 150e6  # dense would be 800 MB

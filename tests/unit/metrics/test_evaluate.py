@@ -1,0 +1,213 @@
+"""Names, order and choice of the metrics; what they cost."""
+
+import inspect
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import vicinal.metrics
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.metrics import METRICS, evaluate, metric_info
+from vicinal.scores import Scores
+
+pytestmark = pytest.mark.native
+
+Y = [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+Z = [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+F = [[0.9, 0.5, 0.2, 0.5], [0.1, 0.8, 0.5, 0.0], [0.3, 0.3, 0.3, 0.3]]
+
+OF_LABELS = [
+    "hamming-loss",
+    "subset-accuracy",
+    "example-accuracy",
+    "jaccard-loss",
+    "example-precision",
+    "example-recall",
+    "example-f1",
+    "example-f1-of-means",
+    "micro-precision",
+    "micro-recall",
+    "micro-f1",
+    "macro-precision",
+    "macro-recall",
+    "macro-f1",
+    "cardinality",
+    "empty-share",
+]
+OF_SCORES = [
+    "one-error",
+    "coverage",
+    "coverage-normalised",
+    "ranking-loss",
+    "average-precision",
+    "macro-auc",
+    "micro-auc",
+    "precision@1",
+    "precision@3",
+    "precision@5",
+    "ndcg@1",
+    "ndcg@3",
+    "ndcg@5",
+]
+OF_COUNTS = [
+    "psp@1",
+    "psp@3",
+    "psp@5",
+    "psndcg@1",
+    "psndcg@3",
+    "psndcg@5",
+]
+
+
+def test_the_names_follow_the_input():
+    assert list(evaluate(Y, labels=Z)) == OF_LABELS
+    assert list(evaluate(Y, scores=F)) == OF_SCORES
+    both = evaluate(Y, Z, F, train_label_counts=[1, 2, 3, 4])
+    assert list(both) == OF_LABELS + OF_SCORES + OF_COUNTS
+    assert all(type(value) is float for value in both.values())
+
+
+def test_the_values_of_a_hand_made_table():
+    answer = evaluate(Y, Z, F, k=2)
+    hand = {
+        "hamming-loss": 3 / 12,  # rows differ in 2, 0, 1 of 4 cells
+        "subset-accuracy": 1 / 3,
+        "example-accuracy": (1 / 3 + 1 + 0) / 3,
+        "example-precision": (1 / 2 + 1 + 0) / 3,
+        "example-recall": (1 / 2 + 1 + 0) / 3,
+        "example-f1": (1 / 2 + 1 + 0) / 3,
+        "example-f1-of-means": 1 / 2,
+        "micro-precision": 2 / 3,  # tp 2, fp 1, fn 2
+        "micro-recall": 2 / 4,
+        "micro-f1": 4 / 7,
+        "macro-precision": (1 + 1 / 2 + 0 + 0) / 4,
+        "macro-recall": (1 + 1 + 0 + 0) / 4,
+        "macro-f1": (1 + 2 / 3 + 0 + 0) / 4,
+        "cardinality": 1.0,
+        "empty-share": 1 / 3,
+        "one-error": 1 / 3,  # ranks of the true labels: {1, 4}, {1}, {4}
+        "coverage": (3 + 0 + 3) / 3,
+        "coverage-normalised": 2 / 4,
+        "ranking-loss": (2 / 4 + 0 + 1) / 3,
+        "average-precision": ((1 + 2 / 4) / 2 + 1 + 1 / 4) / 3,
+        "precision@2": 2 / 6,
+        "ndcg@2": (1 / (1 + 1 / np.log2(3)) + 1 + 0) / 3,
+    }
+    assert {name: answer[name] for name in hand} == pytest.approx(hand)
+
+
+def test_metrics_are_chosen_by_name_in_the_order_asked():
+    chosen = evaluate(Y, Z, F, metrics=["ndcg@2", "micro-f1", "one-error"])
+    everything = evaluate(Y, Z, F, k=[2])
+    assert list(chosen) == ["ndcg@2", "micro-f1", "one-error"]
+    assert chosen == {name: everything[name] for name in chosen}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hamming_loss", "did you mean 'hamming-loss'"),
+        ("precision@k", "did you mean 'precision@1'"),
+        ("precision@0", "precision@1"),
+        ("xyz", "expected the name of a metric, got 'xyz'"),
+        (3, "expected the name of a metric, got 3"),
+    ],
+)
+def test_unknown_names_get_a_hint(name, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        evaluate(Y, Z, F, metrics=[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "lacking"),
+    [
+        ("micro-f1", {"scores": F}, "labels"),
+        ("coverage", {"labels": Z}, "scores"),
+        ("psp@1", {"scores": F}, "train_label_counts"),
+    ],
+)
+def test_a_metric_says_what_it_needs(name, given, lacking):
+    with pytest.raises(InvalidArgumentError, match=f"{lacking}: expected a value, which {name}"):
+        evaluate(Y, metrics=name, **given)
+
+
+@pytest.mark.parametrize("system", ["vicinal", "sklearn", "mulan", "meka"])
+@pytest.mark.parametrize("name", METRICS)
+def test_each_metric_has_a_function(name, system):
+    counts, of_sets = [1, 2, 3, 4], METRICS[name].needs == "labels"
+    function = getattr(vicinal.metrics, name.replace("-", "_").replace("@k", "_at_k"))
+    expected = evaluate(Y, Z, F, k=3, train_label_counts=counts, conventions=system)
+    depends = "conventions" in inspect.signature(function).parameters
+    extra = {"conventions": system} if depends else {}
+    if METRICS[name].needs_counts:
+        extra["train_label_counts"] = counts
+    if name.endswith("@k"):
+        extra["k"] = 3
+    arguments = (Z,) if name in ("cardinality", "empty-share") else (Y, Z if of_sets else F)
+    assert function(*arguments, **extra) == expected[name.replace("@k", "@3")]
+
+
+def test_the_catalogue_knows_which_side_is_better():
+    low = {name for name, info in METRICS.items() if info.better == "low"}
+    assert low == {
+        "hamming-loss",
+        "jaccard-loss",
+        "one-error",
+        "coverage",
+        "coverage-normalised",
+        "ranking-loss",
+    }
+    assert {name for name, info in METRICS.items() if info.better == "none"} == {
+        "cardinality",
+        "empty-share",
+    }
+    assert metric_info("psp@7").needs_counts
+    assert metric_info("psp@7").k == 7
+
+
+def random_sparse(rng, n_rows, n_labels, per_row):
+    ids = np.sort(rng.integers(0, n_labels // per_row, (n_rows, per_row)), axis=1)
+    ids += np.arange(per_row) * (n_labels // per_row)  # rising and distinct
+    values = rng.integers(1, 5, ids.size) / 4
+    starts = np.arange(0, ids.size + 1, per_row)
+    return sparse.csr_array((values, ids.ravel(), starts), shape=(n_rows, n_labels))
+
+
+def test_many_labels_are_not_made_dense():
+    rng = np.random.default_rng(0)
+    n_rows, n_labels = 200, 300_000
+    truth = random_sparse(rng, n_rows, n_labels, 4) > 0
+    scores = Scores.sparse(random_sparse(rng, n_rows, n_labels, 30), base=rng.random(n_labels))
+    counts = rng.integers(0, 100, n_labels)
+    tracemalloc.start()
+    try:
+        evaluate(truth, truth, scores, train_label_counts=counts, n_train_rows=1000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60e6  # dense, one byte a cell would be as much; some 20 arrays of L are not
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(1)
+    truth = random_sparse(rng, 500, 900, 5) > 0
+    scores = Scores.sparse(random_sparse(rng, 500, 900, 40), base=rng.integers(0, 4, 900) / 4)
+    answers = [evaluate(truth, truth, scores, n_jobs=jobs, k=[3]) for jobs in (1, 2, 7)]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_labels_that_score_below_all_others_change_nothing():
+    rng = np.random.default_rng(2)
+    truth, dense = rng.random((40, 8)) < 0.3, rng.integers(0, 5, (40, 8)) / 4
+    names = ["one-error", "coverage", "average-precision", "precision@3", "ndcg@3"]
+    base = np.concatenate([np.zeros(8), np.full(100_000, -1.0)])
+    stored = sparse.csr_array(dense)
+    stored.resize((40, 100_008))
+    wide = sparse.csr_array(truth)
+    wide.resize((40, 100_008))
+    for system in ("vicinal", "mulan"):
+        few = evaluate(truth, scores=dense, metrics=names, conventions=system)
+        many = evaluate(wide, scores=Scores.sparse(stored, base), metrics=names, conventions=system)
+        assert many == few

@@ -1,0 +1,38 @@
+"""The table people read."""
+
+import io
+
+from rich.console import Console
+
+from vicinal.metrics import metrics_table
+
+
+def lines(results, **options):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(metrics_table(results, **options))
+    return console.file.getvalue().splitlines()
+
+
+def test_metrics_stand_in_the_order_of_the_catalogue_under_their_groups():
+    shown = lines({"A": {"ndcg@10": 0.5, "ndcg@2": 0.25, "one-error": 0.125, "hamming-loss": 0.75}})
+    words = [line.strip("│ ").split("│")[0].strip() for line in shown if line.startswith("│")]
+    assert words == [
+        "example-based",
+        "hamming-loss ↓",
+        "ranking",
+        "one-error ↓",
+        "first k labels",
+        "ndcg@2 ↑",
+        "ndcg@10 ↑",
+    ]
+
+
+def test_columns_may_differ_in_their_metrics():
+    shown = lines({"A": {"micro-f1": 0.5}, "B": {"cardinality": 2.0}}, title="both")
+    assert "both" in shown[0]
+    assert any("micro-f1 ↑" in line and "0.5000" in line and "2.0000" not in line for line in shown)
+    assert any("cardinality " in line and "2.0000" in line for line in shown)
+
+
+def test_nothing_to_look_at_is_shown_as_such():
+    assert any("nan" in line for line in lines({"A": {"macro-auc": float("nan")}}))

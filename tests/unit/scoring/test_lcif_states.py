@@ -1,0 +1,155 @@
+"""What the LCIF family learned: out as plain values, back to the bit, and not if tampered with."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.graph import NeighborGraph
+from vicinal.index import build_index
+from vicinal.scores import Scores
+from vicinal.scoring import (
+    BRkNNScoring,
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    LCIFScoring,
+    SecondOrderScoring,
+    Training,
+)
+from vicinal.scoring.lcif import mix
+
+pytestmark = pytest.mark.native
+RNG = np.random.default_rng(1)
+X = RNG.random((30, 8)) * (RNG.random((30, 8)) < 0.5)
+Y = sparse.csr_array((RNG.random((30, 5)) < 0.4).astype(np.int32))
+
+
+@pytest.fixture(scope="module")
+def training():
+    graph = build_index(X, "cosine").query_self(6)
+    return Training(
+        graph, Y, X, joint=build_index(np.hstack([X, Y.toarray()]), "cosine").query_self(6)
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted(training):
+    instance, second = InstanceKNNScoring.fit(training, 4), SecondOrderScoring.fit(training, 4)
+    feature = FeatureKNNScoring.fit(training, 3)
+    return {
+        "instance": instance,
+        "second": second,
+        "feature": feature,
+        "lcif": LCIFScoring(instance, feature, 0.3),
+        "lcif2": LCIFScoring(second, feature, 0.3),
+    }
+
+
+NAMES = ["instance", "second", "feature", "lcif", "lcif2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_state_comes_back_to_the_bit(fitted, training, name):
+    part = fitted[name]
+    again = type(part).from_state(part.get_state())
+    before, after = (p.scores(training.graph, X) for p in (part, again))
+    assert np.array_equal(before.toarray(), after.toarray())
+    assert (again.k, again.Y.shape) == (part.k, Y.shape)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_key_is_refused(fitted, name):
+    state = fitted[name].get_state()
+    for key in state:
+        rest = {other: value for other, value in state.items() if other != key}
+        with pytest.raises(ModelFormatError):
+            type(fitted[name]).from_state(rest)
+
+
+def changed(matrix, data):
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def wide(matrix):
+    return sparse.csr_array(sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], 1))]))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "tamper"),
+    [
+        ("instance", "k", lambda k: 0),
+        ("instance", "k", lambda k: "4"),
+        ("instance", "Y", lambda Y: changed(Y, np.full(Y.nnz, 2, dtype=np.int32))),
+        ("instance", "Y", lambda Y: Y.toarray()),
+        ("second", "k", lambda k: -1),
+        ("second", "rw", wide),
+        ("second", "rw", lambda rw: changed(rw, rw.data * np.nan)),
+        ("second", "rw", lambda rw: changed(rw, rw.data + 1)),
+        ("second", "rw", lambda rw: changed(rw, -rw.data)),
+        ("feature", "similarity", wide),
+        ("feature", "similarity", lambda s: changed(s, -s.data)),
+        ("feature", "similarity", lambda s: changed(s, s.data * np.inf)),
+        ("feature", "aggregate", lambda a: "sum"),
+        ("feature", "aggregate", lambda a: None),
+        ("lcif", "mixing", lambda m: 1.5),
+        ("lcif", "mixing", lambda m: "0.5"),
+        ("lcif", "instance", lambda part: BRkNNScoring(part.k, part.Y)),
+        ("lcif", "instance", lambda part: InstanceKNNScoring(part.k, wide(part.Y))),
+        ("lcif", "feature", lambda part: {**part, "aggregate": "sum"}),
+        ("lcif", "feature", lambda part: None),
+    ],
+)
+def test_a_changed_value_is_refused(fitted, name, key, tamper):
+    state = fitted[name].get_state()
+    state[key] = tamper(state[key])
+    with pytest.raises(ModelFormatError):
+        type(fitted[name]).from_state(state)
+
+
+def test_what_a_method_needs_is_asked_for(training, fitted):
+    bare = Training(training.graph, Y)
+    with pytest.raises(InvalidArgumentError, match="joint: expected"):
+        SecondOrderScoring.fit(bare, 2)
+    with pytest.raises(InvalidArgumentError, match="X: expected"):
+        FeatureKNNScoring.fit(bare, 2)
+    with pytest.raises(InvalidArgumentError, match="X: expected"):
+        fitted["feature"].scores(training.graph)
+    with pytest.raises(InvalidArgumentError, match="X: expected 8 features, got 7"):
+        fitted["feature"].scores(training.graph, X[:, :7])
+    with pytest.raises(InvalidArgumentError, match="neighbors_of: expected"):
+        FeatureKNNScoring.fit(training, 2, "row")
+    with pytest.raises(InvalidArgumentError, match="aggregate: expected"):
+        FeatureKNNScoring.fit(training, 2, "label", "min")
+
+
+def test_the_joint_graph_must_be_of_the_same_rows(training):
+    short = NeighborGraph(np.zeros((2, 1), dtype=np.int32), np.ones((2, 1)), "cosine", 30)
+    with pytest.raises(InvalidArgumentError, match="joint: expected the graph of 30 rows"):
+        Training(training.graph, Y, joint=short)
+    with pytest.raises(InvalidArgumentError, match="joint: expected one of 'cosine'"):
+        Training(training.graph, Y, joint=build_index(X, "dot").query_self(2))
+
+
+def test_feature_knn_searches_once_for_every_k(training):
+    ks = [5, 1, 9]
+    for neighbors_of in ("feature", "label"):
+        swept = FeatureKNNScoring.fit_sweep(training, ks, neighbors_of)
+        for k, state in zip(ks, swept, strict=True):
+            alone = FeatureKNNScoring.fit(training, k, neighbors_of)
+            assert np.array_equal(state.similarity.toarray(), alone.similarity.toarray())
+
+
+def test_mix_at_its_ends_is_one_part(fitted, training):
+    instance = fitted["instance"].scores(training.graph, X)
+    feature = fitted["feature"].scores(training.graph, X)
+    assert np.array_equal(mix(instance, feature, 1.0).toarray(), instance.toarray())
+    assert np.array_equal(mix(instance, feature, 0.0).toarray(), feature.toarray())
+    assert mix(instance, feature, 0.5).neighbor_cardinality is instance.neighbor_cardinality
+
+
+def test_mix_takes_scores_that_are_0_where_none_is_stored(fitted, training):
+    instance = fitted["instance"].scores(training.graph, X)
+    with pytest.raises(InvalidArgumentError, match="scores: expected sparse scores"):
+        mix(instance, Scores.dense(np.zeros((30, 5))), 0.5)
+    with pytest.raises(InvalidArgumentError, match="scores: expected sparse scores"):
+        mix(instance, Scores.sparse(sparse.csr_array((30, 5)), base=np.full(5, 0.1)), 0.5)

@@ -1,0 +1,47 @@
+"""Write the table of the catalogue into ``docs/data.md``."""
+
+from pathlib import Path
+
+from vicinal.datasets.catalogue.entry import Entry
+from vicinal.datasets.catalogue.registry import ENTRIES
+
+PAGE = Path(__file__).parents[1] / "docs" / "data.md"
+START, END = "<!-- catalogue -->\n", "<!-- /catalogue -->\n"
+_HEADER = (
+    "| name | folder | rows | features | labels | cardinality | split | format | source, licence "
+    "| notes |\n|---|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def table() -> str:
+    """Return the table, one row a data set, by name."""
+    return _HEADER + "".join(_row(ENTRIES[name]) for name in sorted(ENTRIES))
+
+
+def _row(entry: Entry) -> str:
+    """Return the row of one data set."""
+    aliases = "".join(f", `{alias}`" for alias in entry.aliases)
+    cells = (
+        f"`{entry.name}`{aliases}",
+        entry.folder,
+        str(entry.n_rows),
+        str(entry.n_features),
+        str(entry.n_labels),
+        f"{entry.cardinality:.3f}",
+        "–" if entry.split is None else f"{entry.split[0]} + {entry.split[1]}",
+        entry.recipe.format,
+        f"{entry.source}; {entry.licence}",
+        "; ".join(entry.notes),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def rewritten(page: str) -> str:
+    """Return the page with the table between its two marks."""
+    before, start, rest = page.partition(START)
+    _, end, after = rest.partition(END)
+    return before + start + table() + end + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
