@@ -292,7 +292,8 @@ class CountIndex {
     const std::int32_t id = order_->ranked[position];
     if (!unit_) return collection.offer(query, id);
     const double key = collection.key_of_count(query, lengths_[position], row.sum);
-    if (key <= query.best.worst_key() && collection.admits(query, id)) query.best.push({key, id});
+    if (key <= query.best.worst_key() && collection.admits(query, id))
+      collection.push(query, key, id);
   }
 
   Blocks blocks_;
