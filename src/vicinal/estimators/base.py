@@ -143,7 +143,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         n_folds = folds_wanted(decision)
         if n_folds is None:
             return decision.fit(scoring.scores(training.graph, search.X), training.Y)
-        scores = fold_scores(self._fit_scoring, search, training.Y, scoring.k, n_folds)
+        near, k = training.graph, scoring.k
+        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, n_folds)
         return decision.fit(scores, training.Y)
 
     @property

@@ -6,13 +6,20 @@ import numpy as np
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators.mending import graph_without
 from vicinal.estimators.search import Search
+from vicinal.graph import NeighborGraph
 from vicinal.scores import DENSE_LIMIT, Scores
 from vicinal.scoring import Scoring, Training
 
 
 def fold_scores(
-    fit: Callable[[Training], Scoring], search: Search, Y: Csr, k: int, n_folds: int
+    fit: Callable[[Training], Scoring],
+    search: Search,
+    graph: NeighborGraph,
+    Y: Csr,
+    k: int,
+    n_folds: int,
 ) -> Scores:
     """Score each fold of the training rows by the method fitted on the other folds.
 
@@ -21,7 +28,9 @@ def fold_scores(
     fit : callable
         Learns from training rows.
     search : Search
-        The training rows; their metric is used, their neighbours are searched anew for each fold.
+        The training rows.
+    graph : NeighborGraph
+        Their leave-one-out graph, from which that of each fold's other rows is obtained.
     Y : csr_array of int32, shape (n, L)
     k : int
         Number of neighbours the method looks at.
@@ -30,7 +39,8 @@ def fold_scores(
 
     Notes
     -----
-    Costs `n_folds` searches of nearly all rows. Scores of methods whose base differs from fold to
+    Costs one search of every row among those of other folds, and again of the rows that had one of
+    the fold among their neighbours. Scores of methods whose base differs from fold to
     fold (the ML-kNN family) are held as one dense array, refused past 2 GiB.
     """
     n_rows = search.n_rows
@@ -41,7 +51,7 @@ def fold_scores(
     for fold in range(int(fold_of.max()) + 1):
         held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         others = Search(search.X[kept], search.metric, search.n_jobs)
-        scoring = fit(Training(others.query_self(k), Y[kept], others.X))
+        scoring = fit(Training(graph_without(graph, others, kept, held, k), Y[kept], others.X))
         rows = search.X[held]
         blocks.append(scoring.scores(others.query(rows, k), rows))
         order.append(held)

@@ -9,7 +9,7 @@ from scipy import sparse
 from vicinal._base.arrays import Features, Int, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
-from vicinal.index import Index, build_index
+from vicinal.index import Index, InvertedIndex, build_index
 
 
 class Search:
@@ -65,18 +65,22 @@ class Search:
         """Return the `k` nearest training rows of each row of `Q`, fewer where there are fewer."""
         if k == 0:
             return no_neighbors(Q.shape[0], self.n_rows, self.metric)
-        return self.index.query(Q, min(k, self.n_rows))
+        return self._by_place(self.index.query(Q, min(k, self.n_rows)))
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the leave-one-out graph: of each training row among the others."""
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
-        return self.index.query_self(self.width_among_others(k))
+        graph = self.index.query_self(self.width_among_others(k))
+        if graph.n_rows == self.n_rows:
+            return graph
+        ids, values = graph.ids[self.row_ids], graph.values[self.row_ids]
+        return self.by_place(NeighborGraph(ids, values, graph.metric, graph.n_rows))
 
     def query_rows(self, places: Int, k: int) -> NeighborGraph:
         """Return the leave-one-out graph of some of the training rows."""
         width = self.width_among_others(k)
-        graph = self.index.query(self.X[places], width + 1)
+        graph = self._by_place(self.index.query(self.X[places], width + 1))
         # Without itself a row has the `width` nearest others; if it is not in its own list (ties
         # with rows before it, or no feature at all), the first `width` are those already.
         others = graph.ids != places[:, None]
@@ -93,12 +97,38 @@ class Search:
         fresh = np.arange(self.n_ids, self.n_ids + X.shape[0])
         ids = np.concatenate([self.row_ids, fresh])
         rows = stack_features(self.X, X)
-        return Search(rows, self.metric, self.n_jobs, ids, self.n_ids + X.shape[0])
+        larger = Search(rows, self.metric, self.n_jobs, ids, self.n_ids + X.shape[0])
+        index = self._hand_over()
+        if index is not None:
+            index.add(X)
+            larger._index = index
+        return larger
 
     def reduced(self, places: Int) -> "Search":
         """Return the search of these rows only, which keep their ids."""
         rows = self.X[places]
-        return Search(rows, self.metric, self.n_jobs, self.row_ids[places], self.n_ids)
+        smaller = Search(rows, self.metric, self.n_jobs, self.row_ids[places], self.n_ids)
+        index = self._hand_over()
+        if index is not None:
+            index.remove(np.setdiff1d(self.row_ids, smaller.row_ids))
+            smaller._index = index
+        return smaller
+
+    def _hand_over(self) -> InvertedIndex | None:
+        """Give away the index if it can learn and forget rows, and knows them by their ids.
+
+        This search is about to be replaced; asked once more, it builds another index.
+        """
+        with self._lock:
+            index = self._index
+            if not isinstance(index, InvertedIndex) or index.n_rows != self.n_ids:
+                return None
+            self._index = None
+            return index
+
+    def _by_place(self, graph: NeighborGraph) -> NeighborGraph:
+        """Return the index's graph by places: an index that was handed on answers in ids."""
+        return graph if graph.n_rows == self.n_rows else self.by_place(graph)
 
     def by_id(self, graph: NeighborGraph) -> NeighborGraph:
         """Return a graph of places with the ids of the rows instead."""
