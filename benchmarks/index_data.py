@@ -28,9 +28,9 @@ class Case:
 def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) -> Csr:
     """Draw binary rows: features by Zipf's law, a part of them from the topic of the row.
 
-    The law is Mandelbrot's form of it, 1 / (rank + offset)^exponent. A topic is a shift of the
-    ranks of rare features, so that rows of one topic share features that others seldom have. Row
-    lengths are log-normal around `mean_size`.
+    The law is Mandelbrot's form, 1 / (rank + offset)^exponent. A topic is a shift of the ranks
+    of rare features, so that rows of one topic share features that others seldom have. Row lengths
+    are log-normal around `mean_size`.
     """
     rng = np.random.default_rng(seed)
     weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT

@@ -1,5 +1,3 @@
-#include <limits>
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +7,9 @@
 namespace vicinal::bindings {
 
 namespace {
+
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Keeps the arrays alive that the index refers to.
 template <class Value>
@@ -24,22 +25,19 @@ class BoundIndex {
         IndexOptions{metric_, block_rows, simd_level(simd), patterns});
   }
 
-  nb::tuple search(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<double> values,
-                   std::int64_t k, Vector<std::int32_t> excluded, Vector<std::uint8_t> removed,
-                   int n_threads, std::int64_t batch) const {
-    const std::int64_t n_queries = static_cast<std::int64_t>(indptr.size()) - 1;
-    const double absent =
-        metric_ == Metric::euclidean ? std::numeric_limits<double>::infinity() : 0.0;
-    std::vector<std::int32_t> ids(n_queries * k, -1);
-    std::vector<double> found(n_queries * k, absent);
-    {
-      nb::gil_scoped_release unlocked;
-      index_->search({view(indptr), view(indices), view(values), index_->n_features()},
-                     view(excluded), view(removed), {ids, found, k},
-                     {n_threads, batch, interrupted_by_user});
-    }
-    return nb::make_tuple(to_numpy(std::move(ids), n_queries, k),
-                          to_numpy(std::move(found), n_queries, k));
+  // Search on: `ids` and `keys` hold what was found in other rows, and are written to.
+  void search(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<double> values,
+              Vector<std::int32_t> excluded, Vector<std::uint8_t> removed, std::int32_t first_id,
+              std::int64_t n_rows, Output<std::int32_t> ids, Output<double> keys, int n_threads,
+              std::int64_t batch) const {
+    nb::gil_scoped_release unlocked;
+    const Answers answers{{ids.data(), ids.size()},
+                          {keys.data(), keys.size()},
+                          static_cast<std::int64_t>(ids.shape(1)),
+                          n_rows};
+    index_->search({view(indptr), view(indices), view(values), index_->n_features()},
+                   view(excluded), view(removed), first_id, answers,
+                   {n_threads, batch, interrupted_by_user});
   }
 
   std::size_t bytes() const { return index_->bytes(); }
@@ -62,8 +60,10 @@ void bind_index(nb::module_& m, const char* name) {
            nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"),
            nb::arg("block_rows"), nb::arg("simd"), nb::arg("patterns"))
       .def("search", &Index::search, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
-           nb::arg("values").noconvert(), nb::arg("k"), nb::arg("excluded").noconvert(),
-           nb::arg("removed").noconvert(), nb::arg("n_threads"), nb::arg("batch"))
+           nb::arg("values").noconvert(), nb::arg("excluded").noconvert(),
+           nb::arg("removed").noconvert(), nb::arg("first_id"), nb::arg("n_rows"),
+           nb::arg("ids").noconvert(), nb::arg("keys").noconvert(), nb::arg("n_threads"),
+           nb::arg("batch"))
       .def("bytes", &Index::bytes);
 }
 

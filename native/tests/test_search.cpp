@@ -63,15 +63,16 @@ Found brute_force(const CsrView<double>& rows, const CsrView<double>& queries, M
 }
 
 Found search(const CsrView<double>& rows, const CsrView<double>& queries, Metric metric,
-             std::int64_t k, bool leave_out, std::int64_t block_rows,
-             const SearchOptions& options) {
+             std::int64_t k, bool leave_out, std::int64_t block_rows, const SearchOptions& options,
+             Simd simd = Simd::plain) {
   const InvertedIndex<double> index(rows, {metric, block_rows, simd, true});
   std::vector<std::int32_t> excluded;
   for (std::int64_t q = 0; leave_out && q < queries.n_rows(); ++q)
     excluded.push_back(static_cast<std::int32_t>(q));
   Found found{std::vector<std::int32_t>(queries.n_rows() * k, -1),
               std::vector<double>(queries.n_rows() * k, 0.0)};
-  index.search(queries, excluded, {}, {found.ids, found.values, k}, options);
+  index.search(queries, excluded, {}, 0, {found.ids, found.values, k, rows.n_rows()}, options);
+  for (double& key : found.values) key = metric == Metric::euclidean ? std::sqrt(key) : -key;
   return found;
 }
 
@@ -106,7 +107,7 @@ void removed_rows_are_not_found() {
   removed[7] = removed[9] = 0;
   std::vector<std::int32_t> ids(50 * 3, -1);
   std::vector<double> values(50 * 3, 0.0);
-  index.search(rows.view(), {}, removed, {ids, values, 3}, {});
+  index.search(rows.view(), {}, removed, 0, {ids, values, 3, 50}, {});
   bool none = true;
   for (const std::int32_t id : ids) none = none && (id == -1 || id == 7 || id == 9);
   CHECK(none);

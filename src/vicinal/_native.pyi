@@ -26,12 +26,15 @@ class InvertedIndexFloat32:
         indptr: Int,
         indices: Int32,
         values: Float,
-        k: int,
         excluded: Int32,
         removed: NDArray[np.uint8],
+        first_id: int,
+        n_rows: int,
+        ids: Int32,
+        keys: Float,
         n_threads: int,
         batch: int,
-    ) -> tuple[Int32, Float]: ...
+    ) -> None: ...
     def bytes(self) -> int: ...
 
 class InvertedIndexFloat64:
@@ -51,12 +54,15 @@ class InvertedIndexFloat64:
         indptr: Int,
         indices: Int32,
         values: Float,
-        k: int,
         excluded: Int32,
         removed: NDArray[np.uint8],
+        first_id: int,
+        n_rows: int,
+        ids: Int32,
+        keys: Float,
         n_threads: int,
         batch: int,
-    ) -> tuple[Int32, Float]: ...
+    ) -> None: ...
     def bytes(self) -> int: ...
 
 class DenseBatch:

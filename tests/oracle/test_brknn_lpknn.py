@@ -96,3 +96,11 @@ def test_lpknn_without_neighbours_predicts_nothing_and_other_rules_still_work():
     assert at_least.predict(rows).tolist() == [[0, 0, 0], [1, 1, 1]]
     never = LPkNN(3, metric="cosine", never_empty=True).fit(X, Y)
     assert never.predict(rows).tolist() == [[0, 0, 1], [1, 0, 1]]
+
+
+@pytest.mark.parametrize("kind", [BRkNN, LPkNN])
+def test_shares_are_of_the_neighbours_found_not_of_k(kind):
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    Y = np.array([[1, 0], [1, 1], [0, 1]])
+    model = kind(3, metric="cosine").fit(X, Y)
+    assert model.predict_proba([[2.0, 0.0], [0.0, 3.0]]).tolist() == [[1.0, 0.5], [0.0, 1.0]]

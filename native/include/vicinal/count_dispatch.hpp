@@ -22,11 +22,15 @@ CountKernels by_planes(std::size_t n_bitmaps) {
 #if VICINAL_X86
 template <int Planes>
 struct Avx2Level {
-  static CountKernels kernels() { return {avx2::add<Planes>, avx2::add_and_take<Planes>, avx2::find}; }
+  static CountKernels kernels() {
+    return {avx2::add<Planes>, avx2::add_and_take<Planes>, avx2::find};
+  }
 };
 template <int Planes>
 struct Avx512Level {
-  static CountKernels kernels() { return {avx512::add<Planes>, avx512::add_and_take<Planes>, avx512::find}; }
+  static CountKernels kernels() {
+    return {avx512::add<Planes>, avx512::add_and_take<Planes>, avx512::find};
+  }
 };
 #endif
 

@@ -68,9 +68,7 @@ class CountIndex {
   };
 
   const Blocks& blocks() const { return blocks_; }
-  std::size_t bytes() const {
-    return postings_.bytes() + bitmaps_.size() + 4 * lengths_.size();
-  }
+  std::size_t bytes() const { return postings_.bytes() + bitmaps_.size() + 4 * lengths_.size(); }
 
   Plan plan(const QueryState& query) const {
     const auto length = static_cast<std::int64_t>(query.row.size());
@@ -114,7 +112,8 @@ class CountIndex {
     std::int64_t n_entries = 0;
     for (const std::int32_t id : order_->ranked) {
       n_entries += rows.row_size(id);
-      for (const std::int32_t feature : rows.columns(id)) ++counts[postings_.features.find(feature)];
+      for (const std::int32_t feature : rows.columns(id))
+        ++counts[postings_.features.find(feature)];
     }
     const std::int64_t each = std::max<std::int64_t>(blocks_.count * bitmap_bytes(), 1);
     postings_.choose_shapes(counts, blocks_, sparsest_bitmap, 4 * n_entries / each, false);
@@ -124,12 +123,12 @@ class CountIndex {
   void fill(const CsrView<Value>& rows) {
     for (std::int64_t position = 0; position < blocks_.n_rows; ++position)
       for (const std::int32_t feature : rows.columns(order_->ranked[position]))
-        postings_.append(postings_.features.find(feature), position, blocks_, 1,
-                         [&](std::int64_t column, std::int64_t block, std::int64_t local,
-                             std::int8_t) {
-                           bitmaps_[bitmap(block, column) + local / 8] |=
-                               static_cast<std::uint8_t>(1 << (local % 8));
-                         });
+        postings_.append(
+            postings_.features.find(feature), position, blocks_, 1,
+            [&](std::int64_t column, std::int64_t block, std::int64_t local, std::int8_t) {
+              bitmaps_[bitmap(block, column) + local / 8] |=
+                  static_cast<std::uint8_t>(1 << (local % 8));
+            });
     postings_.finish();
   }
 
@@ -231,7 +230,8 @@ class CountIndex {
                   const Plan& plan) {
     plan.kernels.add(counters, bitmaps, first);
   }
-  static void add(std::uint16_t* counters, const Bitmaps& bitmaps, std::int64_t first, const Plan&) {
+  static void add(std::uint16_t* counters, const Bitmaps& bitmaps, std::int64_t first,
+                  const Plan&) {
     plain::add_bitmaps_wide(counters, bitmaps, first);
   }
   static std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps,
@@ -292,7 +292,8 @@ class CountIndex {
     const std::int32_t id = order_->ranked[position];
     if (!unit_) return collection.offer(query, id);
     const double key = collection.key_of_count(query, lengths_[position], row.sum);
-    if (key <= query.best.worst_key() && collection.admits(query, id)) query.best.push({key, id});
+    if (key <= query.best.worst_key() && collection.admits(query, id))
+      collection.push(query, key, id);
   }
 
   Blocks blocks_;

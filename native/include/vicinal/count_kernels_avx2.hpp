@@ -17,8 +17,7 @@ VICINAL_AVX2 inline Pair full_add(__m256i a, __m256i b, __m256i c) {
 
 VICINAL_AVX2 inline __m256i word(const Bitmaps& bitmaps, std::size_t b, std::int64_t first) {
   return b < bitmaps.count
-             ? _mm256_loadu_si256(
-                   reinterpret_cast<const __m256i*>(bitmaps.starts[b] + first / 8))
+             ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bitmaps.starts[b] + first / 8))
              : _mm256_setzero_si256();
 }
 
@@ -51,8 +50,7 @@ VICINAL_AVX2 inline __m256i spread(std::uint32_t bits, char value) {
   const __m256i pick = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
                                         2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
-  const __m256i bytes =
-      _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), pick);
+  const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), pick);
   const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
   return _mm256_and_si256(set, _mm256_set1_epi8(value));
 }
@@ -60,8 +58,7 @@ VICINAL_AVX2 inline __m256i spread(std::uint32_t bits, char value) {
 template <int Planes>
 VICINAL_AVX2 inline __m256i merged(const std::uint8_t* counters, const std::uint32_t (*planes)[8],
                                    int part) {
-  __m256i sums =
-      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(counters + 32 * part));
+  __m256i sums = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(counters + 32 * part));
   for (int p = 0; p < Planes; ++p)
     sums = _mm256_add_epi8(sums, spread(planes[p][part], static_cast<char>(1 << p)));
   return sums;

@@ -68,7 +68,7 @@ VICINAL_AVX512 inline __m512i reach(const Slices<Planes>& slices, std::int32_t l
       equal = _mm512_and_si512(equal, plane);
     } else {
       greater = _mm512_ternarylogic_epi64(greater, equal, plane, 0xF8);  // greater | equal & plane
-      equal = _mm512_ternarylogic_epi64(equal, plane, plane, 0x30);  // equal & ~plane
+      equal = _mm512_ternarylogic_epi64(equal, plane, plane, 0x30);      // equal & ~plane
     }
   }
   return _mm512_or_si512(greater, equal);
@@ -76,8 +76,7 @@ VICINAL_AVX512 inline __m512i reach(const Slices<Planes>& slices, std::int32_t l
 
 VICINAL_AVX512 inline std::int32_t largest(const std::uint8_t* counters) {
   __m512i most = _mm512_loadu_si512(counters);
-  for (int i = 1; i < 8; ++i)
-    most = _mm512_max_epu8(most, _mm512_loadu_si512(counters + 64 * i));
+  for (int i = 1; i < 8; ++i) most = _mm512_max_epu8(most, _mm512_loadu_si512(counters + 64 * i));
   if (_mm512_test_epi8_mask(most, most) == 0) return 0;
   alignas(64) std::uint8_t bytes[64];
   _mm512_store_si512(bytes, most);
@@ -93,8 +92,8 @@ VICINAL_AVX512 inline std::int32_t largest(const std::uint8_t* counters) {
 
 // Counters of 64 rows plus their bits in the planes.
 template <int Planes>
-VICINAL_AVX512 inline __m512i merged(const std::uint8_t* counters,
-                                     const std::uint64_t (*planes)[8], int part) {
+VICINAL_AVX512 inline __m512i merged(const std::uint8_t* counters, const std::uint64_t (*planes)[8],
+                                     int part) {
   __m512i sums = _mm512_loadu_si512(counters + 64 * part);
 #pragma GCC unroll 8
   for (int p = 0; p < Planes; ++p)

@@ -27,8 +27,7 @@ class ImpactIndex {
  public:
   // Reads `rows` while building only.
   template <class Value>
-  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows,
-              Simd simd)
+  ImpactIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows, Simd simd)
       : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
         order_(&order),
         kernels_(impact_kernels(simd)),
@@ -198,9 +197,9 @@ class ImpactIndex {
     const PrimeWindow window(home_in(block, query.norm), size, wanted);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
       add_columns(first, scratch);
-    std::int32_t least = reached_by(scratch.sums.data() + window.begin,
-                                    std::min(window.end, size) - window.begin, wanted,
-                                    scratch.maxima);
+    std::int32_t least =
+        reached_by(scratch.sums.data() + window.begin, std::min(window.end, size) - window.begin,
+                   wanted, scratch.maxima);
     if (collection.metric != Metric::euclidean) least = std::max(least, 1);
     std::int64_t room = 2 * wanted;
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
@@ -219,12 +218,11 @@ class ImpactIndex {
   // Where in the block rows have norms like the query's.
   std::int64_t home_in(std::int64_t block, double norm) const {
     const auto first = group_norms_.begin() + blocks_.begin(block) / Blocks::group;
-    const auto last = group_norms_.begin() +
-                      (blocks_.begin(block) + blocks_.size(block) + Blocks::group - 1) /
-                          Blocks::group;
-    const auto at = std::lower_bound(first, last, norm, [](const NormRange& range, double value) {
-      return range.high < value;
-    });
+    const auto last =
+        group_norms_.begin() +
+        (blocks_.begin(block) + blocks_.size(block) + Blocks::group - 1) / Blocks::group;
+    const auto at = std::lower_bound(
+        first, last, norm, [](const NormRange& range, double value) { return range.high < value; });
     return (at - first) * Blocks::group;
   }
 
@@ -235,8 +233,8 @@ class ImpactIndex {
     const bool all_count = collection.metric == Metric::euclidean;
     auto least = threshold(collection.metric, plan, query, norms);
     if (!all_count) least = std::max(least, 1);
-    const std::size_t count = kernels_.take(scratch.sums.data() + first, first, least,
-                                            scratch.survivors.data());
+    const std::size_t count =
+        kernels_.take(scratch.sums.data() + first, first, least, scratch.survivors.data());
     for (std::size_t s = 0; s < count; ++s) {
       const Survivor survivor = scratch.survivors[s];
       if (survivor.local >= blocks_.size(block)) break;  // padding of the last group

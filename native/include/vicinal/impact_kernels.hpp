@@ -119,8 +119,8 @@ VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* c
 }
 
 template <bool Clear>
-VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first,
-                                     std::int32_t threshold, Survivor* out) {
+VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                                     Survivor* out) {
   std::size_t count = 0;
   const __m512i least = _mm512_set1_epi16(static_cast<short>(threshold));
   for (std::int32_t i = 0; i < Blocks::group; i += 32) {
@@ -140,8 +140,10 @@ VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first,
 
 inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
 #if VICINAL_X86
-  if (level == Simd::avx512) return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>};
-  if (level == Simd::avx2) return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>};
+  if (level == Simd::avx512)
+    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>};
+  if (level == Simd::avx2)
+    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>};
 #endif
   return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>};
 }

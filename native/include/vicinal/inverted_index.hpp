@@ -45,12 +45,12 @@ class InvertedIndex {
            8 * order_.norms.size() + 4 * order_.ranked.size();
   }
 
-  // `excluded` holds a row id (or -1) for each query, or nothing. `removed` marks rows that are no
-  // longer there, or is empty.
+  // `excluded` holds an id (or -1) for each query, or nothing. `removed` marks rows that are no
+  // longer there, or is empty. Ids count from `first_id`.
   void search(const CsrView<double>& queries, std::span<const std::int32_t> excluded,
-              std::span<const std::uint8_t> removed, const Answers& answers,
+              std::span<const std::uint8_t> removed, std::int32_t first_id, const Answers& answers,
               const SearchOptions& options) const {
-    const Collection<Value> collection{rows_, options_.metric, order_.norms, removed};
+    const Collection<Value> collection{rows_, options_.metric, order_.norms, removed, first_id};
     const QueryBatch<Value> batch{queries, excluded, collection, answers, order_};
     std::vector<std::int64_t> by_count, by_weight;
     for (const std::int64_t query : batch.by_norm())
@@ -85,9 +85,8 @@ class InvertedIndex {
 
   // Built when first needed where rows are patterns: only a query that is none asks for it.
   const ImpactIndex& weighted() const {
-    std::call_once(once_, [this] {
-      impacts_.emplace(rows_, order_, options_.block_rows, options_.simd);
-    });
+    std::call_once(once_,
+                   [this] { impacts_.emplace(rows_, order_, options_.block_rows, options_.simd); });
     return *impacts_;
   }
 

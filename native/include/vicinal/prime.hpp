@@ -18,8 +18,7 @@ Number reached_by(const Number* numbers, std::int64_t size, std::int64_t k,
   maxima.assign(numbers, numbers + classes);
   for (std::int64_t first = classes; first < size; first += classes) {
     const std::int64_t count = std::min(classes, size - first);
-    for (std::int64_t i = 0; i < count; ++i)
-      maxima[i] = std::max(maxima[i], numbers[first + i]);
+    for (std::int64_t i = 0; i < count; ++i) maxima[i] = std::max(maxima[i], numbers[first + i]);
   }
   const auto kth = maxima.begin() + std::min(k, classes) - 1;
   std::nth_element(maxima.begin(), kth, maxima.end(), std::greater<>());

@@ -15,16 +15,26 @@
 
 namespace vicinal {
 
-// Where answers go: `k` cells a query, nearest first, the rest as the caller filled it.
+// Where answers go: `k` cells a query, nearest first, id -1 where there is none. What is there
+// already, from rows searched before, takes part.
 struct Answers {
   std::span<std::int32_t> ids;
-  std::span<double> values;
+  std::span<double> keys;
   std::int64_t k;
+  std::int64_t n_rows;  // of all searches together: no more can be found
 
-  void write(std::int64_t query, Metric metric, const std::vector<Candidate>& best) const {
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      ids[query * k + i] = best[i].id;
-      values[query * k + i] = metric == Metric::euclidean ? std::sqrt(best[i].key) : -best[i].key;
+  TopK read(std::int64_t query) const {
+    TopK best(static_cast<std::size_t>(std::min(k, n_rows)));
+    for (std::int64_t at = query * k; at < (query + 1) * k && ids[at] >= 0; ++at)
+      best.push({keys[at], ids[at]});
+    return best;
+  }
+
+  void write(std::int64_t query, TopK& best) const {
+    std::int64_t at = query * k;
+    for (const Candidate& candidate : best.sort()) {
+      ids[at] = candidate.id;
+      keys[at++] = candidate.key;
     }
   }
 };
@@ -62,16 +72,15 @@ struct QueryBatch {
     const auto n = static_cast<std::int64_t>(chosen.size());
     std::vector<std::int64_t> left;
     std::mutex mutex;
-    parallel_for(
-        (n + options.batch - 1) / options.batch, options.n_threads,
-        [&](std::int64_t task, int) {
-          const std::int64_t begin = task * options.batch;
-          const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
-          const auto unfinished = answer(road, part);
-          std::lock_guard lock(mutex);
-          left.insert(left.end(), unfinished.begin(), unfinished.end());
-        },
-        options.interrupted);
+    parallel_for((n + options.batch - 1) / options.batch, options.n_threads,
+                 [&](std::int64_t task, int) {
+                   const std::int64_t begin = task * options.batch;
+                   const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
+                   const auto unfinished = answer(road, part);
+                   std::lock_guard lock(mutex);
+                   left.insert(left.end(), unfinished.begin(), unfinished.end());
+                 },
+                 options.interrupted);
     return left;
   }
 
@@ -79,7 +88,7 @@ struct QueryBatch {
     QueryState fresh = state(query);
     for (std::int64_t id = 0; id < collection.rows.n_rows(); ++id)
       collection.offer(fresh, static_cast<std::int32_t>(id));
-    answers.write(query, collection.metric, fresh.best.sort());
+    answers.write(query, fresh.best);
   }
 
  private:
@@ -108,7 +117,7 @@ struct QueryBatch {
     walk(road, travellers);
     for (auto& [query, state, plan] : travellers) {
       if (road.finish(collection.metric, plan, state))
-        answers.write(query, collection.metric, state.best.sort());
+        answers.write(query, state.best);
       else
         left.push_back(query);
     }
@@ -127,9 +136,8 @@ struct QueryBatch {
 
   QueryState state(std::int64_t query) const {
     const double square = squared_norm(queries.row(query));
-    const auto k = static_cast<std::size_t>(std::min(answers.k, collection.rows.n_rows()));
     return {row_of(queries, query), square, std::sqrt(square),
-            excluded.empty() ? -1 : excluded[query], TopK(k)};
+            excluded.empty() ? -1 : excluded[query], answers.read(query)};
   }
 
   // Rows outside the blocks. Of the empty ones only the first k that count can matter.
@@ -146,9 +154,9 @@ struct QueryBatch {
 
   // Blocks whose rows have norms like the query's first: there the nearest rows are likely.
   std::vector<std::int64_t> block_order(const Blocks& blocks, double norm) const {
-    const auto at = std::lower_bound(
-        order.ranked.begin(), order.ranked.end(), norm,
-        [&](std::int32_t id, double value) { return order.norms[id] < value; });
+    const auto at =
+        std::lower_bound(order.ranked.begin(), order.ranked.end(), norm,
+                         [&](std::int32_t id, double value) { return order.norms[id] < value; });
     const std::int64_t home = (at - order.ranked.begin()) / blocks.rows_per_block;
     std::vector<std::int64_t> turn(blocks.count);
     std::iota(turn.begin(), turn.end(), 0);

@@ -17,27 +17,30 @@ struct QueryState {
   TopK best;
 };
 
-// The rows of an index as the definition sees them.
+// The rows of an index as the definition sees them. Row i is known to callers as first_id + i.
 template <class Value>
 struct Collection {
   CsrView<Value> rows;
   Metric metric;
   std::span<const double> norms;
   std::span<const std::uint8_t> removed;  // 1 for a row that is no longer there; may be empty
+  std::int32_t first_id = 0;
 
-  bool admits(const QueryState& query, std::int32_t id) const {
-    return id != query.excluded && (removed.empty() || !removed[id]);
+  bool admits(const QueryState& query, std::int32_t row) const {
+    return first_id + row != query.excluded && (removed.empty() || !removed[row]);
+  }
+
+  void push(QueryState& query, double key, std::int32_t row) const {
+    query.best.push({key, first_id + row});
   }
 
   // Compare by the definition and keep the row if it is among the best.
-  void offer(QueryState& query, std::int32_t id) const {
-    if (!admits(query, id)) return;
-    if (metric == Metric::euclidean) {
-      query.best.push({exact_squared_distance(query.row, row_of(rows, id)), id});
-      return;
-    }
-    const Dot dot = exact_dot(query.row, row_of(rows, id));
-    if (dot.shares_feature) query.best.push({key_of(metric, dot.value, query.norm, norms[id]), id});
+  void offer(QueryState& query, std::int32_t row) const {
+    if (!admits(query, row)) return;
+    if (metric == Metric::euclidean)
+      return push(query, exact_squared_distance(query.row, row_of(rows, row)), row);
+    const Dot dot = exact_dot(query.row, row_of(rows, row));
+    if (dot.shares_feature) push(query, key_of(metric, dot.value, query.norm, norms[row]), row);
   }
 
   // The same for rows and queries whose values are all one, from the number they share: sums of

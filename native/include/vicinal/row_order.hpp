@@ -82,8 +82,8 @@ struct PrimeWindow {
   // Around `home`, a place in a block of `size` rows, with room for k candidates at least.
   PrimeWindow(std::int64_t home, std::int64_t size, std::int64_t k) {
     const std::int64_t padded = (size + Blocks::group - 1) / Blocks::group * Blocks::group;
-    const std::int64_t rows = (std::max(most_rows, 4 * k) + Blocks::group - 1) / Blocks::group *
-                              Blocks::group;
+    const std::int64_t rows =
+        (std::max(most_rows, 4 * k) + Blocks::group - 1) / Blocks::group * Blocks::group;
     begin = std::clamp<std::int64_t>(home - rows / 2, 0, std::max<std::int64_t>(padded - rows, 0));
     begin -= begin % Blocks::group;
     end = std::min(begin + rows, padded);

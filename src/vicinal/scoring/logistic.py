@@ -80,16 +80,21 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
     starts = range(0, n_labels, size)
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
         solved = list(pool.map(solve, starts))
-    unsolved = n_labels - sum(int(converged.sum()) for _, converged in solved)
-    if unsolved:
-        warn_user(
-            f"{unsolved} of {n_labels} logistic regressions did not converge: "
-            "scale the features, or lower C",
-            ConvergenceWarning,
-        )
+    _warn_unsolved(np.concatenate([np.ones(0, np.bool_), *(done for _, done in solved)]))
     nothing = np.empty((features.shape[1] + 1, 0))
     parameters = np.concatenate([nothing, *(columns for columns, _ in solved)], axis=1)
     return np.ascontiguousarray(parameters[:-1]), parameters[-1].copy()
+
+
+def _warn_unsolved(converged: Bool) -> None:
+    """Warn where some regressions stopped before they were done."""
+    unsolved = np.count_nonzero(~converged)
+    if unsolved:
+        warn_user(
+            f"{unsolved} of {len(converged)} logistic regressions did not converge: "
+            "scale the features, or lower C",
+            ConvergenceWarning,
+        )
 
 
 @dataclass(frozen=True, eq=False)

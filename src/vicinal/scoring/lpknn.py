@@ -149,9 +149,9 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
     for k in ks:
         for place in range(done, k):
             newest = classes[:, place, None]
-            same = (classes[:, : place + 1] == newest) & (newest >= 0)
-            alike[:, :place] += same[:, :place]
-            alike[:, place] = same.sum(axis=1)
+            # A class is counted in full only where it stands first, which is the place asked for.
+            alike[:, :place] += (classes[:, :place] == newest) & (newest >= 0)
+            alike[:, place] = newest[:, 0] >= 0
         done = k
         yield np.argmax(alike[:, :k], axis=1)
 
