@@ -2,6 +2,7 @@
 
 import io
 import threading
+import time
 from typing import Any
 
 import joblib
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import vicinal
 from vicinal.estimators import METHODS
+from vicinal.index import build_index
 from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
@@ -121,6 +123,24 @@ def test_several_threads_predict_with_one_model(model: Any, sample: Any) -> None
     for thread in threads:
         thread.join()
     assert all(np.array_equal(answer, wanted) for answer in answers)
+
+
+def test_several_threads_build_one_index(sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = through_pickle(vicinal.BRkNN(3).fit(sample.X, sample.Y))
+    built = []
+
+    def slowly(*args: Any) -> Any:
+        built.append(args)
+        time.sleep(0.05)
+        return build_index(*args)
+
+    monkeypatch.setattr("vicinal.estimators.search.build_index", slowly)
+    threads = [threading.Thread(target=model.predict, args=(sample.X_test,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(built) == 1
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(model: Any, sample: Any) -> None:

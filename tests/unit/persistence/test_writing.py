@@ -103,6 +103,23 @@ def test_an_older_model_is_replaced_as_a_whole(
     assert np.array_equal(mapped.predict(sample.X_test), models[0].predict(sample.X_test))
 
 
+def test_a_model_replaced_while_it_is_read_is_read_again(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models[0].save(tmp_path / "m")
+    real, turns = folder._read_once, iter([True])
+
+    def read_and_replace(*args: Any) -> Any:
+        part = real(*args)
+        if next(turns, False):
+            models[1].save(tmp_path / "m")
+        return part
+
+    monkeypatch.setattr(folder, "_read_once", read_and_replace)
+    back = vicinal.load(tmp_path / "m", verify=False)
+    assert back.get_params() == models[1].get_params()
+
+
 def test_what_is_no_model_is_not_overwritten(models: list[Any], tmp_path: Path) -> None:
     file, empty, page, mixed = (tmp_path / name for name in ("f", "e", "p", "x"))
     file.write_text("precious")
