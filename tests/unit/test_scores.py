@@ -68,7 +68,7 @@ def test_arrays_that_do_not_fit_are_refused(values, base, message):
 def test_label_ids_out_of_range_never_reach_native_code():
     matrix = sparse.csr_array(np.eye(3))
     matrix.indices[1] = 10**6
-    with pytest.raises(InvalidArgumentError, match="values: expected column ids"):
+    with pytest.raises(InvalidArgumentError, match="values: expected ids"):
         Scores.sparse(matrix)
 
 

@@ -74,7 +74,7 @@ def test_reads_plain_arrays(path):
         ({"X_indices": np.zeros(5)}, "a list of numbers in X_indices"),
         ({"X_indptr": np.array([0, 3, 2, 3, 4, 5])}, "a valid CSR in X"),
         ({"X_indptr": np.array([0, 1, 2, 3, 4, 50])}, "a valid CSR in X"),
-        ({"X_indptr": np.array([0, 1, 2, 3, 4, -1])}, "a valid CSR structure in X"),
+        ({"X_indptr": np.array([0, 1, 2, 3, 4, -1])}, "a valid sparse structure in X"),
         ({"X_shape": np.array([5, -5])}, "two counts in X_shape"),
         ({"X_shape": np.array([5])}, "two counts in X_shape"),
         ({"X_shape": np.array([5, 2**31])}, "two counts in X_shape"),
