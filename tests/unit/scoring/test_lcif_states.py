@@ -130,6 +130,17 @@ def test_the_joint_graph_must_be_of_the_same_rows(training):
         Training(training.graph, Y, joint=build_index(X, "dot").query_self(2))
 
 
+def test_of_k_rows_in_the_second_order_one_is_the_row_itself():
+    """Of the two others, 0.5 and 0.25 alike, k = 2 takes the nearer only, and k = 3 both."""
+    Y = sparse.csr_array(np.eye(3, dtype=np.int32))
+    ids = np.array([[1, 2], [0, 2], [0, 1]], dtype=np.int32)
+    joint = NeighborGraph(ids, np.tile([0.5, 0.25], (3, 1)), "cosine", 3)
+    training = Training(joint, Y, joint=joint)
+    two, three = (SecondOrderScoring.fit(training, k).rw.toarray()[0] for k in (2, 3))
+    assert two.tolist() == [1 / 1.5, 0.5 / 1.5, 0.0]
+    assert three.tolist() == [1 / 1.75, 0.5 / 1.75, 0.25 / 1.75]
+
+
 def test_feature_knn_searches_once_for_every_k(training):
     ks = [5, 1, 9]
     for neighbors_of in ("feature", "label"):
