@@ -133,6 +133,7 @@ void accumulators_stay_within_their_bound() {
   for (const std::int64_t size : {1, 40, 15000}) {
     const ImpactScale scale = impact_scale(size, size, 0.01);
     CHECK(scale.usable);
+    CHECK(impact_error(size, size, 0.01, scale.unit) > 0.01);
     CHECK(scale.unit * 1.01 + static_cast<double>(size) < 32767.0);
     CHECK(std::abs(impact_weight(1.0, 1.0, scale.unit)) <= 32767);
   }

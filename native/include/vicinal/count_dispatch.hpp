@@ -10,7 +10,7 @@ namespace vicinal {
 // Fewer planes are fewer registers: the number of bitmaps is rounded up to one less than 8, 16, 32,
 // 64 or 256.
 template <template <int> class Level>
-CountKernels by_planes(std::size_t n_bitmaps) {
+CountKernelsOf<std::uint8_t> by_planes(std::size_t n_bitmaps) {
   const int planes = planes_for(n_bitmaps);
   if (planes <= 3) return Level<3>::kernels();
   if (planes == 4) return Level<4>::kernels();
@@ -22,24 +22,32 @@ CountKernels by_planes(std::size_t n_bitmaps) {
 #if VICINAL_X86
 template <int Planes>
 struct Avx2Level {
-  static CountKernels kernels() {
+  static CountKernelsOf<std::uint8_t> kernels() {
     return {avx2::add<Planes>, avx2::add_and_take<Planes>, avx2::find};
   }
 };
 template <int Planes>
 struct Avx512Level {
-  static CountKernels kernels() {
-    return {avx512::add<Planes>, avx512::add_and_take<Planes>, avx512::find};
+  static CountKernelsOf<std::uint8_t> kernels() {
+    using Counter = std::uint8_t;
+    return {avx512::add<Planes, Counter>, avx512::add_and_take<Planes, Counter>,
+            avx512::find<Counter>};
   }
 };
 #endif
 
 inline CountKernels count_kernels(Simd level, std::size_t n_bitmaps) {
+  CountKernels kernels{plain::narrow_kernels(), plain::wide_kernels()};
 #if VICINAL_X86
-  if (level == Simd::avx512) return by_planes<Avx512Level>(n_bitmaps);
-  if (level == Simd::avx2) return by_planes<Avx2Level>(n_bitmaps);
+  if (level == Simd::avx2) kernels.narrow = by_planes<Avx2Level>(n_bitmaps);
+  if (level == Simd::avx512) {
+    using Wide = std::uint16_t;
+    kernels.narrow = by_planes<Avx512Level>(n_bitmaps);
+    if (n_bitmaps < 1024)
+      kernels.wide = {avx512::add<10, Wide>, avx512::add_and_take<10, Wide>, avx512::find<Wide>};
+  }
 #endif
-  return {plain::add_bitmaps, plain::add_and_take, plain::find<std::uint8_t>};
+  return kernels;
 }
 
 }  // namespace vicinal

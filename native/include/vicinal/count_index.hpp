@@ -202,6 +202,7 @@ class CountIndex {
   void visit_with(Counter* counters, std::vector<Counter>& maxima, std::int64_t block,
                   const Collection<Value>& collection, const Plan& plan, QueryState& query,
                   Scratch& scratch) const {
+    const auto& kernels = kernels_for(counters, plan);
     add_lists(counters, block, plan, scratch);
     const Bitmaps bitmaps{scratch.bitmaps.data(), scratch.bitmaps.size()};
     const Bitmaps added{nullptr, 0};
@@ -219,40 +220,18 @@ class CountIndex {
       }
       const bool complete = first >= primed.begin && first < primed.end;
       const std::size_t count =
-          add_and_take(counters + first, complete ? added : bitmaps, first,
-                       static_cast<std::int32_t>(bar.least), plan, scratch.survivors.data());
+          kernels.add_and_take(counters + first, complete ? added : bitmaps, first,
+                               static_cast<std::int32_t>(bar.least), scratch.survivors.data());
       for (std::size_t s = 0; s < count; ++s)
         offer(scratch.survivors[s], block, collection, query, scratch);
     }
   }
 
-  static void add(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first,
-                  const Plan& plan) {
-    plan.kernels.add(counters, bitmaps, first);
+  static const auto& kernels_for(const std::uint8_t*, const Plan& plan) {
+    return plan.kernels.narrow;
   }
-  static void add(std::uint16_t* counters, const Bitmaps& bitmaps, std::int64_t first,
-                  const Plan&) {
-    plain::add_bitmaps_wide(counters, bitmaps, first);
-  }
-  static std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                  std::int64_t first, std::int32_t least, const Plan& plan,
-                                  Survivor* out) {
-    return plan.kernels.add_and_take(counters, bitmaps, first, least, out);
-  }
-  static std::size_t add_and_take(std::uint16_t* counters, const Bitmaps& bitmaps,
-                                  std::int64_t first, std::int32_t least, const Plan&,
-                                  Survivor* out) {
-    plain::add_bitmaps_wide(counters, bitmaps, first);
-    return plain::take(counters, first, least, out);
-  }
-
-  static std::size_t find(const std::uint8_t* counters, std::int64_t first, std::int32_t least,
-                          const Plan& plan, Survivor* out) {
-    return plan.kernels.find(counters, first, least, out);
-  }
-  static std::size_t find(const std::uint16_t* counters, std::int64_t first, std::int32_t least,
-                          const Plan&, Survivor* out) {
-    return plain::find(counters, first, least, out);
+  static const auto& kernels_for(const std::uint16_t*, const Plan& plan) {
+    return plan.kernels.wide;
   }
 
   // Fill the query with rows of large counts first, so that few others pass afterwards. The
@@ -266,14 +245,15 @@ class CountIndex {
     const auto from = lengths_.begin() + blocks_.begin(block);
     const auto home = std::lower_bound(from, from + size, query.row.size()) - from;
     const PrimeWindow window(home, size, wanted);
+    const auto& kernels = kernels_for(counters, plan);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
-      add(counters + first, bitmaps, first, plan);
+      kernels.add(counters + first, bitmaps, first);
     std::int32_t least = reached_by(counters + window.begin,
                                     std::min(window.end, size) - window.begin, wanted, maxima);
     if (collection.metric != Metric::euclidean) least = std::max(least, 1);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
       const std::size_t count =
-          find(counters + first, first, least, plan, scratch.survivors.data());
+          kernels.find(counters + first, first, least, scratch.survivors.data());
       for (std::size_t s = 0; s < count; ++s) {
         if (static_cast<std::int64_t>(scratch.offered.size()) == 2 * wanted) return window;
         offer(scratch.survivors[s], block, collection, query, scratch);

@@ -20,21 +20,22 @@ struct Bitmaps {
   std::size_t count;
 };
 
-// Add the bits of rows [first, first + 512) to their counters.
-using AddBitmaps8 = void (*)(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first);
-
-// The same, then write the rows whose count reaches `threshold`, and set all counters to zero.
-using AddAndTake8 = std::size_t (*)(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                    std::int64_t first, std::int32_t threshold, Survivor* out);
-
-// Write the rows whose count reaches `threshold`, and leave the counters as they are.
-using Find8 = std::size_t (*)(const std::uint8_t* counters, std::int64_t first,
+// Counters of one byte serve while no count can pass 255, else those of two.
+template <class Counter>
+struct CountKernelsOf {
+  // Add the bits of rows [first, first + 512) to their counters.
+  void (*add)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first);
+  // The same, then write the rows whose count reaches `threshold`, and set all counters to zero.
+  std::size_t (*add_and_take)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first,
                               std::int32_t threshold, Survivor* out);
+  // Write the rows whose count reaches `threshold`, and leave the counters as they are.
+  std::size_t (*find)(const Counter* counters, std::int64_t first, std::int32_t threshold,
+                      Survivor* out);
+};
 
 struct CountKernels {
-  AddBitmaps8 add;
-  AddAndTake8 add_and_take;
-  Find8 find;
+  CountKernelsOf<std::uint8_t> narrow;
+  CountKernelsOf<std::uint16_t> wide;
 };
 
 namespace plain {
@@ -81,13 +82,25 @@ inline std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps, 
   return take(counters, first, threshold, out);
 }
 
-// For the rare queries whose counts may pass 255.
 inline void add_bitmaps_wide(std::uint16_t* counters, const Bitmaps& bitmaps, std::int64_t first) {
   for (std::size_t b = 0; b < bitmaps.count; ++b)
     for (std::int64_t i = 0; i < Blocks::group; ++i) {
       const std::int64_t row = first + i;
       counters[i] += (bitmaps.starts[b][row / 8] >> (row % 8)) & 1;
     }
+}
+
+inline std::size_t add_and_take_wide(std::uint16_t* counters, const Bitmaps& bitmaps,
+                                     std::int64_t first, std::int32_t threshold, Survivor* out) {
+  add_bitmaps_wide(counters, bitmaps, first);
+  return take(counters, first, threshold, out);
+}
+
+inline CountKernelsOf<std::uint8_t> narrow_kernels() {
+  return {add_bitmaps, add_and_take, find<std::uint8_t>};
+}
+inline CountKernelsOf<std::uint16_t> wide_kernels() {
+  return {add_bitmaps_wide, add_and_take_wide, find<std::uint16_t>};
 }
 
 }  // namespace plain

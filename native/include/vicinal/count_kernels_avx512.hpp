@@ -43,7 +43,7 @@ VICINAL_AVX512 inline Slices<Planes> add_up(const Bitmaps& bitmaps, std::int64_t
     twos = q1.sum;
     fours = r.sum;
     __m512i carry = r.carry;
-#pragma GCC unroll 8
+#pragma GCC unroll 10
     for (int p = 3; p < Planes; ++p) {
       const __m512i old = high[p - 3];
       high[p - 3] = _mm512_xor_si512(old, carry);
@@ -51,7 +51,7 @@ VICINAL_AVX512 inline Slices<Planes> add_up(const Bitmaps& bitmaps, std::int64_t
     }
   }
   Slices<Planes> slices;
-#pragma GCC unroll 8
+#pragma GCC unroll 10
   for (int p = 0; p < Planes; ++p)
     slices.plane[p] = p == 0 ? ones : p == 1 ? twos : p == 2 ? fours : high[p < 3 ? 0 : p - 3];
   return slices;
@@ -61,7 +61,7 @@ VICINAL_AVX512 inline Slices<Planes> add_up(const Bitmaps& bitmaps, std::int64_t
 template <int Planes>
 VICINAL_AVX512 inline __m512i reach(const Slices<Planes>& slices, std::int32_t least) {
   __m512i greater = _mm512_setzero_si512(), equal = _mm512_set1_epi64(-1);
-#pragma GCC unroll 8
+#pragma GCC unroll 10
   for (int p = Planes - 1; p >= 0; --p) {
     const __m512i plane = slices.plane[p];
     if ((least >> p) & 1) {
@@ -74,96 +74,122 @@ VICINAL_AVX512 inline __m512i reach(const Slices<Planes>& slices, std::int32_t l
   return _mm512_or_si512(greater, equal);
 }
 
-VICINAL_AVX512 inline std::int32_t largest(const std::uint8_t* counters) {
-  __m512i most = _mm512_loadu_si512(counters);
-  for (int i = 1; i < 8; ++i) most = _mm512_max_epu8(most, _mm512_loadu_si512(counters + 64 * i));
-  if (_mm512_test_epi8_mask(most, most) == 0) return 0;
-  alignas(64) std::uint8_t bytes[64];
-  _mm512_store_si512(bytes, most);
-  __m128i m = _mm_setzero_si128();
-  for (int i = 0; i < 64; i += 16)
-    m = _mm_max_epu8(m, _mm_load_si128(reinterpret_cast<const __m128i*>(bytes + i)));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 8));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 4));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 2));
-  m = _mm_max_epu8(m, _mm_srli_si128(m, 1));
-  return _mm_cvtsi128_si32(m) & 255;
+// What 512 bits hold of each kind of counter, and how they are compared and added.
+VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint8_t) {
+  return _mm512_max_epu8(a, b);
+}
+VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint16_t) {
+  return _mm512_max_epu16(a, b);
+}
+VICINAL_AVX512 inline __m512i added(__m512i sums, std::uint64_t rows, int weight, std::uint8_t) {
+  return _mm512_mask_add_epi8(sums, rows, sums, _mm512_set1_epi8(static_cast<char>(weight)));
+}
+VICINAL_AVX512 inline __m512i added(__m512i sums, std::uint64_t rows, int weight, std::uint16_t) {
+  return _mm512_mask_add_epi16(sums, static_cast<__mmask32>(rows), sums,
+                               _mm512_set1_epi16(static_cast<short>(weight)));
+}
+VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t least, std::uint8_t) {
+  return _mm512_cmpge_epu8_mask(sums, _mm512_set1_epi8(static_cast<char>(least)));
+}
+VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t least, std::uint16_t) {
+  return _mm512_cmpge_epu16_mask(sums, _mm512_set1_epi16(static_cast<short>(least)));
 }
 
-// Counters of 64 rows plus their bits in the planes.
-template <int Planes>
-VICINAL_AVX512 inline __m512i merged(const std::uint8_t* counters, const std::uint64_t (*planes)[8],
-                                     int part) {
-  __m512i sums = _mm512_loadu_si512(counters + 64 * part);
-#pragma GCC unroll 8
-  for (int p = 0; p < Planes; ++p)
-    sums = _mm512_mask_add_epi8(sums, planes[p][part], sums,
-                                _mm512_set1_epi8(static_cast<char>(1 << p)));
-  return sums;
+template <class Counter>
+inline constexpr std::int32_t lanes = 64 / sizeof(Counter);
+
+template <class Counter>
+VICINAL_AVX512 inline std::int32_t largest(const Counter* counters) {
+  __m512i most = _mm512_setzero_si512();
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>)
+    most = larger(most, _mm512_loadu_si512(counters + i), Counter{});
+  if (_mm512_test_epi64_mask(most, most) == 0) return 0;
+  alignas(64) Counter values[lanes<Counter>];
+  _mm512_store_si512(values, most);
+  return *std::max_element(values, values + lanes<Counter>);
 }
 
-template <int Planes>
-VICINAL_AVX512 inline void clear(std::uint8_t* counters) {
-  for (int part = 0; part < 8; ++part)
-    _mm512_storeu_si512(counters + 64 * part, _mm512_setzero_si512());
+template <class Counter>
+VICINAL_AVX512 inline void clear(Counter* counters) {
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>)
+    _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
 }
 
+// The planes of a group in memory, to be read a few rows at a time.
 template <int Planes>
-VICINAL_AVX512 std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps,
+struct StoredSlices {
+  alignas(64) std::uint64_t planes[Planes][8];
+
+  VICINAL_AVX512 explicit StoredSlices(const Slices<Planes>& slices) {
+    for (int p = 0; p < Planes; ++p) _mm512_store_si512(planes[p], slices.plane[p]);
+  }
+
+  // Counters of the rows from `i` on, plus their bits in the planes.
+  template <class Counter>
+  VICINAL_AVX512 __m512i merged(const Counter* counters, std::int32_t i) const {
+    __m512i sums = _mm512_loadu_si512(counters + i);
+#pragma GCC unroll 10
+    for (int p = 0; p < Planes; ++p)
+      sums = added(sums, planes[p][i / 64] >> (i % 64), 1 << p, Counter{});
+    return sums;
+  }
+};
+
+template <class Counter>
+VICINAL_AVX512 inline std::size_t write_passing(__m512i sums, std::uint64_t pass,
+                                                std::int64_t first, Survivor* out) {
+  alignas(64) Counter values[lanes<Counter>];
+  _mm512_store_si512(values, sums);
+  std::size_t count = 0;
+  for (; pass != 0; pass &= pass - 1) {
+    const int i = __builtin_ctzll(pass);
+    out[count++] = {static_cast<std::int32_t>(first) + i, values[i]};
+  }
+  return count;
+}
+
+template <int Planes, class Counter>
+VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
                                         std::int64_t first, std::int32_t threshold, Survivor* out) {
   const Slices<Planes> slices = add_up<Planes>(bitmaps, first);
   // A row needs this much from the bitmaps even if it has the largest counter of the group.
   const std::int32_t most = largest(counters);
   const std::int32_t least = threshold - most;
-  if (least >= (1 << Planes)) {
-    if (most > 0) clear<Planes>(counters);
+  bool hopeless = least >= (1 << Planes);
+  if (least > 0 && !hopeless) {
+    const __m512i hopeful = reach<Planes>(slices, least);
+    hopeless = _mm512_test_epi64_mask(hopeful, hopeful) == 0;
+  }
+  if (hopeless) {
+    if (most > 0) clear(counters);
     return 0;
   }
-  if (least > 0) {
-    const __m512i hopeful = reach<Planes>(slices, least);
-    if (_mm512_test_epi64_mask(hopeful, hopeful) == 0) {
-      if (most > 0) clear<Planes>(counters);
-      return 0;
-    }
-  }
-  alignas(64) std::uint64_t planes[Planes > 0 ? Planes : 1][8];
-  for (int p = 0; p < Planes; ++p) _mm512_store_si512(planes[p], slices.plane[p]);
+  const StoredSlices<Planes> stored(slices);
   std::size_t count = 0;
-  for (int part = 0; part < 8; ++part) {
-    const __m512i sums = merged<Planes>(counters, planes, part);
-    _mm512_storeu_si512(counters + 64 * part, _mm512_setzero_si512());
-    std::uint64_t pass =
-        _mm512_cmpge_epu8_mask(sums, _mm512_set1_epi8(static_cast<char>(threshold)));
-    if (pass == 0) continue;
-    alignas(64) std::uint8_t bytes[64];
-    _mm512_store_si512(bytes, sums);
-    for (; pass != 0; pass &= pass - 1) {
-      const int i = __builtin_ctzll(pass);
-      out[count++] = {static_cast<std::int32_t>(first) + 64 * part + i, bytes[i]};
-    }
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
+    const __m512i sums = stored.merged(counters, i);
+    _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
+    const std::uint64_t pass = reaching(sums, threshold, Counter{});
+    if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
   }
   return count;
 }
 
-template <int Planes>
-VICINAL_AVX512 void add(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64_t first) {
-  const Slices<Planes> slices = add_up<Planes>(bitmaps, first);
-  alignas(64) std::uint64_t planes[Planes > 0 ? Planes : 1][8];
-  for (int p = 0; p < Planes; ++p) _mm512_store_si512(planes[p], slices.plane[p]);
-  for (int part = 0; part < 8; ++part)
-    _mm512_storeu_si512(counters + 64 * part, merged<Planes>(counters, planes, part));
+template <int Planes, class Counter>
+VICINAL_AVX512 void add(Counter* counters, const Bitmaps& bitmaps, std::int64_t first) {
+  const StoredSlices<Planes> stored(add_up<Planes>(bitmaps, first));
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>)
+    _mm512_storeu_si512(counters + i, stored.merged(counters, i));
 }
 
-VICINAL_AVX512 inline std::size_t find(const std::uint8_t* counters, std::int64_t first,
-                                       std::int32_t threshold, Survivor* out) {
+template <class Counter>
+VICINAL_AVX512 std::size_t find(const Counter* counters, std::int64_t first, std::int32_t threshold,
+                                Survivor* out) {
   std::size_t count = 0;
-  const __m512i least = _mm512_set1_epi8(static_cast<char>(threshold));
-  for (std::int32_t part = 0; part < Blocks::group; part += 64) {
-    std::uint64_t pass = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(counters + part), least);
-    for (; pass != 0; pass &= pass - 1) {
-      const std::int32_t i = part + __builtin_ctzll(pass);
-      out[count++] = {static_cast<std::int32_t>(first) + i, counters[i]};
-    }
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
+    const __m512i sums = _mm512_loadu_si512(counters + i);
+    const std::uint64_t pass = reaching(sums, threshold, Counter{});
+    if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
   }
   return count;
 }

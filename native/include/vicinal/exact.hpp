@@ -34,21 +34,6 @@ struct Dot {
 };
 
 template <class Left, class Right>
-Dot exact_dot(const SparseRow<Left>& a, const SparseRow<Right>& b) {
-  Dot dot;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const std::int32_t left = a.columns[i], right = b.columns[j];
-    if (left == right) {
-      dot.value += static_cast<double>(a.values[i]) * static_cast<double>(b.values[j]);
-      dot.shares_feature = true;
-    }
-    i += left <= right;
-    j += right <= left;
-  }
-  return dot;
-}
-
-template <class Left, class Right>
 double exact_squared_distance(const SparseRow<Left>& a, const SparseRow<Right>& b) {
   double sum = 0.0;
   std::size_t i = 0, j = 0;

@@ -23,18 +23,25 @@
 namespace vicinal {
 
 struct ImpactScale {
-  double unit;   // S
-  double error;  // largest difference of accumulator / S and the cosine of the definition
-  bool usable;   // false where rows are so long that the bound says nothing
+  double unit;  // S
+  bool usable;  // false where rows are so long that the bound says nothing
 };
 
-// `slack` covers float64 rounding: of the definition, and of what is computed from it here.
 inline ImpactScale impact_scale(std::int64_t query_size, std::int64_t longest_row,
                                 double quantization_error) {
   const auto roundings = static_cast<double>(std::min(query_size, longest_row));
   const double unit = std::min(32000.0, (32765.0 - roundings) / (1.0 + quantization_error));
+  return {unit, roundings < 16000.0};
+}
+
+// Largest difference of accumulator / S and the cosine of the definition, for rows of at most
+// `longest_row` entries whose D is `quantization_error`. The slack covers float64 rounding: of the
+// definition, and of what is computed from it here.
+inline double impact_error(std::int64_t query_size, std::int64_t longest_row,
+                           double quantization_error, double unit) {
+  const auto roundings = static_cast<double>(std::min(query_size, longest_row));
   const double slack = 1e-9 + 4e-16 * static_cast<double>(query_size + longest_row);
-  return {unit, quantization_error + roundings / unit + slack, roundings < 16000.0};
+  return quantization_error + roundings / unit + slack;
 }
 
 inline std::int16_t impact_weight(double query_value, double peak, double unit) {

@@ -32,7 +32,7 @@ class ImpactIndex {
         order_(&order),
         kernels_(impact_kernels(simd)),
         group_norms_(norm_ranges(order, Blocks::group)),
-        errors_(blocks_.count, 0.0) {
+        groups_(group_norms_.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows);
     columns_.resize(blocks_.count * postings_.n_columns * blocks_.rows_per_block);
@@ -62,7 +62,7 @@ class ImpactIndex {
 
   const Blocks& blocks() const { return blocks_; }
   std::size_t bytes() const {
-    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 16 * group_norms_.size();
+    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 32 * group_norms_.size();
   }
 
   Plan plan(const QueryState& query) const {
@@ -94,12 +94,18 @@ class ImpactIndex {
   bool finish(Metric metric, const Plan& plan, const QueryState& query) const {
     if (metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
-    return std::all_of(group_norms_.begin(), group_norms_.end(), [&](const NormRange& norms) {
-      return threshold(metric, plan, query, norms) >= 1;
-    });
+    for (std::size_t group = 0; group < groups_.size(); ++group)
+      if (threshold(metric, plan, query, group) < 1) return false;
+    return true;
   }
 
  private:
+  // What the error of a group's sums depends on.
+  struct Group {
+    double error = 0.0;  // largest norm of what rounding took from a row
+    std::int64_t longest_row = 0;
+  };
+
   static constexpr std::int16_t offered = std::numeric_limits<std::int16_t>::min();
   static constexpr std::int64_t sparsest_column = 40;
 
@@ -140,11 +146,12 @@ class ImpactIndex {
                          [&](std::int64_t column, std::int64_t block, std::int64_t local,
                              std::int8_t weight) { column_of(block, column)[local] = weight; });
       }
-      double& worst = errors_[position / blocks_.rows_per_block];
-      worst = std::max(worst, std::sqrt(error) * (1.0 + 1e-9));
+      Group& group = groups_[position / Blocks::group];
+      group.error = std::max(group.error, std::sqrt(error) * (1.0 + 1e-9));
+      group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
     }
     postings_.finish();
-    for (const double error : errors_) worst_error_ = std::max(worst_error_, error);
+    for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
   }
 
   std::int8_t* column_of(std::int64_t block, std::int64_t column) {
@@ -178,13 +185,17 @@ class ImpactIndex {
                  first);
   }
 
-  // The least sum with which a row could be as near as the worst kept.
+  // The least sum with which a row of the group could be as near as the worst kept.
   std::int32_t threshold(Metric metric, const Plan& plan, const QueryState& query,
-                         const NormRange& norms) const {
+                         std::size_t group) const {
+    const NormRange& norms = group_norms_[group];
     const double cosine =
         least_cosine(metric, query.best.worst_key(), query.norm, norms.low, norms.high);
-    const double least = std::ceil((cosine - plan.scale.error) * plan.scale.unit);
-    return static_cast<std::int32_t>(std::clamp(least, -32767.0, 32767.0));
+    const double error = impact_error(query.row.size(), groups_[group].longest_row,
+                                      groups_[group].error, plan.scale.unit);
+    // Rounded down instead of up: one too low does no harm.
+    return static_cast<std::int32_t>(
+        std::clamp((cosine - error) * plan.scale.unit - 1.0, -32767.0, 32767.0));
   }
 
   // Fill the query with rows of large sums first, so that few others pass afterwards. The window's
@@ -229,16 +240,16 @@ class ImpactIndex {
   template <class Value>
   void sift(std::int64_t block, std::int64_t first, const Collection<Value>& collection,
             const Plan& plan, QueryState& query, Scratch& scratch) const {
-    const NormRange& norms = group_norms_[(blocks_.begin(block) + first) / Blocks::group];
+    const std::size_t group = (blocks_.begin(block) + first) / Blocks::group;
     const bool all_count = collection.metric == Metric::euclidean;
-    auto least = threshold(collection.metric, plan, query, norms);
+    auto least = threshold(collection.metric, plan, query, group);
     if (!all_count) least = std::max(least, 1);
     const std::size_t count =
         kernels_.take(scratch.sums.data() + first, first, least, scratch.survivors.data());
     for (std::size_t s = 0; s < count; ++s) {
       const Survivor survivor = scratch.survivors[s];
       if (survivor.local >= blocks_.size(block)) break;  // padding of the last group
-      if (survivor.sum < threshold(collection.metric, plan, query, norms)) continue;
+      if (survivor.sum < threshold(collection.metric, plan, query, group)) continue;
       collection.offer(query, order_->ranked[blocks_.begin(block) + survivor.local]);
     }
   }
@@ -247,7 +258,7 @@ class ImpactIndex {
   const RowOrder* order_;
   ImpactKernels kernels_;
   std::vector<NormRange> group_norms_;
-  std::vector<double> errors_;  // by block: largest norm of what rounding took from a row
+  std::vector<Group> groups_;
   double worst_error_ = 0.0;
   std::int64_t longest_row_ = 0;
   Postings postings_;
