@@ -17,7 +17,7 @@ Examples
 
 from importlib.metadata import version
 
-from vicinal import datasets, decision, graph, index, metrics, preprocess
+from vicinal import datasets, decision, graph, index, metrics, preprocess, reduction
 from vicinal.estimators import (
     IBLR,
     LCIF,
@@ -55,5 +55,6 @@ __all__ = [
     "load",
     "metrics",
     "preprocess",
+    "reduction",
     "save",
 ]

@@ -11,13 +11,14 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores datasets decision graph index load metrics preprocess save""",
+        Scores datasets decision graph index load metrics preprocess reduction save""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows",
+    "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
         read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",

@@ -1,0 +1,80 @@
+r"""Rows less their mean, without making sparse rows dense.
+
+With :math:`H = I - \frac1n 11^\top`, the centred rows are :math:`HX`, and
+
+.. math:: (HX)V = XV - 1(\mu^\top V), \qquad (HX)^\top U = X^\top U - \mu (1^\top U)
+
+so that products need X and its mean :math:`\mu` only.
+"""
+
+from typing import cast
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Features, Float
+
+
+class CentredRows:
+    """The matrix :math:`HX`, or X itself, by its products.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of float64, shape (n, d)
+        Dense rows are centred at once (a copy, 8 bytes a cell); sparse ones are kept as they are.
+    center : bool
+
+    Examples
+    --------
+    >>> rows = CentredRows(sparse.csr_array(np.array([[1.0, 0.0], [3.0, 4.0]])))
+    >>> rows.dot(np.eye(2))
+    array([[-1., -2.],
+           [ 1.,  2.]])
+    """
+
+    def __init__(self, X: Features, *, center: bool = True) -> None:
+        self.shape = int(X.shape[0]), int(X.shape[1])
+        mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(self.shape[1])
+        self.mean: Float = mean.astype(np.float64)
+        self._stored: Features = X
+        self._shift: Float = self.mean
+        if not isinstance(X, sparse.csr_array):
+            self._stored, self._shift = X - self.mean, np.zeros(self.shape[1])
+
+    def dot(self, V: Float) -> Float:
+        """Return (HX)V."""
+        return cast("Float", np.asarray(self._stored @ V) - self._shift @ V)
+
+    def transposed_dot(self, U: Features) -> Float:
+        """Return (HX)ᵀU, dense."""
+        product = _dense(self._stored.T @ U)
+        return product - np.multiply.outer(self._shift, np.asarray(U.sum(axis=0)))
+
+    def gram_of_columns(self) -> Float:
+        """Return (HX)ᵀ(HX), d × d."""
+        gram = _dense(self._stored.T @ self._stored)
+        return gram - self.shape[0] * np.outer(self._shift, self._shift)
+
+    def gram_of_rows(self) -> Float:
+        """Return (HX)(HX)ᵀ, n × n."""
+        gram = _dense(self._stored @ self._stored.T)
+        cross = np.asarray(self._stored @ self._shift)
+        gram -= cross[:, np.newaxis]
+        gram -= cross
+        gram += self._shift @ self._shift
+        return gram
+
+    def mean_strength(self) -> float:
+        """Return the mean of the eigenvalues that can be other than 0: tr((HX)ᵀ(HX)) / min(n, d).
+
+        A regularisation given as a share of it does not depend on the unit of the features.
+        """
+        values = self._stored.data if sparse.issparse(self._stored) else self._stored
+        values = np.asarray(values)
+        total = float(np.sum(values * values)) - self.shape[0] * float(self._shift @ self._shift)
+        return max(total, 0.0) / min(self.shape)
+
+
+def _dense(product: Features) -> Float:
+    """Return a product of dense or sparse matrices as an array."""
+    return cast("Float", product.toarray() if sparse.issparse(product) else np.asarray(product))

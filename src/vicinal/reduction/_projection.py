@@ -1,0 +1,145 @@
+"""What the projections share: the door, the product, the names of columns, how they are saved."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.labels import read_labels
+from vicinal._base.state import State, read_array, read_count, read_names, read_part
+from vicinal._base.validation import check_features
+from vicinal.estimators.targets import refuse_one_dimensional
+
+
+class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Rows times a matrix, less an offset.
+
+    Attributes
+    ----------
+    projection_ : ndarray of float64, shape (m, r)
+        The P (or W) of the papers.
+    offset_ : ndarray of float64, shape (r,)
+        The projected mean of the rows of the fit; zeros where a method does not centre.
+    """
+
+    projection_: Float
+    offset_: Float
+    _learned: ClassVar[tuple[str, ...]] = ()
+    """Further vectors of float64 that a fit leaves, by attribute."""
+
+    def transform(self, X: object) -> Float:
+        """Return the rows projected: float64, dense, shape (n, r)."""
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        projected: Float = np.asarray(rows @ self.projection_) - self.offset_
+        return projected
+
+    def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:
+        """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
+        rows = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=True,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=at_least,
+        )
+        return cast("Features", check_features(rows).astype(np.float64, copy=False))
+
+    def _read_both(self, X: object, Y: object, *, at_least: int = 1) -> tuple[Features, Csr]:
+        """Return the rows of the fit and their labels, an indicator."""
+        rows = self._read(X, reset=True, at_least=at_least)
+        refuse_one_dimensional(Y)
+        return rows, read_labels(Y, int(rows.shape[0])).matrix
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns come out: scikit-learn names them after the class."""
+        return int(self.projection_.shape[1])
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parameters, the columns, the arrays."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        params = {key: _plain(value) for key, value in self.get_params(deep=False).items()}
+        return {
+            "params": cast("dict[str, State]", params),
+            "n_features": self.n_features_in_,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "projection": self.projection_,
+            "offset": self.offset_,
+            **{name: getattr(self, name) for name in self._learned},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        try:
+            self = cls(**read_part(state, "params", dict))
+            self._check_params()
+        except (TypeError, InvalidArgumentError) as error:
+            raise ModelFormatError(str(error)) from None
+        self.n_features_in_ = read_count(state, "n_features")
+        self.projection_ = read_array(state, "projection", np.float64, (self.n_features_in_, None))
+        self.offset_ = read_array(state, "offset", np.float64, (self._n_features_out,))
+        for name in cls._learned:
+            setattr(self, name, read_array(state, name, np.float64, (None,)))
+        if state.get("feature_names") is not None:
+            names = read_names(state, "feature_names")
+            if len(names) != self.n_features_in_:
+                raise ModelFormatError(
+                    f"feature_names: expected {self.n_features_in_}, got {len(names)}"
+                )
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    def _check_params(self) -> None:
+        """Refuse parameters that no fit would take."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` has run."""
+        return hasattr(self, "projection_")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Sparse features, label indicators."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _plain(value: Any) -> object:
+    """Return a parameter as a file can hold it; a random generator, which it cannot, as None."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, bool | int | float | str) else None
+
+
+def positive_first(directions: Float) -> Float:
+    """Return the columns with the sign that makes their largest entry positive.
+
+    A direction and its opposite are equally good; this picks one, whatever solver gave it.
+
+    Examples
+    --------
+    >>> positive_first(np.array([[0.6, -0.8], [0.8, 0.6]]))
+    array([[ 0.6,  0.8],
+           [ 0.8, -0.6]])
+    """
+    largest = np.abs(directions).argmax(axis=0)
+    signs = np.sign(directions[largest, np.arange(directions.shape[1])])
+    return directions * np.where(signs == 0, 1.0, signs)
+
+
+def as_numbers(labels: Csr) -> Csr:
+    """Return an indicator as float64, for products."""
+    return labels.astype(np.float64)

@@ -1,0 +1,96 @@
+r"""Canonical correlation analysis between features and labels.
+
+With X and Y less their means, the directions w of the features whose projection correlates most
+with some combination of the labels solve
+
+.. math::
+
+    X^\top Y (Y^\top Y + \gamma_y I)^{-1} Y^\top X \, w = \rho^2 (X^\top X + \gamma_x I) \, w,
+    \qquad W^\top (X^\top X + \gamma_x I) W = I
+
+References
+----------
+L. Sun, S. Ji, J. Ye, "Canonical correlation analysis for multilabel classification: a least-squares
+formulation, extensions, and analysis", IEEE Transactions on Pattern Analysis and Machine
+Intelligence 33 (2011).
+"""
+
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Float
+from vicinal.persistence import register
+from vicinal.reduction._centred import CentredRows
+from vicinal.reduction._components import (
+    check_components,
+    check_regularization,
+    directions_wanted,
+    report_found,
+)
+from vicinal.reduction._directions import leading_directions
+from vicinal.reduction._projection import LinearProjection, as_numbers
+
+
+class LabelCCA(LinearProjection):
+    """Project onto the directions that correlate most with the labels.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Columns out; None for as many as there are, which is the number of labels at most. Asked for
+        more, it gives those there are, and warns.
+    regularization : float
+        The two γ are this share of the mean eigenvalue of XᵀX and of YᵀY.
+
+    Attributes
+    ----------
+    projection_ : ndarray of float64, shape (m, r)
+        The W above.
+    correlations_ : ndarray of float64, shape (r,)
+        The ρ, falling; 1 at most.
+
+    Notes
+    -----
+    Square matrices to 128 MiB only, over the features, the rows or the labels, whichever are few;
+    beyond that by products with X and Y. Sparse rows are not made dense.
+
+    Examples
+    --------
+    The second feature tells the label, up to its scale:
+
+    >>> X = [[9.0, 0.0], [-9.0, 0.0], [9.0, 2.0], [-9.0, 2.0]]
+    >>> reduce = LabelCCA(regularization=1e-9).fit(X, [[0], [0], [1], [1]])
+    >>> reduce.correlations_.round(6)
+    array([1.])
+    >>> reduce.transform(X).ravel().round(6)
+    array([-0.5, -0.5,  0.5,  0.5])
+    """
+
+    correlations_: Float
+    _learned = ("correlations_",)
+
+    def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3) -> None:
+        self.n_components = n_components
+        self.regularization = regularization
+
+    def fit(self, X: object, Y: object) -> Self:
+        """Find the directions of rows `X` with labels `Y`."""
+        self._check_params()
+        features, labels = self._read_both(X, Y, at_least=2)
+        rows, targets = CentredRows(features), CentredRows(as_numbers(labels))
+        wanted = directions_wanted(self.n_components, labels.shape[1])
+        gamma_x, gamma_y = (self.regularization * part.mean_strength() for part in (rows, targets))
+        found, strengths = leading_directions(rows, targets, gamma_x, wanted, gamma_y)
+        report_found(self.n_components, found.shape[1])
+        self.projection_, self.correlations_ = found, np.sqrt(strengths)
+        self.offset_ = rows.mean @ found
+        return self
+
+    def _check_params(self) -> None:
+        """Refuse parameters that no fit would take."""
+        check_components(self.n_components)
+        check_regularization(self.regularization)
+
+
+register("reduction.LabelCCA", LabelCCA)

@@ -1,0 +1,143 @@
+r"""MDDM: the projection that depends most on the labels.
+
+With linear kernels, the dependence (Hilbert–Schmidt) of projected rows and labels is
+
+.. math:: \operatorname{tr}\left(P^\top X^\top H \, Y Y^\top H X P\right)
+
+H the centring matrix. Under :math:`P^\top P = I` the best P are the left singular vectors of
+:math:`(HX)^\top Y`; under :math:`P^\top X^\top H X P = I` (components that are uncorrelated) they
+solve the generalised eigenproblem of :mod:`vicinal.reduction._directions`.
+
+References
+----------
+Y. Zhang, Z.-H. Zhou, "Multilabel dimensionality reduction via dependence maximization", ACM
+Transactions on Knowledge Discovery from Data 4 (2010).
+"""
+
+from typing import Self, cast
+
+import numpy as np
+from scipy.linalg import svd
+from scipy.sparse.linalg import LinearOperator, svds
+
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.validation import check_option
+from vicinal.persistence import register
+from vicinal.reduction._centred import CentredRows
+from vicinal.reduction._components import (
+    check_components,
+    check_regularization,
+    directions_wanted,
+    report_found,
+)
+from vicinal.reduction._directions import RANK_TOLERANCE, leading_directions
+from vicinal.reduction._projection import LinearProjection, as_numbers, positive_first
+
+CONSTRAINTS = ("orthonormal", "uncorrelated")
+
+DENSE_CELLS = 2**23
+"""Most cells of an m × L matrix made here: 64 MiB of float64."""
+
+
+class MDDM(LinearProjection):
+    """Project onto the directions that depend most on the labels.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Columns out; None for as many as there are, which is the number of labels at most. Asked for
+        more, it gives those there are, and warns.
+    constraint : {"orthonormal", "uncorrelated"}
+        Directions of length 1 at right angles, or projected columns of length 1 at right angles.
+    regularization : float
+        Only for ``"uncorrelated"``: γ is this share of the mean eigenvalue of the features' scatter
+        matrix, and is added to its diagonal.
+
+    Attributes
+    ----------
+    projection_ : ndarray of float64, shape (m, r)
+    strengths_ : ndarray of float64, shape (r,)
+        The dependence each direction adds: squared singular values, or eigenvalues; falling.
+
+    Notes
+    -----
+    Never m × m where m is large, and m × L only to 64 MiB; beyond that by products with X and Y.
+    Sparse rows are not made dense. ``transform`` subtracts the mean, as scikit-learn's PCA does.
+
+    Examples
+    --------
+    The label follows the second feature, the first is noise of no use:
+
+    >>> X = [[1.0, 0.0], [-1.0, 0.0], [1.0, 2.0], [-1.0, 2.0]]
+    >>> reduce = MDDM(n_components=1).fit(X, [[0], [0], [1], [1]])
+    >>> reduce.projection_
+    array([[0.],
+           [1.]])
+    >>> reduce.transform(X).ravel()
+    array([-1., -1.,  1.,  1.])
+    """
+
+    strengths_: Float
+    _learned = ("strengths_",)
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        constraint: str = "orthonormal",
+        *,
+        regularization: float = 1e-3,
+    ) -> None:
+        self.n_components = n_components
+        self.constraint = constraint
+        self.regularization = regularization
+
+    def fit(self, X: object, Y: object) -> Self:
+        """Find the directions of rows `X` with labels `Y`."""
+        self._check_params()
+        features, labels = self._read_both(X, Y, at_least=2)
+        rows, wanted = CentredRows(features), directions_wanted(self.n_components, labels.shape[1])
+        if self.constraint == "orthonormal":
+            found, strengths = _singular(rows, as_numbers(labels), wanted)
+        else:
+            targets = CentredRows(as_numbers(labels), center=False)
+            penalty = self.regularization * rows.mean_strength()
+            found, strengths = leading_directions(rows, targets, penalty, wanted)
+        report_found(self.n_components, found.shape[1])
+        self.projection_, self.strengths_ = found, strengths
+        self.offset_ = rows.mean @ found
+        return self
+
+    def _check_params(self) -> None:
+        """Refuse parameters that no fit would take."""
+        check_components(self.n_components)
+        check_option("constraint", self.constraint, CONSTRAINTS)
+        check_regularization(self.regularization)
+
+
+def _singular(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:
+    """Return the first left singular vectors of (HX)ᵀY and the squares of their values."""
+    n_features, n_labels = rows.shape[1], int(Y.shape[1])
+    if n_features * n_labels <= DENSE_CELLS or n_directions >= min(n_features, n_labels):
+        left, values, _ = svd(rows.transposed_dot(Y), full_matrices=False)
+    else:
+        left, values = _singular_by_products(rows, Y, n_directions)
+    order = np.argsort(-values, kind="stable")[:n_directions]
+    order = order[values[order] > RANK_TOLERANCE * values.max(initial=0.0)]
+    return positive_first(left[:, order]), values[order] ** 2
+
+
+def _singular_by_products(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:
+    """Return the same without the m × L matrix."""
+    shape = rows.shape[1], int(Y.shape[1])
+    operator = LinearOperator(
+        shape,
+        matvec=lambda v: rows.transposed_dot(np.asarray(Y @ v.ravel())),
+        rmatvec=lambda u: np.asarray(Y.T @ rows.dot(u.ravel())),
+        dtype=np.float64,
+    )
+    start = np.random.default_rng(0).standard_normal(min(shape))
+    left, values, _ = svds(operator, n_directions, v0=start)
+    return cast("Float", left), cast("Float", values)
+
+
+register("reduction.MDDM", MDDM)
