@@ -7,7 +7,7 @@ With :math:`H = I - \frac1n 11^\top`, the centred rows are :math:`HX`, and
 so that products need X and its mean :math:`\mu` only.
 """
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -48,7 +48,8 @@ class CentredRows:
     def transposed_dot(self, U: Features) -> Float:
         """Return (HX)ᵀU, dense."""
         product = _dense(self._stored.T @ U)
-        return product - np.multiply.outer(self._shift, np.asarray(U.sum(axis=0)))
+        shift: Float = np.multiply.outer(self._shift, np.asarray(U.sum(axis=0)))
+        return product - shift
 
     def gram_of_columns(self) -> Float:
         """Return (HX)ᵀ(HX), d × d."""
@@ -75,6 +76,8 @@ class CentredRows:
         return max(total, 0.0) / min(self.shape)
 
 
-def _dense(product: Features) -> Float:
+def _dense(product: object) -> Float:
     """Return a product of dense or sparse matrices as an array."""
-    return cast("Float", product.toarray() if sparse.issparse(product) else np.asarray(product))
+    if sparse.issparse(product):
+        return cast("Float", cast("Any", product).toarray())
+    return np.asarray(product, dtype=np.float64)

@@ -50,7 +50,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             ensure_all_finite=False,
             ensure_min_samples=at_least,
         )
-        return cast("Features", check_features(rows).astype(np.float64, copy=False))
+        return check_features(rows).astype(np.float64, copy=False)
 
     def _read_both(self, X: object, Y: object, *, at_least: int = 1) -> tuple[Features, Csr]:
         """Return the rows of the fit and their labels, an indicator."""
