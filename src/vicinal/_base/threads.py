@@ -3,7 +3,7 @@
 import os
 from functools import cache
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
@@ -33,6 +33,15 @@ def thread_count(n_jobs: int | None = None) -> int:
     return jobs if jobs > 0 else max(1, _available() + 1 + jobs)
 
 
+def one_blas_thread() -> threadpool_limits:
+    """Return a context in which each matrix product runs on the thread that asks for it.
+
+    For loops that bring threads of their own. Cheap: the libraries are looked up once, which takes
+    longer than a small search.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
 def _available() -> int:
     """Count the cores of this process, within the limit set for OpenMP."""
     cores = (
@@ -45,4 +54,10 @@ def _available() -> int:
 @cache
 def _openmp() -> ThreadpoolController:
     """Find the OpenMP runtimes loaded when first asked; scikit-learn brings one."""
-    return ThreadpoolController().select(user_api="openmp")
+    return _libraries().select(user_api="openmp")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries loaded when first asked that have threads of their own."""
+    return ThreadpoolController()

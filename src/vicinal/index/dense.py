@@ -4,10 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from vicinal._base.arrays import Features, Float, Int, Int32
-from vicinal._base.threads import thread_count
+from vicinal._base.threads import one_blas_thread, thread_count
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal._native import DenseBatch, DenseIndexFloat32, DenseIndexFloat64
 from vicinal.graph.neighbor_graph import NeighborGraph
@@ -122,7 +121,7 @@ class DenseIndex:
         """Answer batches of queries on several threads; return those that are left."""
         one = partial(self._batch, Q, excluded, ids, values)
         starts = range(0, len(Q), self.batch_queries)
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self._threads) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(self._threads) as pool:
             futures = [pool.submit(one, start) for start in starts]
             try:
                 return [future.result() for future in futures]

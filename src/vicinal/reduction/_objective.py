@@ -17,6 +17,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import one_blas_thread
 from vicinal.decision import Threshold
 from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
@@ -58,7 +59,8 @@ class Objective:
 
     def _neighbors(self, P: Float) -> NeighborGraph:
         """Return the leave-one-out graph of the projected rows."""
-        projected = np.asarray(self.X @ P)
+        with one_blas_thread():  # so that the last bits do not depend on the number of threads
+            projected = np.asarray(self.X @ P)
         width = max(1, min(self.k, len(projected) - 1))
         return DenseIndex(projected, n_jobs=self.n_jobs).query_self(width)
 
