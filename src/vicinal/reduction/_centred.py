@@ -14,6 +14,9 @@ from scipy import sparse
 
 from vicinal._base.arrays import Features, Float
 
+BLOCK_ROWS = 256
+"""Rows of a square matrix made at a time."""
+
 
 class CentredRows:
     """The matrix :math:`HX`, or X itself, by its products.
@@ -53,12 +56,13 @@ class CentredRows:
 
     def gram_of_columns(self) -> Float:
         """Return (HX)ᵀ(HX), d × d."""
-        gram = _dense(self._stored.T @ self._stored)
-        return gram - self.shape[0] * np.outer(self._shift, self._shift)
+        gram = _gram(self._stored.T)
+        gram -= self.shape[0] * np.outer(self._shift, self._shift)
+        return gram
 
     def gram_of_rows(self) -> Float:
         """Return (HX)(HX)ᵀ, n × n."""
-        gram = _dense(self._stored @ self._stored.T)
+        gram = _gram(self._stored)
         cross = np.asarray(self._stored @ self._shift)
         gram -= cross[:, np.newaxis]
         gram -= cross
@@ -74,6 +78,21 @@ class CentredRows:
         values = np.asarray(values)
         total = float(np.sum(values * values)) - self.shape[0] * float(self._shift @ self._shift)
         return max(total, 0.0) / min(self.shape)
+
+
+def _gram(rows: Any) -> Float:
+    """Return ``rows @ rows.T`` as an array, made a block at a time where `rows` is sparse.
+
+    A sparse matrix of products that are hardly ever 0 would take more than the array.
+    """
+    if not sparse.issparse(rows):
+        return _dense(rows @ rows.T)
+    rows = rows.tocsr()
+    gram = np.empty((rows.shape[0], rows.shape[0]))
+    for start in range(0, len(gram), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        gram[part] = _dense(rows[part] @ rows.T)
+    return gram
 
 
 def _dense(product: object) -> Float:

@@ -3,7 +3,7 @@
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_real
 from vicinal._base.warn import warn_user
-from vicinal.reduction._ridge import SMALL_SIDE
+from vicinal.reduction._directions import FEW_LABELS
 
 
 def check_components(n_components: object) -> int | None:
@@ -27,9 +27,9 @@ def directions_wanted(n_components: int | None, n_labels: int) -> int:
     >>> directions_wanted(None, 14), directions_wanted(64, 14), directions_wanted(3, 14)
     (14, 14, 3)
     """
-    if n_components is None and n_labels > SMALL_SIDE:
+    if n_components is None and n_labels > FEW_LABELS:
         raise InvalidArgumentError(
-            "n_components", f"a number where labels are more than {SMALL_SIDE}", None
+            "n_components", f"a number where labels are more than {FEW_LABELS}", None
         )
     return n_labels if n_components is None else min(n_components, n_labels)
 

@@ -22,10 +22,12 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from vicinal._base.arrays import Float
-from vicinal.reduction import _ridge
 from vicinal.reduction._centred import CentredRows
 from vicinal.reduction._projection import positive_first
 from vicinal.reduction._ridge import Ridge, ridge
+
+FEW_LABELS = 2048
+"""Most labels for which all eigenvectors are found, by matrices of labels × labels."""
 
 BLOCK_CELLS = 2**24
 """Cells worked on at a time: 128 MiB of float64."""
@@ -55,7 +57,7 @@ def leading_directions(
     def explained(V: Float) -> Float:
         return targets.transposed_dot(rows.dot(regress(targets.dot(V))))
 
-    if targets.shape[1] <= _ridge.SMALL_SIDE:
+    if targets.shape[1] <= FEW_LABELS:
         block = max(1, BLOCK_CELLS // max(*rows.shape, 1))
         values, vectors = _all_pairs(explained, targets, label_penalty, block)
     else:

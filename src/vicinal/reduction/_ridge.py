@@ -19,8 +19,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.warn import warn_user
 from vicinal.reduction._centred import CentredRows
 
-SMALL_SIDE = 4096
-"""Most rows or columns of a square matrix made here: 128 MiB of float64."""
+SMALL_SIDE = 8192
+"""Most rows or columns of a square matrix made here: 512 MiB of float64."""
 
 TOLERANCE = 1e-13
 """Relative, of the iterative way."""

@@ -52,7 +52,7 @@ class LabelCCA(LinearProjection):
 
     Notes
     -----
-    Square matrices to 128 MiB only, over the features, the rows or the labels, whichever are few;
+    Square matrices to 512 MiB only, over the features, the rows or the labels, whichever are few;
     beyond that by products with X and Y. Sparse rows are not made dense.
 
     Examples
