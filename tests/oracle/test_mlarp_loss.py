@@ -46,9 +46,12 @@ def test_loss_on_rows_full_of_ties(oracle, data):
     P = data.draw(arrays.arrays(np.float64, (m, 2), elements=st.integers(-1, 1)))
     Y = data.draw(arrays.arrays(np.int32, (n, n_labels), elements=st.integers(0, 1)))
     k, s = data.draw(st.integers(1, 6)), data.draw(st.sampled_from([0.0, 1.0]))
-    expected = hamming(Y, predicted(oracle, X, P, Y, k, s))
+    sets = predicted(oracle, X, P, Y, k, s)
+    labels = [[int(label in chosen) for label in range(n_labels)] for chosen in sets]
     for rows in (X, sparse.csr_array(X)):
-        assert Objective(rows, sparse.csr_array(Y), k, s)(P) == expected
+        assert Objective(rows, sparse.csr_array(Y), k, s)(P) == hamming(Y, sets)
+        other = Objective(rows, sparse.csr_array(Y), k, s, "example-f1")
+        assert other(P) == -example_f1(Y, labels)
 
 
 @pytest.mark.parametrize("s", [0.0, 1.0])
@@ -78,11 +81,12 @@ def test_the_fitted_loss_is_that_of_the_projection(oracle):
     assert found.history_[-1] == expected
 
 
-def test_another_objective(oracle):
-    rng = np.random.default_rng(5)
-    X, P = rng.normal(size=(40, 5)), rng.normal(size=(5, 2))
-    Y = (rng.random((40, 3)) < 0.5).astype(np.int32)
-    sets = predicted(oracle, X, P, Y, 3, 1.0)
-    labels = [[int(label in chosen) for label in range(3)] for chosen in sets]
-    loss = Objective(X, sparse.csr_array(Y), 3, 1.0, "example-f1")(P)
-    assert loss == -example_f1(Y, labels)
+def test_an_exact_half_is_predicted_for_every_objective():
+    """Eight rows in pairs: of each truth two get a vote and two do not, so all stand at a half.
+
+    All predicted: 4 of 8 are right, and micro-F1 is 2 · 4 / (8 + 4); none predicted, it would be 0.
+    """
+    X = np.array([[0.0], [1], [10], [11], [20], [21], [30], [31]])
+    Y = sparse.csr_array(np.array([[1], [0], [1], [0], [1], [1], [0], [0]], dtype=np.int32))
+    assert Objective(X, Y, 1, 0.0)(np.eye(1)) == 0.5
+    assert Objective(X, Y, 1, 0.0, "micro-f1")(np.eye(1)) == pytest.approx(-2 / 3)
