@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Features, Float
+from vicinal._base.arrays import Csr, Features, Float
 
 BLOCK_ROWS = 256
 """Rows of a square matrix made at a time."""
@@ -87,11 +87,11 @@ def _gram(rows: Any) -> Float:
     """
     if not sparse.issparse(rows):
         return _dense(rows @ rows.T)
-    rows = rows.tocsr()
-    gram = np.empty((rows.shape[0], rows.shape[0]))
+    by_row = cast("Csr", sparse.csr_array(cast("Any", rows)))
+    gram = np.empty((by_row.shape[0], by_row.shape[0]))
     for start in range(0, len(gram), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
-        gram[part] = _dense(rows[part] @ rows.T)
+        gram[part] = _dense(by_row[part] @ by_row.T)
     return gram
 
 
