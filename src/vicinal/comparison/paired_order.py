@@ -69,8 +69,8 @@ def paired_order(results: Mapping[str, object], alpha: float = 0.05) -> PairedOr
     ----------
     results : mapping of metric to table
         For each metric (named as in ``vicinal.metrics.METRICS``, which knows the better side) the
-        scores of the methods, as :func:`read_table` takes them; the same methods for all metrics.
-        Samples are folds or data sets, the same for all methods.
+        scores of the methods, as :func:`read_table` takes them. Samples are folds or data sets, the
+        same for all methods of a metric; a method may lack a metric that it cannot be measured by.
     alpha : float
         Level of significance.
 
@@ -91,7 +91,7 @@ def paired_order(results: Mapping[str, object], alpha: float = 0.05) -> PairedOr
     check_real("alpha", alpha, 0.0, 1.0)
     tables = _tables(results)
     wins = tuple(win for name, table in tables.items() for win in _wins(name, table, alpha))
-    scores = dict.fromkeys(next(iter(tables.values())).methods, 0)
+    scores = {method: 0 for table in tables.values() for method in table.methods}
     for win in wins:
         scores[win.winner] += 1
         scores[win.loser] -= 1
@@ -120,15 +120,11 @@ def paired_t_test(first: Float, second: Float) -> tuple[float, float]:
 
 
 def _tables(results: Mapping[str, object]) -> dict[str, Table]:
-    """Return the table of each metric; all have the same methods."""
+    """Return the table of each metric."""
     if not isinstance(results, Mapping) or not results:
         raise InvalidArgumentError("results", "a mapping of metric to table", repr(results))
     tables = {name: read_table(table, name=f"results[{name!r}]") for name, table in results.items()}
-    methods = next(iter(tables.values())).methods
-    for name, table in tables.items():
-        if set(table.methods) != set(methods):
-            expected = f"the methods {', '.join(methods)}"
-            raise InvalidArgumentError(f"results[{name!r}]", expected, ", ".join(table.methods))
+    for name in tables:
         if metric_info(name).better == "none":
             raise InvalidArgumentError("results", "metrics with a better side", repr(name))
     return tables

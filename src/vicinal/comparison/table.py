@@ -49,7 +49,7 @@ def read_table(table: object, methods: Sequence[str] | None = None, name: str = 
     ('A', 'B')
     """
     if isinstance(table, Table):
-        table, methods = table.values, methods or table.methods
+        return read_table(table.values, methods or table.methods, name)
     if isinstance(table, Mapping):
         names, columns = tuple(map(str, table)), _columns(table, name)
         values = _numbers(columns, name).T

@@ -38,7 +38,8 @@ def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
     many rows as folds: an empty one lacks most of everything.
 
     Cost: one step of a few microseconds a row and a fraction of one a stored entry, whatever the
-    number of labels. Memory: about 100 bytes a stored entry (Python lists), and 8 × n_folds a column.
+    number of labels. Memory: about 100 bytes a stored entry (Python lists) and 8 × n_folds a
+    column.
 
     Examples
     --------
