@@ -46,10 +46,8 @@ def test_pairs_are_corrected_together() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(12, 4)) + np.array([0.0, 0.2, 0.8, 1.6])
     tests = wilcoxon_holm(table)
-    assert [(t.first, t.second) for t in tests] == [
-        tuple(p) for p in ["12", "13", "14", "23", "24", "34"]
-    ]
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert [(int(t.first) - 1, int(t.second) - 1) for t in tests] == pairs
     alone = [stats.wilcoxon(table[:, a], table[:, b]).pvalue for a, b in pairs]
     np.testing.assert_allclose([t.p for t in tests], alone)
     np.testing.assert_allclose([t.p_holm for t in tests], holm(alone))

@@ -1,6 +1,6 @@
 """The splitter: a partition, in proportion, repeatable, at home in scikit-learn."""
 
-import pickle
+import copy
 import time
 from typing import Any
 
@@ -96,25 +96,27 @@ def test_labels_in_any_form_give_the_same_folds() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_in_scikit_learn(sample: Any, kind: str) -> None:
-    Y = sample.Y if kind == "dense" else sparse.csr_array(sample.Y)
+def test_in_cross_validate(sample: Any) -> None:
     splitter = IterativeStratification(3)
-    answer = cross_validate(BRkNN(3), sample.X, Y, cv=splitter, error_score="raise")
+    answer = cross_validate(BRkNN(3), sample.X, sample.Y, cv=splitter, error_score="raise")
     by_hand = [
-        BRkNN(3).fit(sample.X[train], Y[train]).score(sample.X[test], Y[test])
-        for train, test in splitter.split(sample.X, Y)
+        BRkNN(3).fit(sample.X[train], sample.Y[train]).score(sample.X[test], sample.Y[test])
+        for train, test in splitter.split(sample.X, sample.Y)
     ]
     np.testing.assert_allclose(answer["test_score"], by_hand)
-    search = GridSearchCV(
-        MLkNN(),
-        {"n_neighbors": [2, 5]},
-        cv=IterativeStratification(4, order=2),
-        error_score="raise",
-    )
-    search = clone(search).fit(sample.X, Y)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_in_a_grid_search(sample: Any, kind: Any) -> None:
+    splitter = IterativeStratification(4, order=2)
+    search = GridSearchCV(MLkNN(), {"n_neighbors": [2, 5]}, cv=splitter, error_score="raise")
+    search = clone(search).fit(sample.X, kind(sample.Y))
     assert search.n_splits_ == 4
-    assert search.best_params_["n_neighbors"] in (2, 5)
+    for fold, (train, test) in enumerate(splitter.split(sample.X, sample.Y)):
+        model = MLkNN(5).fit(sample.X[train], sample.Y[train])
+        wanted = model.score(sample.X[test], sample.Y[test])
+        assert search.cv_results_[f"split{fold}_test_score"][1] == pytest.approx(wanted)
 
 
 def test_bookmarks_size_in_seconds() -> None:
@@ -127,7 +129,7 @@ def test_bookmarks_size_in_seconds() -> None:
 
 def test_it_is_a_plain_value() -> None:
     splitter = IterativeStratification(5, order=2)
-    assert pickle.loads(pickle.dumps(splitter)) == splitter
+    assert copy.deepcopy(splitter) == splitter
     assert splitter.get_n_splits() == splitter.get_n_splits([[1]], [[1]], None) == 5
 
 
