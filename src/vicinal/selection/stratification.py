@@ -48,26 +48,46 @@ def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
     [0, 0, 1, 1, 0, 1]
     """
     state = _Spread(evidence, n_folds, first_fold)
-    left = np.bincount(evidence.indices, minlength=evidence.shape[1]).tolist()
-    waiting = [(count, column) for column, count in enumerate(left) if count]
-    heapq.heapify(waiting)
+    rarest = _Rarest(np.bincount(evidence.indices, minlength=evidence.shape[1]).tolist())
     by_column = sparse.csc_array(evidence)
     rows, starts = by_column.indices.tolist(), by_column.indptr.tolist()
-    while waiting:
-        count, column = heapq.heappop(waiting)
-        if count != left[column]:
-            continue  # an older entry: the column was entered again when its count fell
-        touched = set()
-        for row in rows[starts[column] : starts[column + 1]]:
-            for other in state.place(row, column):
-                left[other] -= 1
-                touched.add(other)
-        for other in touched:
-            if left[other]:
-                heapq.heappush(waiting, (left[other], other))
+    n_labelled = int(np.count_nonzero(np.diff(evidence.indptr)))
+    while state.n_placed < n_labelled:
+        column = rarest.pop()
+        of_column = rows[starts[column] : starts[column + 1]]
+        rarest.lower([each for row in of_column for each in state.place(row, column)])
     for row in np.flatnonzero(np.diff(evidence.indptr) == 0).tolist():
         state.place(row, None)
     return np.array(state.fold_of, dtype=np.int64)
+
+
+class _Rarest:
+    """The columns by how many rows they have left to place, fewest first.
+
+    A heap of (count, column) as one integer, count × columns + column: small and quick to sift.
+    """
+
+    def __init__(self, counts: list[int]) -> None:
+        self._left = counts
+        self._n = len(counts)
+        self._heap = [count * self._n + column for column, count in enumerate(counts) if count]
+        heapq.heapify(self._heap)
+
+    def pop(self) -> int:
+        """Return the column with fewest rows left; there must be one."""
+        while True:
+            count, column = divmod(heapq.heappop(self._heap), self._n)
+            if count == self._left[column]:
+                return column
+            # Else an older entry: the column was entered again when its count fell.
+
+    def lower(self, columns: list[int]) -> None:
+        """Count one row less for each column, as often as it is named."""
+        for column in columns:
+            self._left[column] -= 1
+        for column in set(columns):
+            if self._left[column]:
+                heapq.heappush(self._heap, self._left[column] * self._n + column)
 
 
 class _Spread:
@@ -76,6 +96,7 @@ class _Spread:
     def __init__(self, evidence: Csr, n_folds: int, first_fold: Int) -> None:
         n_rows, n_columns = evidence.shape
         self.fold_of = [-1] * n_rows
+        self.n_placed = 0
         self._sizes = [0] * n_folds
         self._held = [[0] * n_folds for _ in range(n_columns)]
         self._columns = evidence.indices.tolist()
@@ -88,6 +109,7 @@ class _Spread:
             return []
         fold = self._best(self._sizes if column is None else self._held[column], row)
         self.fold_of[row] = fold
+        self.n_placed += 1
         self._sizes[fold] += 1
         columns: list[int] = self._columns[self._starts[row] : self._starts[row + 1]]
         for each in columns:
