@@ -66,8 +66,10 @@ native-test: $(VENV)/.tools ## The C++ core, tested without Python
 	$(BIN)/cmake --build build/native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/native --output-on-failure -j $(JOBS)
 
-# LD_PRELOAD because Python itself is not built with the sanitizer; -S so that the sanitized copy of
-# the package is found instead of the editable one.
+# LD_PRELOAD because Python itself is not built with the sanitizer. The environment of its own finds the
+# sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
+# scikit-learn's checks are left out: many hundred calls of what the other tests call with worse input.
+SANITIZED := build/sanitize-venv
 .PHONY: sanitize
 sanitize: setup ## Native tests and the Python tests that reach the extension, under ASan + UBSan
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
@@ -75,10 +77,19 @@ sanitize: setup ## Native tests and the Python tests that reach the extension, u
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-site \
 	  -C build-dir=build/sanitize-python -C cmake.define.VICINAL_SANITIZE=address,undefined .
+	$(BIN)/python -m venv --without-pip $(SANITIZED)
+	for site in $(CURDIR)/build/sanitize-site "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+	  do echo "$$site"; done > "$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"
 	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
-	  ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH=build/sanitize-site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-	  $(BIN)/python -S -m pytest -m 'native and not slow' -q -p no:cacheprovider tests
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
+	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests
+
+# Threads only: a data race in the loops that the C++ tests run in parallel.
+.PHONY: sanitize-threads
+sanitize-threads: $(VENV)/.tools ## The native tests under TSan
+	$(CMAKE) -S . -B build/sanitize-threads -DVICINAL_SANITIZE=thread > /dev/null
+	$(BIN)/cmake --build build/sanitize-threads -j $(JOBS)
+	$(BIN)/ctest --test-dir build/sanitize-threads --output-on-failure -j $(JOBS)
 
 .PHONY: bench
 bench: bench-parsing bench-index bench-methods ## Every benchmark against the alternatives
@@ -96,11 +107,6 @@ bench-index: setup ## Search against its alternatives (ARGS=--full for the publi
 bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng (ARGS=--full for all)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
-
-.PHONY: bench-index
-bench-index: setup ## Search against its alternatives (ARGS=--full for the published table)
-	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
-	$(BIN)/python -m benchmarks.index $(ARGS)
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

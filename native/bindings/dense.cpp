@@ -1,3 +1,5 @@
+#include <nanobind/stl/string.h>
+
 #include <limits>
 
 #include "arrays.hpp"
@@ -14,20 +16,21 @@ using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 class DenseBatch {
  public:
   DenseBatch(std::int64_t n_queries, std::int64_t k, Vector<std::int32_t> excluded,
-             Vector<std::uint8_t> removed)
-      : excluded_(excluded), removed_(removed), best_(n_queries, IntervalTopK(k)) {}
+             Vector<std::uint8_t> removed, const std::string& simd)
+      : excluded_(excluded),
+        removed_(removed),
+        reaching_(reaching_rows(simd_level(simd))),
+        best_(n_queries, IntervalTopK(k)) {}
 
   void collect(Matrix<float> products, std::int32_t first, Vector<float> sizes,
                Vector<float> biases, Vector<float> errors, Vector<float> constants) {
     nb::gil_scoped_release unlocked;
-    const std::size_t n_rows = products.shape(1);
-    for (std::size_t q = 0; q < best_.size(); ++q)
-      vicinal::collect({{products.data() + q * n_rows, n_rows},
-                        view(sizes),
-                        view(biases),
-                        errors.data()[q],
-                        constants.data()[q]},
-                       first, excluded(q), view(removed_), best_[q]);
+    const auto n_rows = static_cast<std::int64_t>(products.shape(1));
+    for (std::size_t q = 0; q < best_.size(); ++q) {
+      const ProductRun run{products.data() + q * n_rows, sizes.data(), biases.data(),
+                           errors.data()[q], constants.data()[q]};
+      vicinal::collect(run, n_rows, first, excluded(q), view(removed_), reaching_, best_[q]);
+    }
   }
 
   std::int32_t excluded(std::size_t query) const {
@@ -40,6 +43,7 @@ class DenseBatch {
  private:
   Vector<std::int32_t> excluded_;
   Vector<std::uint8_t> removed_;
+  ReachingRows reaching_;
   std::vector<IntervalTopK> best_;
 };
 
@@ -142,9 +146,10 @@ void bind_dense(nb::module_& m, const char* name) {
 
 void bind_dense_search(nb::module_& m) {
   nb::class_<DenseBatch>(m, "DenseBatch")
-      .def(nb::init<std::int64_t, std::int64_t, Vector<std::int32_t>, Vector<std::uint8_t>>(),
+      .def(nb::init<std::int64_t, std::int64_t, Vector<std::int32_t>, Vector<std::uint8_t>,
+                    const std::string&>(),
            nb::arg("n_queries"), nb::arg("k"), nb::arg("excluded").noconvert(),
-           nb::arg("removed").noconvert())
+           nb::arg("removed").noconvert(), nb::arg("simd"))
       .def("collect", &DenseBatch::collect, nb::arg("products").noconvert(), nb::arg("first"),
            nb::arg("sizes").noconvert(), nb::arg("biases").noconvert(),
            nb::arg("errors").noconvert(), nb::arg("constants").noconvert());

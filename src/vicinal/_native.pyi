@@ -67,7 +67,7 @@ class InvertedIndexFloat64:
 
 class DenseBatch:
     def __init__(
-        self, n_queries: int, k: int, excluded: Int32, removed: NDArray[np.uint8]
+        self, n_queries: int, k: int, excluded: Int32, removed: NDArray[np.uint8], simd: str
     ) -> None: ...
     def collect(
         self,

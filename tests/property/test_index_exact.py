@@ -93,7 +93,10 @@ def test_inverted_is_the_definition(problem, metric, n_jobs, batch, simd, patter
 @settings(deadline=None, max_examples=250)
 def test_dense_is_the_definition(problem, metric, n_jobs, batch, seed):
     X, Q, k = problem
-    index = DenseIndex(X, metric, n_jobs=n_jobs, batch_queries=batch, block_rows=3 * batch)
+    simd = simd_levels()[seed % len(simd_levels())]
+    index = DenseIndex(
+        X, metric, n_jobs=n_jobs, batch_queries=batch, block_rows=3 * batch, simd=simd
+    )
     expected = reference_query(X, Q, k, metric)
     assert_same(index.query(Q, k), expected)
     assert_same(index.query(messy(Q, seed), k), expected)
@@ -134,8 +137,10 @@ def test_many_rows_in_several_blocks(kind, metric):
         for block_rows, simd in zip((512, 1024, 65_536), simd_levels() * 3, strict=False):
             index = InvertedIndex(rows, metric, block_rows=block_rows, n_jobs=2, simd=simd)
             assert_same(index.query(queries, k), expected)
-        for block_rows in (100, 2048):
-            index = DenseIndex(X, metric, block_rows=block_rows, batch_queries=4, n_jobs=2)
+        for block_rows, simd in zip((100, 256, 2048), simd_levels() * 3, strict=False):
+            index = DenseIndex(
+                X, metric, block_rows=block_rows, batch_queries=4, n_jobs=2, simd=simd
+            )
             assert_same(index.query(Q, k), expected)
 
 

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "vicinal/exact.hpp"
+#include "vicinal/interval_kernels.hpp"
 #include "vicinal/interval_top_k.hpp"
 #include "vicinal/top_k.hpp"
 
@@ -28,38 +30,20 @@ struct DenseRows {
   const Value* row(std::int64_t i) const { return values.data() + i * n_columns; }
 };
 
-// One row of products, with what is needed to bound them.
-struct ProductRow {
-  std::span<const float> products;
-  std::span<const float> sizes;   // by row: what the error grows with
-  std::span<const float> biases;  // by row
-  float error;                    // of this query, a unit of row size
-  float constant;                 // of this query
-};
-
-// Offer a run of rows, the first with id `first`. `excluded` is a row id or -1.
-inline void collect(const ProductRow& run, std::int32_t first, std::int32_t excluded,
-                    std::span<const std::uint8_t> removed, IntervalTopK& best) {
-  constexpr std::int64_t strip = 64;
-  const auto n = static_cast<std::int64_t>(run.products.size());
-  for (std::int64_t begin = 0; begin < n; begin += strip) {
-    const std::int64_t end = std::min(begin + strip, n);
-    float highs[strip];
-    float highest = -std::numeric_limits<float>::infinity();
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float margin = run.error * run.sizes[i] + run.constant;
-      highs[i - begin] = (run.products[i] - run.biases[i]) + margin;
-      highest = std::max(highest, highs[i - begin]);
-    }
-    if (highest < best.threshold()) continue;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto id = static_cast<std::int32_t>(first + i);
-      if (highs[i - begin] < best.threshold() || id == excluded) continue;
-      if (!removed.empty() && removed[id]) continue;
-      const float margin = run.error * run.sizes[i] + run.constant;
-      best.push({(run.products[i] - run.biases[i]) - margin, highs[i - begin], id});
-    }
-  }
+// Offer a run of `n` rows, the first with id `first`. `excluded` is a row id or -1.
+inline void collect(const ProductRun& run, std::int64_t n, std::int32_t first,
+                    std::int32_t excluded, std::span<const std::uint8_t> removed,
+                    ReachingRows reaching, IntervalTopK& best) {
+  const auto offer = [&](std::int64_t i) {
+    const auto id = static_cast<std::int32_t>(first + i);
+    if (run.high(i) < best.threshold() || id == excluded) return;
+    if (removed.empty() || !removed[id]) best.push({run.low(i), run.high(i), id});
+  };
+  std::int64_t i = 0;
+  for (; i + 64 <= n; i += 64)
+    for (std::uint64_t rows = reaching(run, i, best.threshold()); rows != 0; rows &= rows - 1)
+      offer(i + std::countr_zero(rows));
+  for (; i < n; ++i) offer(i);
 }
 
 // Compares by the definition: float64, features in rising order.

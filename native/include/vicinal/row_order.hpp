@@ -77,7 +77,7 @@ struct PrimeWindow {
   std::int64_t begin;
   std::int64_t end;
 
-  static constexpr std::int64_t most_rows = 16 * Blocks::group;
+  static constexpr std::int64_t most_rows = 8 * Blocks::group;
 
   // Around `home`, a place in a block of `size` rows, with room for k candidates at least.
   PrimeWindow(std::int64_t home, std::int64_t size, std::int64_t k) {

@@ -9,7 +9,7 @@ import typer
 from vicinal.cli.output import out, print_facts
 from vicinal.cli.predict import predictions
 from vicinal.datasets import Dataset, load
-from vicinal.estimators import BRkNN, MLkNN, NeighborEstimator
+from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN, NeighborEstimator
 from vicinal.index import build_index
 from vicinal.metrics import evaluate, metrics_table
 
@@ -44,10 +44,11 @@ def demo(
     )
 
     models: list[NeighborEstimator] = [
-        BRkNN(neighbors, metric="cosine"),
         BRkNN(neighbors, variant="a", metric="cosine"),
-        BRkNN(neighbors, variant="b", metric="cosine"),
+        LPkNN(neighbors, metric="cosine"),
         MLkNN(neighbors, metric="cosine"),
+        InstanceKNN(neighbors),
+        LCIF(neighbors, neighbors),
     ]
     results: dict[str, dict[str, float]] = {}
     began = time.perf_counter()

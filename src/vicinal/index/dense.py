@@ -13,6 +13,7 @@ from vicinal._native import DenseBatch, DenseIndexFloat32, DenseIndexFloat64
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import as_dense, row_chunks
 from vicinal.index.products import prepare, usable
+from vicinal.index.simd import simd_level
 
 
 class DenseIndex:
@@ -32,6 +33,9 @@ class DenseIndex:
         Threads of a query; None for all cores.
     block_rows, batch_queries : int
         Size of a block of products.
+    simd : {"plain", "avx2", "avx512"} or None
+        Vector instructions of the compiled part, as for
+        :class:`~vicinal.index.inverted.InvertedIndex`.
 
     Notes
     -----
@@ -55,11 +59,14 @@ class DenseIndex:
         n_jobs: int | None = None,
         block_rows: int = 2048,
         batch_queries: int = 256,
+        simd: str | None = None,
     ) -> None:
         self.metric = check_option("metric", metric, METRICS)
         self.n_jobs = n_jobs
         self.block_rows = check_integer("block_rows", block_rows, low=1)
         self.batch_queries = check_integer("batch_queries", batch_queries, low=1)
+        self.simd = simd
+        self._level = simd_level(simd)
         self._threads = thread_count(n_jobs)
         rows = check_features(X)
         self._rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
@@ -69,7 +76,7 @@ class DenseIndex:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows and build again: the index is made from nothing else."""
-        options = self.n_jobs, self.block_rows, self.batch_queries
+        options = self.n_jobs, self.block_rows, self.batch_queries, self.simd
         return _rebuild, (self._rows, self.metric, *options)
 
     @property
@@ -108,7 +115,7 @@ class DenseIndex:
         else:
             left.extend(self._by_products(Q, excluded, ids, values))
         chosen = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
-        batch = DenseBatch(len(Q), ids.shape[1], excluded, np.zeros(0, dtype=np.uint8))
+        batch = DenseBatch(len(Q), ids.shape[1], excluded, np.zeros(0, dtype=np.uint8), self._level)
         self._native.compare_with_all(batch, Q, chosen, ids, values, self._threads)
 
     def _by_products(self, Q: Float, excluded: Int32, ids: Int32, values: Float) -> list[Int]:
@@ -131,7 +138,8 @@ class DenseIndex:
         ok = usable(Q[part], prepared)
         quick, errors, constants = prepared.queries(np.where(ok[:, np.newaxis], Q[part], 0.0))
         nobody = np.zeros(0, dtype=np.uint8)
-        batch = DenseBatch(stop - start, min(ids.shape[1], self.n_rows), excluded[part], nobody)
+        k = min(ids.shape[1], self.n_rows)
+        batch = DenseBatch(stop - start, k, excluded[part], nobody, self._level)
         for first in range(0, self.n_rows, self.block_rows):
             block = slice(first, first + self.block_rows)
             products = quick @ prepared.rows[block].T
@@ -144,6 +152,13 @@ class DenseIndex:
 
 
 def _rebuild(
-    X: Float, metric: str, n_jobs: int | None, block_rows: int, batch_queries: int
+    X: Float,
+    metric: str,
+    n_jobs: int | None,
+    block_rows: int,
+    batch_queries: int,
+    simd: str | None,
 ) -> DenseIndex:
-    return DenseIndex(X, metric, n_jobs=n_jobs, block_rows=block_rows, batch_queries=batch_queries)
+    return DenseIndex(
+        X, metric, n_jobs=n_jobs, block_rows=block_rows, batch_queries=batch_queries, simd=simd
+    )

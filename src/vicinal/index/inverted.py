@@ -1,7 +1,5 @@
 """Exact search over sparse rows through an inverted index."""
 
-import os
-
 import numpy as np
 from scipy import sparse
 
@@ -15,10 +13,10 @@ from vicinal._base.validation import (
     check_option,
     check_rows,
 )
-from vicinal._native import simd_levels
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import as_csr, row_chunks
 from vicinal.index.segment import Build, Segment
+from vicinal.index.simd import simd_level
 
 
 class InvertedIndex:
@@ -81,7 +79,7 @@ class InvertedIndex:
         self.simd = simd
         self.patterns = bool(patterns)
         self._threads = thread_count(n_jobs)
-        self._build = Build(self.metric, self.block_rows, _simd_level(simd), self.patterns)
+        self._build = Build(self.metric, self.block_rows, simd_level(simd), self.patterns)
         rows = as_csr(check_features(X))
         self._segments: tuple[Segment, ...] = (Segment.of(rows, 0, self._build),)
 
@@ -224,9 +222,3 @@ def _rebuild(
     )
     index.remove(removed)
     return index
-
-
-def _simd_level(asked: str | None) -> str:
-    """Return the level of vector instructions: as asked, else by the environment, else the best."""
-    level = os.environ.get("VICINAL_SIMD", "auto") if asked is None else asked
-    return check_option("simd", level, ("auto", *simd_levels()))

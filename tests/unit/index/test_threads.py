@@ -4,14 +4,12 @@ import multiprocessing
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pytest
-from scipy import sparse
 
 from vicinal.index import DenseIndex, InvertedIndex
 
@@ -117,10 +115,3 @@ def test_an_error_in_a_worker_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(index, "_batch", fail)
     with pytest.raises(Broken):
         index.query_self(3)
-
-
-def test_memory_refused_in_a_worker_is_a_memory_error():
-    index = InvertedIndex(sparse.csr_array(rows_of(n=3)), n_jobs=1)
-    with pytest.raises(MemoryError):
-        index.query(np.ones((1, 30)), 2**50)
-    assert threading.active_count() < 50
