@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeAlias
 
 import numpy as np
 from rich.console import Console
@@ -48,14 +49,18 @@ class Line:
     peak_mb: float
 
 
-def timed(search: Callable[[], Found], repeats: int) -> tuple[float, Found]:
+Clock: TypeAlias = Callable[[], float]
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def timed(search: Callable[[], Found], repeats: int, clock: Clock) -> tuple[float, Found]:
     """Return the median time of several runs after one to warm up, and the last answer."""
     found = search()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         found = search()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return median(times), found
 
 
@@ -73,7 +78,7 @@ def memory_mb(field: str) -> float:
     return sum(float(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
 
-def sparse_line(case: Case, repeats: int, *, with_sklearn: bool) -> Line:
+def sparse_line(case: Case, repeats: int, clock: Clock, *, with_sklearn: bool) -> Line:
     """Measure one sparse case."""
     threads = thread_count()
     n_queries = case.queries.shape[0]
@@ -87,14 +92,14 @@ def sparse_line(case: Case, repeats: int, *, with_sklearn: bool) -> Line:
         graph = index.query(case.queries, K)
         return graph.ids, graph.values
 
-    seconds, found = timed(ours, repeats)
+    seconds, found = timed(ours, repeats, clock)
     peak = memory_mb("VmHWM") - before
     peers = {}
-    peer_seconds, peer_found = timed(sparse_dot_topn(case, K, threads), repeats)
+    peer_seconds, peer_found = timed(sparse_dot_topn(case, K, threads), repeats, clock)
     peers["sparse_dot_topn"] = peer_seconds / n_queries * 1e3
     if with_sklearn:
         few = Case(case.name, case.rows, case.queries[:SKLEARN_QUERIES])
-        brute, _ = timed(brute_cosine(few, K, threads), 1)
+        brute, _ = timed(brute_cosine(few, K, threads), 1, clock)
         peers["scikit-learn"] = brute / few.queries.shape[0] * 1e3
     entries = case.rows.nnz
     return Line(
@@ -110,7 +115,7 @@ def sparse_line(case: Case, repeats: int, *, with_sklearn: bool) -> Line:
     )
 
 
-def self_line(case: Case, repeats: int) -> tuple[float, float]:
+def self_line(case: Case, repeats: int, clock: Clock) -> tuple[float, float]:
     """Return milliseconds a row of the self-graph and of querying all rows."""
     index = InvertedIndex(case.rows, "cosine")
 
@@ -123,7 +128,8 @@ def self_line(case: Case, repeats: int) -> tuple[float, float]:
         return graph.ids, graph.values
 
     n = case.rows.shape[0]
-    return timed(as_self, repeats)[0] / n * 1e3, timed(as_queries, repeats)[0] / n * 1e3
+    own, all_rows = (timed(search, repeats, clock)[0] for search in (as_self, as_queries))
+    return own / n * 1e3, all_rows / n * 1e3
 
 
 def single_line(case: Case) -> tuple[float, float]:
@@ -138,7 +144,7 @@ def single_line(case: Case) -> tuple[float, float]:
     return float(np.median(times)), float(np.percentile(times, 99))
 
 
-def dense_line(n_rows: int, n_features: int, repeats: int) -> Line:
+def dense_line(n_rows: int, n_features: int, repeats: int, clock: Clock) -> Line:
     """Measure the self-graph of dense rows, clustered as real data are."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(50, n_features))
@@ -154,12 +160,12 @@ def dense_line(n_rows: int, n_features: int, repeats: int) -> Line:
 
     reset_peak()
     before = memory_mb("VmRSS")
-    seconds, found = timed(ours, repeats)
+    seconds, found = timed(ours, repeats, clock)
     peak = memory_mb("VmHWM") - before
     sklearn_search, faiss_search = brute_dense(rows, K), faiss_flat(rows, K, thread_count())
     peers = {
-        "scikit-learn": timed(lambda: sklearn_search(rows), repeats)[0] / n_rows * 1e3,
-        "faiss flat": timed(lambda: faiss_search(rows), repeats)[0] / n_rows * 1e3,
+        "scikit-learn": timed(lambda: sklearn_search(rows), repeats, clock)[0] / n_rows * 1e3,
+        "faiss flat": timed(lambda: faiss_search(rows), repeats, clock)[0] / n_rows * 1e3,
     }
     name = f"dense {n_rows // 1000}k × {n_features}, euclidean"
     share = agreement(found, faiss_search(rows), tolerance=1e-4)
@@ -204,15 +210,15 @@ def cases(arguments: argparse.Namespace) -> list[Case]:
     ]
 
 
-def extras(*, full: bool) -> Line:
+def extras(clock: Clock, *, full: bool) -> Line:
     """Print latency and the self-graph; return the line of the dense case."""
     large = (500_000, 1_000_000) if full else (50_000, 100_000)
     alone = single_line(generated(*large, 500, "binary"))
     print("single query, median and p99 in ms: {:.3f} {:.3f}".format(*alone))
     small = (100_000, 200_000) if full else (20_000, 50_000)
-    own = self_line(generated(*small, 1, "binary"), 3)
+    own = self_line(generated(*small, 1, "binary"), 3, clock)
     print("ms a row, self-graph and all rows queried: {:.4f} {:.4f}".format(*own))
-    return dense_line(*((40_000, 120) if full else (10_000, 120)), 3)
+    return dense_line(*((40_000, 120) if full else (10_000, 120)), 3, clock)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -221,14 +227,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="the sizes of the published table")
     parser.add_argument("--data", nargs="*", default=[], help="catalogue names or .npz files")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is not at rest"
+    )
     arguments = parser.parse_args(argv)
+    clock = CLOCKS[arguments.clock]
     lines = []
     for case in cases(arguments):
         small = case.rows.shape[0] <= SKLEARN_ROWS
-        lines.append(sparse_line(case, arguments.repeats, with_sklearn=small))
+        lines.append(sparse_line(case, arguments.repeats, clock, with_sklearn=small))
         show(lines[-1:])
     if not arguments.data:
-        lines.append(extras(full=arguments.full))
+        lines.append(extras(clock, full=arguments.full))
     show(lines)
     return 0
 

@@ -63,6 +63,8 @@ class CountIndex {
     std::vector<const std::uint8_t*> bitmaps;
     std::vector<Survivor> survivors;
     std::vector<std::int32_t> offered;
+    PrimeWindow primed;
+    bool active = false;
     explicit Scratch(const CountIndex& index)
         : narrow(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
@@ -85,16 +87,33 @@ class CountIndex {
     return plan;
   }
 
+  // Queries cross a block one after the other: its bitmaps are small beside the counters.
+  static constexpr std::int64_t sweep_rows = 0;
+
+  // Begin a block: add the lists, and fill a query that has room.
   template <class Value>
-  void visit(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+  void enter(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
              QueryState& query, Scratch& scratch) const {
-    if (!reachable(block, collection.metric, query)) return;
+    scratch.active = reachable(block, collection.metric, query);
+    if (!scratch.active) return;
     if (plan.wide) {
       scratch.wide.resize(blocks_.rows_per_block);
-      visit_with(scratch.wide.data(), scratch.wide_maxima, block, collection, plan, query, scratch);
+      enter_with(scratch.wide.data(), scratch.wide_maxima, block, collection, plan, query, scratch);
     } else {
-      visit_with(scratch.narrow.data(), scratch.maxima, block, collection, plan, query, scratch);
+      enter_with(scratch.narrow.data(), scratch.maxima, block, collection, plan, query, scratch);
     }
+  }
+
+  // Go on with rows [begin, end) of the block.
+  template <class Value>
+  void sweep(std::int64_t block, std::int64_t begin, std::int64_t end,
+             const Collection<Value>& collection, const Plan& plan, QueryState& query,
+             Scratch& scratch) const {
+    if (!scratch.active) return;
+    if (plan.wide)
+      sweep_with(scratch.wide.data(), block, begin, end, collection, plan, query, scratch);
+    else
+      sweep_with(scratch.narrow.data(), block, begin, end, collection, plan, query, scratch);
   }
 
   // Counts are exact: nothing is left open.
@@ -199,29 +218,33 @@ class CountIndex {
   }
 
   template <class Counter, class Value>
-  void visit_with(Counter* counters, std::vector<Counter>& maxima, std::int64_t block,
+  void enter_with(Counter* counters, std::vector<Counter>& maxima, std::int64_t block,
+                  const Collection<Value>& collection, const Plan& plan, QueryState& query,
+                  Scratch& scratch) const {
+    add_lists(counters, block, plan, scratch);
+    scratch.offered.clear();
+    scratch.primed = PrimeWindow();
+    if (!query.best.full())
+      scratch.primed = prime(counters, maxima, block, collection, plan, query, scratch);
+  }
+
+  template <class Counter, class Value>
+  void sweep_with(Counter* counters, std::int64_t block, std::int64_t begin, std::int64_t end,
                   const Collection<Value>& collection, const Plan& plan, QueryState& query,
                   Scratch& scratch) const {
     const auto& kernels = kernels_for(counters, plan);
-    add_lists(counters, block, plan, scratch);
-    const Bitmaps bitmaps{scratch.bitmaps.data(), scratch.bitmaps.size()};
-    const Bitmaps added{nullptr, 0};
-    const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
-    scratch.offered.clear();
-    PrimeWindow primed(0, 0, 0);
-    if (!query.best.full())
-      primed = prime(counters, maxima, bitmaps, block, collection, plan, query, scratch);
+    const Bitmaps bitmaps{scratch.bitmaps.data(), scratch.bitmaps.size()}, added{nullptr, 0};
+    const std::int64_t start = blocks_.begin(block), stop = start + blocks_.size(block);
     Bar bar;
-    for (std::int64_t first = 0; first < size; first += Blocks::group) {
-      raise(bar, begin + first, begin + size, collection.metric, query);
+    for (std::int64_t first = begin; first < end; first += Blocks::group) {
+      raise(bar, start + first, stop, collection.metric, query);
       if (bar.least > bar.most) {
         std::fill_n(counters + first, Blocks::group, Counter{0});
         continue;
       }
-      const bool complete = first >= primed.begin && first < primed.end;
-      const std::size_t count =
-          kernels.add_and_take(counters + first, complete ? added : bitmaps, first,
-                               static_cast<std::int32_t>(bar.least), scratch.survivors.data());
+      const std::size_t count = kernels.add_and_take(
+          counters + first, scratch.primed.holds(first) ? added : bitmaps, first,
+          static_cast<std::int32_t>(bar.least), scratch.survivors.data());
       for (std::size_t s = 0; s < count; ++s)
         offer(scratch.survivors[s], block, collection, query, scratch);
     }
@@ -237,14 +260,15 @@ class CountIndex {
   // Fill the query with rows of large counts first, so that few others pass afterwards. The
   // window's counts are complete then.
   template <class Counter, class Value>
-  PrimeWindow prime(Counter* counters, std::vector<Counter>& maxima, const Bitmaps& bitmaps,
-                    std::int64_t block, const Collection<Value>& collection, const Plan& plan,
-                    QueryState& query, Scratch& scratch) const {
+  PrimeWindow prime(Counter* counters, std::vector<Counter>& maxima, std::int64_t block,
+                    const Collection<Value>& collection, const Plan& plan, QueryState& query,
+                    Scratch& scratch) const {
     const std::int64_t size = blocks_.size(block);
     const auto wanted = static_cast<std::int64_t>(query.best.capacity());
     const auto from = lengths_.begin() + blocks_.begin(block);
     const auto home = std::lower_bound(from, from + size, query.row.size()) - from;
     const PrimeWindow window(home, size, wanted);
+    const Bitmaps bitmaps{scratch.bitmaps.data(), scratch.bitmaps.size()};
     const auto& kernels = kernels_for(counters, plan);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
       kernels.add(counters + first, bitmaps, first);

@@ -50,12 +50,13 @@ class ImpactIndex {
     std::vector<Term> terms;
   };
 
-  // Memory one thread works in.
+  // Memory a query works in while it is in a block.
   struct Scratch {
     std::vector<std::int16_t> sums;
     std::vector<std::int16_t> maxima;
     std::vector<ImpactColumn> columns;
     std::vector<Survivor> survivors;
+    PrimeWindow primed;
     explicit Scratch(const ImpactIndex& index)
         : sums(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
@@ -78,14 +79,25 @@ class ImpactIndex {
     return plan;
   }
 
+  // Rows swept at a time by each query of a batch, while their columns are in the cache.
+  static constexpr std::int64_t sweep_rows = 4 * Blocks::group;
+
+  // Begin a block: add the lists, and fill a query that has room.
   template <class Value>
-  void visit(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+  void enter(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
              QueryState& query, Scratch& scratch) const {
     add_lists(block, plan, scratch);
-    PrimeWindow primed(0, 0, 0);
-    if (!query.best.full()) primed = prime(block, collection, query, scratch);
-    for (std::int64_t first = 0; first < blocks_.size(block); first += Blocks::group) {
-      if (first < primed.begin || first >= primed.end) add_columns(first, scratch);
+    scratch.primed = PrimeWindow();
+    if (!query.best.full()) scratch.primed = prime(block, collection, query, scratch);
+  }
+
+  // Go on with rows [begin, end) of the block.
+  template <class Value>
+  void sweep(std::int64_t block, std::int64_t begin, std::int64_t end,
+             const Collection<Value>& collection, const Plan& plan, QueryState& query,
+             Scratch& scratch) const {
+    for (std::int64_t first = begin; first < end; first += Blocks::group) {
+      if (!scratch.primed.holds(first)) add_columns(first, scratch);
       sift(block, first, collection, plan, query, scratch);
     }
   }

@@ -72,11 +72,12 @@ struct QueryBatch {
     const auto n = static_cast<std::int64_t>(chosen.size());
     std::vector<std::int64_t> left;
     std::mutex mutex;
+    std::vector<std::vector<typename Road::Scratch>> desks(std::max(options.n_threads, 1));
     parallel_for((n + options.batch - 1) / options.batch, options.n_threads,
-                 [&](std::int64_t task, int) {
+                 [&](std::int64_t task, int worker) {
                    const std::int64_t begin = task * options.batch;
                    const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
-                   const auto unfinished = answer(road, part);
+                   const auto unfinished = answer(road, part, desks[worker]);
                    std::lock_guard lock(mutex);
                    left.insert(left.end(), unfinished.begin(), unfinished.end());
                  },
@@ -100,7 +101,8 @@ struct QueryBatch {
   };
 
   template <class Road>
-  std::vector<std::int64_t> answer(const Road& road, std::span<const std::int64_t> chosen) const {
+  std::vector<std::int64_t> answer(const Road& road, std::span<const std::int64_t> chosen,
+                                   std::vector<typename Road::Scratch>& desk) const {
     std::vector<std::int64_t> left;
     std::vector<Traveller<Road>> travellers;
     for (const std::int64_t query : chosen) {
@@ -114,7 +116,7 @@ struct QueryBatch {
         left.push_back(query);
     }
     if (travellers.empty()) return left;
-    walk(road, travellers);
+    walk(road, travellers, desk);
     for (auto& [query, state, plan] : travellers) {
       if (road.finish(collection.metric, plan, state))
         answers.write(query, state.best);
@@ -125,13 +127,30 @@ struct QueryBatch {
   }
 
   template <class Road>
-  void walk(const Road& road, std::vector<Traveller<Road>>& travellers) const {
-    typename Road::Scratch scratch(road);
+  void walk(const Road& road, std::vector<Traveller<Road>>& travellers,
+            std::vector<typename Road::Scratch>& desk) const {
+    const std::size_t parallel = Road::sweep_rows > 0 ? travellers.size() : 1;
+    while (desk.size() < parallel) desk.emplace_back(road);
     for (auto& traveller : travellers) offer_special(traveller.state);
     const double middle = travellers[travellers.size() / 2].state.norm;
     for (const std::int64_t block : block_order(road.blocks(), middle))
-      for (auto& [query, state, plan] : travellers)
-        road.visit(block, collection, plan, state, scratch);
+      for (std::size_t i = 0; i < travellers.size(); i += parallel)
+        cross(road, block, {travellers.data() + i, parallel}, desk);
+  }
+
+  // Together, travellers sweep the same few rows before any goes on: what the rows' columns cost to
+  // fetch is paid once. `desk` has working memory for each.
+  template <class Road>
+  void cross(const Road& road, std::int64_t block, std::span<Traveller<Road>> travellers,
+             std::vector<typename Road::Scratch>& desk) const {
+    for (std::size_t i = 0; i < travellers.size(); ++i)
+      road.enter(block, collection, travellers[i].plan, travellers[i].state, desk[i]);
+    const std::int64_t size = road.blocks().size(block);
+    const std::int64_t step = Road::sweep_rows > 0 ? Road::sweep_rows : size;
+    for (std::int64_t begin = 0; begin < size; begin += step)
+      for (std::size_t i = 0; i < travellers.size(); ++i)
+        road.sweep(block, begin, std::min(begin + step, size), collection, travellers[i].plan,
+                   travellers[i].state, desk[i]);
   }
 
   QueryState state(std::int64_t query) const {

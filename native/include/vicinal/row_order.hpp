@@ -74,8 +74,12 @@ struct Blocks {
 
 // Groups of a block that a query is filled from before the others are sifted.
 struct PrimeWindow {
-  std::int64_t begin;
-  std::int64_t end;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  bool holds(std::int64_t row) const { return row >= begin && row < end; }
+
+  PrimeWindow() = default;
 
   static constexpr std::int64_t most_rows = 8 * Blocks::group;
 

@@ -6,8 +6,9 @@ Comes in: a matrix of training rows, then queries. Goes out: a
 and everything after it.
 """
 
+from vicinal.index.approximate import ApproximateIndex
 from vicinal.index.build import Index, build_index
 from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
 
-__all__ = ["DenseIndex", "Index", "InvertedIndex", "build_index"]
+__all__ = ["ApproximateIndex", "DenseIndex", "Index", "InvertedIndex", "build_index"]

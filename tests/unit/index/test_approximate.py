@@ -1,0 +1,61 @@
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal._base.errors import InvalidArgumentError, MissingExtraError
+from vicinal.index import build_index
+from vicinal.index.approximate import ApproximateIndex
+
+pytestmark = pytest.mark.native
+
+
+def rows_of(n=400, m=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.random((n, m)) < 0.3) * rng.random((n, m))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_all_of_a_query_is_exact(metric):
+    X = sparse.csr_array(rows_of())
+    index = ApproximateIndex(X, metric, keep=1.0)
+    graph, exact = index.query(X[:20], 7), build_index(X, metric).query(X[:20], 7)
+    assert np.array_equal(graph.ids, exact.ids)
+    assert np.allclose(graph.values, exact.values, rtol=1e-12)
+    assert index.recall_ == 1.0
+
+
+def test_part_of_a_query_misses_some_and_says_so():
+    X = sparse.csr_array(rows_of())
+    index = ApproximateIndex(X, "cosine", keep=0.3, oversample=1)
+    graph = index.query(X[:50], 9)
+    exact = build_index(X, "cosine").query(X[:50], 9)
+    hits = [len(set(a) & set(b)) for a, b in zip(graph.ids, exact.ids, strict=True)]
+    assert index.recall_ == sum(hits) / exact.ids.size
+    assert 0.2 < index.recall_ < 1.0
+    assert (np.diff(graph.values, axis=1) <= 0).all()
+
+
+def test_sparse_rows_have_no_approximate_distance():
+    with pytest.raises(InvalidArgumentError, match=r"^metric:"):
+        ApproximateIndex(sparse.csr_array(rows_of()), "euclidean")
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"vicinal\[approx\]"):
+        ApproximateIndex(rows_of(), "euclidean")
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "dot"])
+def test_dense_rows_through_a_small_world(metric):
+    pytest.importorskip("faiss")
+    X = rows_of()
+    index = ApproximateIndex(X, metric)
+    graph = index.query(X[:30], 5)
+    exact = build_index(X, metric).query(X[:30], 5)
+    assert index.recall_ > 0.8
+    same = graph.ids[:, 0] == exact.ids[:, 0]
+    assert same.mean() > 0.8
+    assert np.allclose(graph.values[same, 0], exact.values[same, 0])
