@@ -17,7 +17,7 @@ Examples
 
 from importlib.metadata import version
 
-from vicinal import datasets, decision, graph, index, metrics, preprocess
+from vicinal import comparison, datasets, decision, graph, index, metrics, preprocess, selection
 from vicinal.estimators import (
     IBLR,
     LCIF,
@@ -48,6 +48,7 @@ __all__ = [
     "MLkNN",
     "NeighborGraph",
     "Scores",
+    "comparison",
     "datasets",
     "decision",
     "graph",
@@ -56,4 +57,5 @@ __all__ = [
     "metrics",
     "preprocess",
     "save",
+    "selection",
 ]
