@@ -17,7 +17,17 @@ Examples
 
 from importlib.metadata import version
 
-from vicinal import datasets, decision, graph, index, metrics, preprocess, reduction
+from vicinal import (
+    comparison,
+    datasets,
+    decision,
+    graph,
+    index,
+    metrics,
+    preprocess,
+    reduction,
+    selection,
+)
 from vicinal.estimators import (
     IBLR,
     LCIF,
@@ -48,6 +58,7 @@ __all__ = [
     "MLkNN",
     "NeighborGraph",
     "Scores",
+    "comparison",
     "datasets",
     "decision",
     "graph",
@@ -57,4 +68,5 @@ __all__ = [
     "preprocess",
     "reduction",
     "save",
+    "selection",
 ]

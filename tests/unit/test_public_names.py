@@ -11,7 +11,12 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores datasets decision graph index load metrics preprocess reduction save""",
+        Scores comparison datasets decision graph index load metrics preprocess reduction save
+        selection""",
+    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Table Win
+        critical_difference critical_difference_diagram friedman_nemenyi holm mean_differences
+        paired_order rank_table read_table wilcoxon_holm""",
+    "vicinal.selection": "IterativeStratification",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",

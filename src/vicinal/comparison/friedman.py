@@ -1,0 +1,148 @@
+r"""Whether methods differ at all (Friedman), and which of them (Nemenyi).
+
+With :math:`R_j` the mean rank of method j of k over N samples (Demšar 2006),
+
+.. math::
+    \chi^2_F = \frac{12 N}{k (k + 1)} \Bigl[\sum_j R_j^2 - \frac{k (k + 1)^2}{4}\Bigr], \qquad
+    F_F = \frac{(N - 1) \chi^2_F}{N (k - 1) - \chi^2_F}, \qquad
+    CD = q_\alpha \sqrt{\frac{k (k + 1)}{6 N}}
+
+where :math:`q_\alpha` is the quantile of the studentized range, divided by :math:`\sqrt 2`.
+
+References
+----------
+J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
+R. L. Iman, J. M. Davenport, "Approximations of the critical region of the Friedman statistic",
+Communications in Statistics 9, 1980.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from scipy import stats
+
+from vicinal._base.arrays import Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag, check_integer, check_real
+from vicinal.comparison.groups import groups_within
+from vicinal.comparison.ranks import Better, rank_table
+
+
+@dataclass(frozen=True)
+class FriedmanNemenyi:
+    """What the two tests found.
+
+    Parameters
+    ----------
+    mean_ranks : mapping of method to float
+        Best (lowest) first.
+    n_samples : int
+    alpha : float
+    chi2, p_chi2 : float
+        Friedman's statistic and its probability were all methods alike.
+    f, p_f : float
+        The same by Iman and Davenport: less conservative, the one to read. `f` is infinite where
+        all samples rank the methods alike.
+    critical_difference : float
+        Two methods differ (Nemenyi, at `alpha`) where their mean ranks are so far apart.
+    groups : tuple of tuples of str
+        Largest sets of methods that do not differ, best first; a method alone is not listed.
+    """
+
+    mean_ranks: Mapping[str, float]
+    n_samples: int
+    alpha: float
+    chi2: float
+    p_chi2: float
+    f: float
+    p_f: float
+    critical_difference: float
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the methods differ at all; if not, the groups mean little."""
+        return self.p_f < self.alpha
+
+    def differ(self, first: str, second: str) -> bool:
+        """Tell whether two methods differ by the Nemenyi test."""
+        apart = abs(self.mean_ranks[first] - self.mean_ranks[second])
+        return apart >= self.critical_difference
+
+
+def friedman_nemenyi(
+    table: object, alpha: float = 0.05, *, better: Better = "high", correct_ties: bool = False
+) -> FriedmanNemenyi:
+    """Test methods over data sets by their ranks.
+
+    Parameters
+    ----------
+    table : mapping, frame or array
+        Data sets × methods, as :func:`read_table` takes it.
+    alpha : float
+        Level of significance.
+    better : {"high", "low"}
+        Which scores are good.
+    correct_ties : bool
+        Divide the statistic by the share of rank variance that ties leave, as SciPy does. The
+        formula above, and most papers, do not.
+
+    Examples
+    --------
+    >>> found = friedman_nemenyi({"A": [9, 8, 9, 7], "B": [5, 6, 5, 8], "C": [1, 2, 3, 1]})
+    >>> dict(found.mean_ranks), found.chi2, round(found.f, 3)
+    ({'A': 1.25, 'B': 1.75, 'C': 3.0}, 6.5, 13.0)
+    >>> round(found.critical_difference, 3), found.groups
+    (1.657, (('A', 'B'), ('B', 'C')))
+    """
+    check_real("alpha", alpha, 0.0, 1.0)
+    ranks = rank_table(table, better)
+    n_samples, n_methods = ranks.values.shape
+    chi2 = _chi2(ranks.values, check_flag("correct_ties", correct_ties))
+    rest = n_samples * (n_methods - 1) - chi2
+    f = (n_samples - 1) * chi2 / rest if rest > 1e-9 else np.inf
+    means = ranks.values.mean(axis=0)
+    order = np.argsort(means, kind="stable")
+    mean_ranks = {ranks.methods[j]: float(means[j]) for j in order}
+    apart = critical_difference(n_methods, n_samples, alpha)
+    return FriedmanNemenyi(
+        mean_ranks=MappingProxyType(mean_ranks),
+        n_samples=n_samples,
+        alpha=alpha,
+        chi2=chi2,
+        p_chi2=float(stats.chi2.sf(chi2, n_methods - 1)),
+        f=float(f),
+        p_f=float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1))),
+        critical_difference=apart,
+        groups=groups_within(mean_ranks, apart),
+    )
+
+
+def critical_difference(n_methods: int, n_samples: int, alpha: float = 0.05) -> float:
+    """Return how far apart the mean ranks of two methods must be (Nemenyi).
+
+    Examples
+    --------
+    >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 14, alpha=0.1), 2)
+    (1.25, 1.12)
+    """
+    check_integer("n_methods", n_methods, low=2)
+    check_integer("n_samples", n_samples, low=1)
+    if not 0 < check_real("alpha", alpha) < 1:
+        raise InvalidArgumentError("alpha", "a number between 0 and 1", alpha)
+    q = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_samples)))
+
+
+def _chi2(ranks: Float, correct_ties: bool) -> float:
+    """Return Friedman's statistic; 0 where every sample ties all methods."""
+    n_samples, n_methods = ranks.shape
+    middle = (n_methods + 1) / 2
+    between = n_samples * np.sum((ranks.mean(axis=0) - middle) ** 2)
+    # Without ties the ranks 1..k of a row have this variance (divisor k − 1), with ties less.
+    within = n_methods * (n_methods + 1) / 12
+    if correct_ties:
+        within = float(np.sum((ranks - middle) ** 2)) / (n_samples * (n_methods - 1))
+    return float(between / within) if within > 0 else 0.0
