@@ -21,7 +21,7 @@ EXPORTED = {
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
-    "vicinal.index": "DenseIndex Index InvertedIndex build_index",
+    "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
