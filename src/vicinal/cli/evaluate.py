@@ -45,8 +45,9 @@ def evaluate_model(
         source = text_source(data, text, labels, None)
     else:
         source = features_source(data, rows, auto="test")
-    X, estimator = prepared(fitted, source.X)
-    scores = estimator.scores(X)
+    with errors.status(f"Predicting {source.n_rows:,} rows"):
+        X, estimator = prepared(fitted, source.X)
+        scores = estimator.scores(X)
     predicted = estimator.decision_.decide(scores)
     truth = align(source.labels(), source.label_names, estimator.label_names_)
     strangers = truth.shape[1] - predicted.shape[1]

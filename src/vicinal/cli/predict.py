@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from vicinal.cli.evaluate import ModelArgument
-from vicinal.cli.output import JsonFlag, dump_json, out
+from vicinal.cli.output import JsonFlag, dump_json, errors, out
 from vicinal.cli.source import (
     NamesOption,
     RowsOption,
@@ -40,8 +40,10 @@ def predict(
         source = text_source(file, text, None, row_names)
     else:
         source = features_source(file, rows, auto="all")
-    X, estimator = prepared(fitted, source.X)
-    answers = predictions(estimator, estimator.scores(X), source.row_names, top)
+    with errors.status(f"Predicting {source.n_rows:,} rows"):
+        X, estimator = prepared(fitted, source.X)
+        scores = estimator.scores(X)
+    answers = predictions(estimator, scores, source.row_names, top)
     if output is not None:
         with output.open("w", encoding="utf-8") as stream:
             stream.writelines(answer.as_json() + "\n" for answer in answers)
