@@ -96,19 +96,33 @@ def extended_labels(
     if not has_names:
         label_names = known.names
     fresh = read_labels(Y, n_rows, label_names)
-    names = known.names + tuple(name for name in fresh.names if name not in set(known.names))
-    column_of = {name: column for column, name in enumerate(names)}
-    columns = np.array([column_of[name] for name in fresh.names], dtype=np.int32)
-    moved = sparse.csr_array(
-        (fresh.matrix.data.copy(), columns[fresh.matrix.indices], fresh.matrix.indptr),
-        shape=(n_rows, len(names)),
-    )
-    moved.sort_indices()
+    moved, names = aligned(fresh.matrix, fresh.names, known.names)
     old = known.matrix
     widened = sparse.csr_array(
         (old.data, old.indices, old.indptr), shape=(old.shape[0], len(names))
     )
     return Labels(stack_rows([widened, moved]), names, known.kind, known.dtype)
+
+
+def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:
+    """Return `Y` with the columns of the known labels first, then the others, and all names.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=np.int32))
+    >>> moved, names = aligned(Y, ("c", "b", "x"), known=("a", "b", "c"))
+    >>> names, moved.toarray().tolist()
+    (('a', 'b', 'c', 'x'), [[0, 0, 1, 0], [0, 1, 0, 1]])
+    """
+    before = set(known)
+    everything = known + tuple(name for name in names if name not in before)
+    column_of = {name: column for column, name in enumerate(everything)}
+    columns = np.array([column_of[name] for name in names], dtype=np.int32)
+    moved = sparse.csr_array(
+        (Y.data.copy(), columns[Y.indices], Y.indptr), shape=(Y.shape[0], len(everything))
+    )
+    moved.sort_indices()
+    return moved, everything
 
 
 def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:

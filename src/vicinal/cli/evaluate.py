@@ -8,6 +8,7 @@ import typer
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
+from vicinal._base.labels import aligned
 from vicinal.cli.output import JsonFlag, errors, out, print_json
 from vicinal.cli.source import (
     DataArgument,
@@ -49,7 +50,7 @@ def evaluate_model(
         X, estimator = prepared(fitted, source.X)
         scores = estimator.scores(X)
     predicted = estimator.decision_.decide(scores)
-    truth = align(source.labels(), source.label_names, estimator.label_names_)
+    truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)
     strangers = truth.shape[1] - predicted.shape[1]
     if strangers:
         errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
@@ -60,29 +61,6 @@ def evaluate_model(
     else:
         column = f"{source.name}, {source.n_rows:,} rows"
         out.print(metrics_table({column: found}))
-
-
-def align(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> Csr:
-    """Return `Y` with the columns of the model's labels first, then those it does not know.
-
-    Examples
-    --------
-    >>> Y = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=np.int32))
-    >>> align(Y, ("c", "b", "x"), known=("a", "b", "c")).toarray()
-    array([[0, 0, 1, 0],
-           [0, 1, 0, 1]], dtype=int32)
-    """
-    column_of = {name: column for column, name in enumerate(known)}
-    strangers = [name for name in names if name not in column_of]
-    for name in strangers:
-        column_of[name] = len(column_of)
-    columns = np.array([column_of[name] for name in names], dtype=np.int32)
-    moved = sparse.csr_array(
-        (Y.data.copy(), columns[Y.indices], Y.indptr),
-        shape=(Y.shape[0], len(known) + len(strangers)),
-    )
-    moved.sort_indices()
-    return moved
 
 
 def widen(scores: Scores, n_more: int) -> Scores:
