@@ -10,6 +10,7 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.output import errors
 from vicinal.cli.predict import predict
+from vicinal.cli.reproduce import reproduce
 from vicinal.cli.train import train
 
 app = typer.Typer(
@@ -23,6 +24,7 @@ app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
 app.command()(demo)
+app.command()(reproduce)
 
 
 def main() -> None:
