@@ -59,16 +59,17 @@ std::optional<Tail> tail_of(const Cells<Value>& cells, std::int64_t wanted,
 template <class Value>
 std::optional<double> score_below(const Cells<Value>& cells, double value) {
   const double stored = next_below(cells.n, cells.value, value);
-  if (cells.complete()) return cells.n < cells.n_cells && value > 0.0 ? std::max(stored, 0.0) : stored;
+  if (cells.complete())
+    return cells.n < cells.n_cells && value > 0.0 ? std::max(stored, 0.0) : stored;
   if (stored >= cells.floor) return stored;
   return std::nullopt;
 }
 
 }  // namespace cardinality_detail
 
-// The score t whose count of cells above is nearest to `wanted`, the larger of two equally near: the
-// (wanted + 1)-th largest score or, where that is tied, the next one. If every cell had better pass,
-// just below the least. Nothing where the floor hides the answer.
+// The score t whose count of cells above is nearest to `wanted`, the larger of two equally near:
+// the (wanted + 1)-th largest score or, where that is tied, the next one. If every cell had better
+// pass, just below the least. Nothing where the floor hides the answer.
 template <class Value>
 std::optional<double> exact_threshold(const Cells<Value>& cells, std::int64_t wanted,
                                       std::vector<double>& scratch) {
@@ -76,9 +77,9 @@ std::optional<double> exact_threshold(const Cells<Value>& cells, std::int64_t wa
   if (cells.n_cells == 0) return 0.0;
   if (wanted >= cells.n_cells) {
     if (!cells.complete()) return std::nullopt;
-    const double least =
-        -next_below(cells.n, [&](std::int64_t i) { return -cells.value(i); },
-                    std::numeric_limits<double>::infinity());
+    const double least = -next_below(
+        cells.n, [&](std::int64_t i) { return -cells.value(i); },
+        std::numeric_limits<double>::infinity());
     return just_below(cells.n < cells.n_cells ? 0.0 : least);
   }
   const auto tail = tail_of(cells, wanted, scratch);

@@ -3,9 +3,9 @@
 // A mixture λa + (1 - λ)b needs a threshold of its own, an order statistic over the training cells;
 // nearly all cells are too low to matter for it. Let A be the (N + 1)-th largest instance score and
 // B the same of the feature scores, N the number of labels. As scores are not negative, N + 1
-// mixtures are at least λA, and N + 1 at least (1 - λ)B; so the order statistic of the mixture is at
-// least the larger of the two. A cell whose a and b are both below the least of these bounds over
-// all λ stays below every threshold, and is left out once for all λ.
+// mixtures are at least λA, and N + 1 at least (1 - λ)B; so the order statistic of the mixture is
+// at least the larger of the two. A cell whose a and b are both below the least of these bounds
+// over all λ stays below every threshold, and is left out once for all λ.
 #pragma once
 
 #include <algorithm>
@@ -74,8 +74,8 @@ class LcifGrid {
         interrupted);
   }
 
-  // All λ of the feature parts [first, last) with one instance part. Memory: a thread holds 16 bytes
-  // for each training cell that is not left out, 24 where all cells had to be looked at.
+  // All λ of the feature parts [first, last) with one instance part. Memory: a thread holds 16
+  // bytes for each training cell that is not left out, 24 where all cells had to be looked at.
   GridCounts counts(const PartScores& instance, std::int64_t first, std::int64_t last,
                     int n_threads, const InterruptCheck& interrupted = never_interrupted) const {
     const auto n_mixings = static_cast<std::int64_t>(task_.mixings.size());
@@ -175,16 +175,15 @@ class LcifGrid {
              GridCounts& all) const {
     std::vector<BipartitionCounts> counts;
     for (std::size_t rule = 0; rule < rules.size(); ++rule)
-      counts.push_back(all.setting(first_setting + static_cast<std::int64_t>(rule), n_held_out(),
-                                   n_labels()));
+      counts.push_back(
+          all.setting(first_setting + static_cast<std::int64_t>(rule), n_held_out(), n_labels()));
     scratch.is_true.assign(n_labels(), 0);
     for (std::int64_t i = 0; i < n_held_out(); ++i) {
       const auto truth = task_.truth.columns(i);
       for (const std::int32_t label : truth) scratch.is_true[label] = 1;
       scratch.row.clear();
       scratch.merge.row(instance, feature, i, [&](std::int32_t label, double a, double b) {
-        if (std::max(a, b) > 0.0)
-          scratch.row.push_back({a, b, label, scratch.is_true[label] != 0});
+        if (std::max(a, b) > 0.0) scratch.row.push_back({a, b, label, scratch.is_true[label] != 0});
       });
       for (const std::int32_t label : truth) scratch.is_true[label] = 0;
       for (std::size_t rule = 0; rule < rules.size(); ++rule)

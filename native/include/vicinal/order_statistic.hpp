@@ -70,7 +70,8 @@ std::pair<std::int64_t, std::int64_t> collect(std::int64_t n, const Value& value
     const double each = value(i);
     out[kept] = each;
     above += each > band.high;
-    kept += static_cast<std::int64_t>(each >= band.low) & static_cast<std::int64_t>(each <= band.high);
+    kept +=
+        static_cast<std::int64_t>(each >= band.low) & static_cast<std::int64_t>(each <= band.high);
   }
   return {above, kept};
 }

@@ -17,8 +17,8 @@ class PairMerge {
  public:
   void resize(std::int64_t n_labels) { spread_.resize(n_labels, 0.0); }
 
-  // Call emit(label, a, b) for every label of row i of `first` or `second`; 0 for what is not there.
-  // A label that both store may be called once more with two zeros.
+  // Call emit(label, a, b) for every label of row i of `first` or `second`; 0 for what is not
+  // there. A label that both store may be called once more with two zeros.
   template <class Emit>
   void row(const CsrView<double>& first, const CsrView<double>& second, std::int64_t i,
            Emit&& emit) {

@@ -1,4 +1,4 @@
-"""Metrics of predicted sets from counts alone: how many labels were predicted, and how many rightly.
+"""Metrics of predicted sets from counts: how many labels were predicted, how many rightly.
 
 The values are those of :func:`vicinal.metrics.evaluate`, to the bit: the same functions, called on
 counts that were made without the prediction.

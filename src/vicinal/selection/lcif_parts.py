@@ -8,7 +8,7 @@ from vicinal._native import SparseMatrix
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring import FeatureKNNScoring, InstanceKNNScoring, SecondOrderScoring
-from vicinal.scoring.lcif import stored_values
+from vicinal.scoring.lcif import stored
 from vicinal.scoring.row_sums import native_matrix
 from vicinal.selection.fold_data import Fold
 
@@ -23,7 +23,7 @@ class PartScores:
     @classmethod
     def of(cls, training: Scores, held_out: Scores) -> "PartScores":
         """Take sparse scores, 0 where none is stored."""
-        return cls(native_matrix(stored_values(training)), native_matrix(stored_values(held_out)))
+        return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
 
 
 def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool) -> Iterator[PartScores]:
