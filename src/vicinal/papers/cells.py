@@ -75,6 +75,14 @@ class Figures:
         ]
 
 
+def figures_of(paper: Paper, results: Iterable[Result]) -> Figures:
+    """Return the figures of a paper: results, and what is made from them."""
+    found = Figures(tuple(results))
+    if paper.derive is None:
+        return found
+    return Figures((*found.results, *paper.derive(found)))
+
+
 def table_cells(
     paper: Paper, table: Table, figures: Figures, experiments: Iterable[str] | None = None
 ) -> list[Cell]:

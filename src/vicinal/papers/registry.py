@@ -1,10 +1,13 @@
 """The papers, by name."""
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.papers import spyromitros2008, wang2018, zhang2007
+from vicinal.papers import feremans2017, mlarp, spyromitros2008, wang2018, zhang2007
 from vicinal.papers.spec import Experiment, Paper
 
-PAPERS = {each.PAPER.name: each.PAPER for each in (spyromitros2008, zhang2007, wang2018)}
+PAPERS = {
+    each.PAPER.name: each.PAPER
+    for each in (spyromitros2008, zhang2007, wang2018, feremans2017, mlarp)
+}
 
 
 def chosen_papers(name: str | None) -> list[Paper]:

@@ -184,7 +184,24 @@ class Curve:
 
 @dataclass(frozen=True)
 class Paper:
-    """All that is reproduced of a paper."""
+    """All that is reproduced of a paper.
+
+    Parameters
+    ----------
+    name, title : str
+    experiments : tuple of Experiment
+    tables : tuple of Table
+    rivals : tuple of str
+        Methods that the library's own are compared with.
+    orders : tuple of Order
+    curves : tuple of Curve
+    checks : tuple of Check
+    reasons : tuple of Reason
+        Why cells are worse.
+    notes : tuple of str
+    derive : callable or None
+        Makes further results from those there are (``Figures``).
+    """
 
     name: str
     title: str
@@ -196,6 +213,7 @@ class Paper:
     checks: tuple[Check, ...] = ()
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
+    derive: Callable[[Any], list[Result]] | None = None
 
     def kind(self, method: str) -> str:
         """Tell whether a method is the library's own or one it is compared with."""

@@ -5,6 +5,7 @@ from vicinal.papers.folds import Folds
 from vicinal.papers.sources import YAHOO
 from vicinal.papers.spec import Experiment, Method, Order, Paper, Table
 from vicinal.papers.tuned_split import TunedSplit
+from vicinal.rivals import ADTBoostMH, BoosTexter, RankSVM
 
 METRICS = ("hamming-loss", "one-error", "coverage", "ranking-loss", "average-precision")
 RIVALS = ("boostexter", "adtboost.mh", "rank-svm")
@@ -12,6 +13,11 @@ COMPARED = ("ml-knn", *RIVALS)
 
 ML_KNN = {"ml-knn": Method(lambda seed: MLkNN(), (10,))}
 BY_K = {f"ml-knn k={k}": Method(lambda seed: MLkNN(), (k,)) for k in range(8, 13)}
+RIVAL_METHODS = {
+    "boostexter": Method(lambda seed: BoosTexter(500)),
+    "adtboost.mh": Method(lambda seed: ADTBoostMH(50)),
+    "rank-svm": Method(lambda seed: RankSVM()),
+}
 
 
 def _folds_table(name: str, title: str, data: str) -> Table:
@@ -65,6 +71,23 @@ PAPER = Paper(
             ML_KNN,
             TunedSplit(METRICS, "average-precision"),
             seeds=(1,),
+        ),
+        Experiment(
+            "zhang2007/folds-rivals",
+            "10-fold cross-validation of the comparison methods",
+            ("image-filtered", "yeast", "image"),
+            RIVAL_METHODS,
+            Folds(METRICS),
+            cost=9,
+        ),
+        Experiment(
+            "zhang2007/yahoo-rivals",
+            "the comparison methods on the published 2000 training and 3000 test pages",
+            YAHOO,
+            RIVAL_METHODS,
+            TunedSplit(METRICS, "average-precision"),
+            seeds=(1,),
+            cost=9,
         ),
     ),
     tables=(
