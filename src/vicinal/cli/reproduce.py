@@ -14,6 +14,7 @@ from vicinal.papers import (
     Stores,
     chosen_papers,
     counts,
+    figures_of,
     plain,
     run_units,
     stored,
@@ -52,7 +53,7 @@ def reproduce(
         run_units(todo, stores, jobs=jobs, say=errors.print)
     shown: list[dict[str, Any]] = []
     for each in papers:
-        figures = Figures(tuple(stores.of(each.name).read()))
+        figures = figures_of(each, stores.of(each.name).read())
         shown += show_paper(each, figures, tables, json)
     if html is not None:
         write_pages(papers, stores, html)

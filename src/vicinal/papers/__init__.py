@@ -14,7 +14,9 @@ everything below; only the command line imports it.
         └─▶ tables (terminal, JSON), page (HTML), account (docs/reproduction.md)
 """
 
-from vicinal.papers.cells import Cell, Figures, table_cells
+from vicinal.papers.account import account
+from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
+from vicinal.papers.page import paper_page, write_pages
 from vicinal.papers.registry import PAPERS, chosen_papers
 from vicinal.papers.reported import Reported, reported, reported_wins
 from vicinal.papers.runner import Unit, run_units, units
@@ -34,9 +36,12 @@ __all__ = [
     "Stores",
     "Table",
     "Unit",
+    "account",
     "chosen_papers",
     "counts",
+    "figures_of",
     "judge",
+    "paper_page",
     "plain",
     "reported",
     "reported_wins",
@@ -46,4 +51,5 @@ __all__ = [
     "terminal_table",
     "tolerance",
     "units",
+    "write_pages",
 ]
