@@ -84,7 +84,7 @@ def show_paper(
         shown += plain(table, cells)
         if not json:
             title = f"{paper.name}, table {table.name}: {table.title}"
-            out.print(terminal_table(title, cells, table.methods))
+            out.print(terminal_table(title, cells))
             for note in table.notes:
                 out.print(f"  {note}")
     if not json:

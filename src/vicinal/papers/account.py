@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
+from vicinal.papers.curves import curve_points
 from vicinal.papers.orders import compare_order
 from vicinal.papers.registry import PAPERS
 from vicinal.papers.spec import OWN, RIVAL, Curve, Paper
@@ -170,7 +171,9 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
             points = curve_points(curve, figures, data, method)
             if points:
                 settings = settings or list(points)
-                rows.append([data, method, *(f"{points[at]:.3f}" for at in settings[::_step(settings)])])
+                rows.append(
+                    [data, method, *(f"{points[at]:.3f}" for at in settings[:: _step(settings)])]
+                )
     if rows:
         yield f"\nFigure {curve.figure}: {curve.title} ({start.split(' at ')[0]}).\n"
         shown = [f"{curve.setting} = {at}" for at in settings[:: _step(settings)]]
@@ -180,19 +183,6 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
 def _step(settings: Sequence[int]) -> int:
     """Return how many settings to pass over, so that a table stays narrow."""
     return max(1, (len(settings) + 9) // 10)
-
-
-def curve_points(curve: Curve, figures: Figures, data: str, method: str) -> dict[int, float]:
-    """Return the values of one line of a figure, by setting, averaged over seeds and folds."""
-    start = f"{curve.metric} at {curve.setting}="
-    found: dict[int, list[float]] = {}
-    for result in figures.at(curve.experiment, data, method):
-        for metric, values in result.values.items():
-            if metric.startswith(start):
-                found.setdefault(int(metric.removeprefix(start)), []).append(
-                    sum(values) / len(values)
-                )
-    return {at: sum(values) / len(values) for at, values in sorted(found.items())}
 
 
 def _seconds(cells: Sequence[Cell]) -> Iterator[str]:
@@ -223,17 +213,24 @@ def _not_run(cells: Sequence[Cell]) -> Iterator[str]:
                 return cell.reported.table, cell.reported.method
 
             listed = [
-                f"table {table} {method} ({', '.join(dict.fromkeys(c.reported.data for c in each))})"
+                f"table {table} {method} ({_data_of(each)})"
                 for (table, method), each in groupby(sorted(missing, key=group), key=group)
             ]
             yield f"\n{said}: {'; '.join(listed)}."
+
+
+def _data_of(cells: Iterable[Cell]) -> str:
+    """Return the data sets of cells, each once."""
+    return ", ".join(dict.fromkeys(cell.reported.data for cell in cells))
 
 
 def _provenance(figures: Figures) -> Iterator[str]:
     """Yield the machines and versions of the results."""
     named = ("cpu", "cores", "python", "numpy", "scikit-learn", "vicinal")
     found = {
-        ", ".join(f"{name} {result.provenance[name]}" for name in named if name in result.provenance)
+        ", ".join(
+            f"{name} {result.provenance[name]}" for name in named if name in result.provenance
+        )
         for result in figures.results
         if result.provenance
     }

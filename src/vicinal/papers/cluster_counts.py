@@ -1,6 +1,6 @@
 """How many neighbours carry a label, cluster by cluster, and what clusters do to a method."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,13 +11,14 @@ from vicinal.datasets import Dataset
 from vicinal.graph import votes
 from vicinal.index import build_index
 from vicinal.papers.part import make_part, measure, rounded
-from vicinal.papers.reported import reported
+from vicinal.papers.reported import Reported, reported
 from vicinal.papers.spec import Job
 from vicinal.papers.tuned_split import TunedSplit
 from vicinal.results import Result, provenance
 from vicinal.scoring.clusters import find_centers, nearest_center
 
 SIDES = ("with", "without")
+COUNT_OF = "mean neighbour count of "
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,14 @@ class ClusterCounts:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield, for each cluster and side, the averages of all labels."""
         ours = cluster_means(job.dataset, self.n_clusters, self.n_neighbors, job.seed)
-        names = [name.lower() for name in job.dataset.label_names]
+        names = self._label_names(job.dataset.label_names)
         theirs = self._theirs(names)
         apart = np.abs(theirs[:, None] - ours[None]).sum(axis=(2, 3))
         _, order = linear_sum_assignment(apart)
         for at, cluster in enumerate(order):
             for side, means in zip(SIDES, ours[cluster], strict=True):
                 values = {
-                    f"mean neighbour count of {label}": rounded([mean])
+                    f"{COUNT_OF}{label}": rounded([mean])
                     for label, mean in zip(names, means, strict=True)
                 }
                 yield Result(
@@ -67,14 +68,23 @@ class ClusterCounts:
                     provenance=provenance(job.dataset),
                 )
 
+    def _cells(self) -> list[Reported]:
+        """Return the cells of the paper's table."""
+        place = (self.paper, self.table)
+        return [each for each in reported() if (each.paper, each.table) == place]
+
+    def _label_names(self, full: Sequence[str]) -> list[str]:
+        """Return the names that the paper shortens the labels to."""
+        short = dict.fromkeys(each.metric.removeprefix(COUNT_OF) for each in self._cells())
+        return [next(name for name in short if each.lower().startswith(name)) for each in full]
+
     def _theirs(self, names: list[str]) -> Float:
         """Return the paper's averages, shape (clusters, 2, labels)."""
         found = np.zeros((self.n_clusters, 2, len(names)))
-        for each in reported():
-            if (each.paper, each.table) == (self.paper, self.table):
-                _, cluster, _, side, *_ = each.method.replace(",", "").split()
-                label = names.index(each.metric.removeprefix("mean neighbour count of "))
-                found[int(cluster) - 1, SIDES.index(side), label] = each.value
+        for each in self._cells():
+            _, cluster, _, side, *_ = each.method.replace(",", "").split()
+            label = names.index(each.metric.removeprefix(COUNT_OF))
+            found[int(cluster) - 1, SIDES.index(side), label] = each.value
         return found
 
 

@@ -1,7 +1,7 @@
 """Feremans et al. 2017: LCIF and its parts against ML-kNN, IBLR and linear support vectors."""
 
 from vicinal.decision import MetricThreshold
-from vicinal.estimators import LCIF, FeatureKNN, IBLR, InstanceKNN, MLkNN
+from vicinal.estimators import IBLR, LCIF, FeatureKNN, InstanceKNN, MLkNN
 from vicinal.papers.best_on_test import BestOnTest
 from vicinal.papers.lcif_search import EVERY_SWITCH, KS, LcifSearch
 from vicinal.papers.spec import Check, Experiment, Method, Paper, Table

@@ -85,7 +85,9 @@ class LcifSearch:
             values, settings, order = {}, {}, {"second_order": name.endswith("2")}
             for at, metric in enumerate(self.metrics):
                 chosen = self._best(grids[name.endswith("2")][..., at], PARTS[name], metric)
-                values[metric] = rounded([self._measure({**chosen, **order}, train, test, graph, metric)])
+                values[metric] = rounded(
+                    [self._measure({**chosen, **order}, train, test, graph, metric)]
+                )
                 settings[metric] = chosen
             yield Result(
                 job.experiment,
@@ -169,7 +171,8 @@ def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool) -> Fold:
     index = build_index(train.X, "cosine")
     joint = None
     if second:
-        both = cast("Csr", sparse.hstack([train.X, train.Y.astype(np.float64)], format="csr"))
+        parts = [sparse.csr_array(train.X), train.Y.astype(np.float64)]
+        both = cast("Csr", sparse.hstack(parts, format="csr"))
         joint = build_index(both, "cosine").query_self(k)
     training = Training(index.query_self(k), train.Y, train.X, joint)
     return Fold(training, index.query(test.X, k), test.X, test.Y)

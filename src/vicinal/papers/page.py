@@ -6,9 +6,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from vicinal.papers.account import curve_points
 from vicinal.papers.cells import Cell as PaperCell
 from vicinal.papers.cells import Figures, figures_of, table_cells
+from vicinal.papers.curves import curve_points
 from vicinal.papers.orders import OrderAgreement, compare_order
 from vicinal.papers.spec import OWN, RIVAL, Curve, Paper, Table
 from vicinal.papers.stores import Stores
@@ -26,6 +26,7 @@ from vicinal.report import (
     Section,
 )
 from vicinal.report.palette import MARKERS, QUIET, SERIES
+from vicinal.report.table import Row
 
 KINDS: dict[Verdict, str] = {"matched": "near", "better": "near", "worse": "far"}
 """Classes of the style sheet; other verdicts stay quiet."""
@@ -68,7 +69,7 @@ def paper_page(paper: Paper, figures: Figures) -> Page:
 
 def _overview(paper: Paper, cells: dict[str, list[PaperCell]]) -> DataTable:
     """Return the counts of each table."""
-    rows = []
+    rows: list[Row] = []
     for table in paper.tables:
         for kind in (OWN, RIVAL):
             found = counts(cells[table.name], kind)
@@ -83,7 +84,7 @@ def _table_section(table: Table, cells: Sequence[PaperCell]) -> Section:
     columns = [Column("data"), Column("metric")]
     for method in table.methods:
         columns += [Column(each, group=method) for each in ("paper", "ours", "difference")]
-    rows = []
+    rows: list[Row] = []
     for (data, metric), row in grouped(cells):
         by_method = {cell.reported.method: cell for cell in row}
         shown = [each for name in table.methods for each in _three(by_method.get(name))]

@@ -4,12 +4,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.model_selection import KFold
 
+from vicinal._base.arrays import Float
 from vicinal.datasets import Dataset
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
@@ -80,7 +82,7 @@ class ProjectedFolds:
         """Return the metrics of one fold."""
         model = method.make(job.seed)
         if isinstance(model, TransformerMixin):
-            train, test = projected(model.set_params(n_components=self.width(job)), train, test)
+            train, test = projected(method.make(job.seed), self.width(job), train, test)
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
         part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
         labels, scores = answers(model, part)
@@ -88,9 +90,10 @@ class ProjectedFolds:
 
 
 def projected(
-    transformer: TransformerMixin, train: Dataset, test: Dataset
+    transformer: Any, n_components: int, train: Dataset, test: Dataset
 ) -> tuple[Dataset, Dataset]:
     """Return both parts, projected by what the training rows teach."""
+    transformer.set_params(n_components=n_components)
     with warnings.catch_warnings():
         # Fewer directions than asked for (there are as many as labels) is what the paper had too.
         warnings.simplefilter("ignore", UserWarning)
@@ -103,6 +106,8 @@ def projected(
     )
 
 
-def _dense(rows: object) -> np.ndarray:
+def _dense(rows: object) -> Float:
     """Return projected rows as an array."""
-    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if isinstance(rows, sparse.csr_array | sparse.csr_matrix):
+        return rows.toarray()
+    return np.asarray(rows, dtype=np.float64)

@@ -63,7 +63,9 @@ def mean_ranks(
 def _values(ranks: Float, at: int) -> dict[str, tuple[float, ...]]:
     """Return what the table says of a method: its mean ranks, their mean, and its mean place."""
     places = rankdata(ranks, axis=1)
-    values = {f"rank of {name}": (float(row[at]),) for name, row in zip(RANKED, ranks, strict=True)}
+    values: dict[str, tuple[float, ...]] = {
+        f"rank of {name}": (float(row[at]),) for name, row in zip(RANKED, ranks, strict=True)
+    }
     values["mean of the eleven ranks"] = (float(ranks[:, at].mean()),)
     values["global rank"] = (float(places[:, at].mean()),)
     return values

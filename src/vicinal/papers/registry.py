@@ -4,7 +4,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.papers import feremans2017, mlarp, spyromitros2008, wang2018, zhang2007
 from vicinal.papers.spec import Experiment, Paper
 
-PAPERS = {
+PAPERS: dict[str, Paper] = {
     each.PAPER.name: each.PAPER
     for each in (spyromitros2008, zhang2007, wang2018, feremans2017, mlarp)
 }

@@ -10,9 +10,7 @@ from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
 
 
-def rival_answers(
-    model: MultiLabelClassifier, train: Dataset, test: Dataset
-) -> tuple[Csr, Scores]:
+def rival_answers(model: MultiLabelClassifier, train: Dataset, test: Dataset) -> tuple[Csr, Scores]:
     """Fit a comparison method and return its label sets and scores of the test rows."""
     model.fit(short_indices(train.X), train.Y)
     rows = short_indices(test.X)

@@ -38,7 +38,9 @@ class Unit:
         experiment = find_experiment(self.experiment)
         protocol = experiment.protocol.quick() if self.quick else experiment.protocol
         methods = {name: experiment.methods[name] for name in self.methods}
-        yield from protocol.run(Job(self.experiment, self.data, read(self.data), methods, self.seed))
+        yield from protocol.run(
+            Job(self.experiment, self.data, read(self.data), methods, self.seed)
+        )
 
 
 def units(

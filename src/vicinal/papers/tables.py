@@ -15,18 +15,31 @@ from vicinal.papers.verdict import VERDICTS
 STYLES = {"matched": "green", "better": "bold green", "worse": "red", "shown": "cyan"}
 
 
-def terminal_table(title: str, cells: Sequence[Cell], methods: Sequence[str]) -> RichTable:
+def terminal_table(title: str, cells: Sequence[Cell]) -> RichTable:
     """Return a table of the paper's figure, ours and the difference, coloured by verdict."""
     table = RichTable(title=title, title_justify="left", header_style="bold")
-    table.add_column("data")
-    table.add_column("metric")
-    for method in methods:
-        table.add_column(f"{method}\npaper  ours  difference", justify="right", no_wrap=True)
+    for heading in ("data", "metric", "method"):
+        table.add_column(heading)
+    for heading in ("paper", "ours", "±", "difference"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("")
     for (data, metric), row in grouped(cells):
-        by_method = {cell.reported.method: cell for cell in row}
-        shown = (show_cell(by_method.get(method)) for method in methods)
-        table.add_row(data, metric, *shown)
+        for at, cell in enumerate(row):
+            names = (data, metric) if at == 0 else ("", "")
+            table.add_row(
+                *names, cell.reported.method, *_shown(cell), end_section=at + 1 == len(row)
+            )
     return table
+
+
+def _shown(cell: Cell) -> list[Text]:
+    """Return the figures of a cell and what to say of them."""
+    style = STYLES.get(cell.verdict, "yellow")
+    ours = "" if cell.ours is None else number(cell.ours)
+    std = "" if cell.std is None else number(cell.std)
+    apart = "" if cell.difference is None else signed(cell.difference)
+    texts = [Text(number(cell.reported.value)), Text(ours, style), Text(std, "dim")]
+    return [*texts, Text(apart, style), Text(cell.verdict, style)]
 
 
 def grouped(cells: Iterable[Cell]) -> Iterator[tuple[tuple[str, str], list[Cell]]]:
@@ -40,17 +53,6 @@ def grouped(cells: Iterable[Cell]) -> Iterator[tuple[tuple[str, str], list[Cell]
         yield key, list(each)
 
 
-def show_cell(cell: Cell | None) -> Text:
-    """Return the figures of a cell."""
-    if cell is None:
-        return Text("")
-    paper = number(cell.reported.value)
-    if cell.ours is None or cell.difference is None:
-        return Text.assemble((f"{paper}  ", "dim"), (cell.verdict, "yellow"))
-    ours = f"{number(cell.ours)}  {signed(cell.difference)}"
-    return Text.assemble((f"{paper}  ", "dim"), (ours, STYLES[cell.verdict]))
-
-
 def number(value: float) -> str:
     """Return a figure as papers print it.
 
@@ -59,7 +61,9 @@ def number(value: float) -> str:
     >>> number(0.19512), number(6.4142), number(12240.0)
     ('0.1951', '6.414', '12240')
     """
-    return f"{value:.4f}" if abs(value) < 1 else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    if abs(value) < 1:
+        return f"{value:.4f}"
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
 
 
 def signed(value: float) -> str:

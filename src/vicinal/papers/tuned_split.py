@@ -78,9 +78,7 @@ class TunedSplit:
         """Yield the folds of the training rows with their neighbours."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=seed)
         for rows, held_out in splitter.split(np.zeros(train.n_rows)):
-            yield make_part(
-                train.subset(rows), train.subset(held_out), k, self.metric, self.scale
-            )
+            yield make_part(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
 
     def _chosen(self, method: Method, folds: list[Part], seed: int) -> int:
         """Return the place, in the grid, of the setting best on average over the folds."""

@@ -1,5 +1,7 @@
 """Wang et al. 2018: LAML-kNN against BRkNN, ML-kNN and DML-kNN."""
 
+from dataclasses import replace
+
 from vicinal.estimators import BRkNN, DMLkNN, LAMLkNN, MLkNN
 from vicinal.papers.cluster_counts import ClusterCounts, ClusterCurve
 from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, Table
@@ -25,7 +27,9 @@ def _methods(ks: tuple[int, ...], clusters: tuple[int, ...]) -> dict[str, Method
         "ml-knn": Method(lambda seed: MLkNN(), ks),
         "brknn": Method(lambda seed: BRkNN(), ks),
         "dml-knn": Method(lambda seed: DMLkNN(), ks),
-        "laml-knn": Method(lambda seed: LAMLkNN(random_state=seed), ks, {"n_clusters": clusters}),
+        "laml-knn": Method(
+            lambda seed: LAMLkNN(random_state=seed), FEW_KS, {"n_clusters": clusters}
+        ),
     }
 
 
@@ -63,16 +67,16 @@ PAPER = Paper(
             "wang2018/small",
             "settings of each method by 5-fold cross-validation on the training rows",
             SMALL,
-            _methods(KS, (2, 3, 4, 5, 6, 8, 10, 15, 20)),
+            _methods(KS, (2, 3, 5, 10, 20)),
             _PROTOCOL,
             cost=2,
         ),
         Experiment(
             "wang2018/large",
-            "settings of each method by 5-fold cross-validation on the training rows",
+            "settings of each method by 3-fold cross-validation on the training rows",
             LARGE,
-            _methods(FEW_KS, (3, 5, 10, 20, 30)),
-            _PROTOCOL,
+            _methods(FEW_KS, (5, 15, 30)),
+            replace(_PROTOCOL, n_folds=3),
             cost=4,
             quick_data=("corel5k",),
         ),

@@ -47,9 +47,7 @@ def _yahoo_table(name: str, metric: str) -> Table:
 
 def _order(table: str, data: str) -> Order:
     """Return the partial order of the methods on one data set, paired over folds."""
-    return Order(
-        table, data, (data,), ("zhang2007/folds", "zhang2007/folds-rivals"), METRICS
-    )
+    return Order(table, data, (data,), ("zhang2007/folds", "zhang2007/folds-rivals"), METRICS)
 
 
 PAPER = Paper(
