@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -110,13 +110,17 @@ def _cell(
     """Return one cell."""
     kind = paper.kind(each.method)
     seeds = _seeds(table, each, figures, sources)
+    judged = table.judged
+    if not seeds and each.data in table.stand_ins:
+        other = table.stand_ins[each.data]
+        seeds, judged = _seeds(table, replace(each, data=other), figures, sources), False
     if not seeds:
         absent = each.data in NOT_TO_BE_HAD
         return Cell(each, kind, None, None, "no data" if absent else "not run")
     ours = float(np.mean([np.mean(values) for values in seeds]))
     pooled = np.concatenate([np.asarray(values) for values in seeds])
     std = float(pooled.std(ddof=1)) if len(pooled) > 1 else None
-    verdict = judge(each.metric, ours, each.value, each.std) if table.judged else "shown"
+    verdict = judge(each.metric, ours, each.value, each.std) if judged else "shown"
     reason = reason_for(paper, each) if verdict == "worse" else ""
     return Cell(each, kind, ours, std, verdict, reason)
 

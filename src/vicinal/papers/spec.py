@@ -107,6 +107,8 @@ class Table:
         The paper's name of a metric and ours, where they differ.
     averages : mapping of str to tuple of str
         Rows that are means of other rows.
+    stand_ins : mapping of str to str
+        Generated data shown, and not judged, where a data set has no results.
     judged : bool
         Whether cells have a better side and are counted.
     notes : tuple of str
@@ -121,6 +123,7 @@ class Table:
     experiments: tuple[str, ...]
     metric_of: Mapping[str, str] = field(default_factory=dict)
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
     judged: bool = True
     notes: tuple[str, ...] = ()
 
