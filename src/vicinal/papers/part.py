@@ -58,7 +58,7 @@ def widest(methods: Methods) -> int:
     return max((k for method in methods.values() for k in method.ks), default=1)
 
 
-def settings_of(method: Method, seed: int) -> Iterator[dict[str, Any]]:
+def settings_of(method: Method) -> Iterator[dict[str, Any]]:
     """Yield the settings of a method's grid; k varies fastest."""
     names = [*method.grid, *(["n_neighbors"] if method.ks else [])]
     values = [*method.grid.values(), *([method.ks] if method.ks else [])]
@@ -75,7 +75,7 @@ def measure(
 ) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
     """Yield each setting of a method and its metrics on the test rows, ``seconds`` among them."""
     centers: dict[int, object] = {}
-    for settings in settings_of(method, seed):
+    for settings in settings_of(method):
         estimator = method.make(seed).set_params(**settings)
         if isinstance(estimator, LAMLkNN):  # Clusters do not depend on k.
             wanted = estimator.n_clusters

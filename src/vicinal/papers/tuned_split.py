@@ -1,7 +1,7 @@
 """A published or random split, settings chosen by cross-validation on the training rows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 
 from vicinal.datasets import Dataset
 from vicinal.metrics import metric_info
-from vicinal.papers.part import Part, make_part, measure, rounded, widest
+from vicinal.papers.part import Part, make_part, measure, rounded, settings_of, widest
 from vicinal.papers.spec import Job, Method
 from vicinal.results import Result, provenance
 
@@ -21,7 +21,7 @@ class TunedSplit:
     """Choose each method's settings by cross-validation, then measure once on the test rows.
 
     Also yields, as the experiment with ``-best`` appended to its name, what the settings best on
-    the test rows give; and with ``-<metric>`` nothing else.
+    the test rows give.
 
     Parameters
     ----------
@@ -37,6 +37,10 @@ class TunedSplit:
         Of the rows, drawn with the seed, for data without a published split.
     random_split : tuple of str
         Data whose stored split is not the paper's: drawn at random instead.
+    printed_ks : mapping of str to int
+        By data set, the number of neighbours that the paper prints: not chosen then.
+    conventions : str
+        Of the metrics.
     """
 
     metrics: tuple[str, ...]
@@ -46,6 +50,8 @@ class TunedSplit:
     metric: str = "euclidean"
     train_share: float = 2 / 3
     random_split: tuple[str, ...] = ()
+    printed_ks: Mapping[str, int] = field(default_factory=dict)
+    conventions: str = "vicinal"
 
     def quick(self) -> "TunedSplit":
         """Return the protocol with two folds."""
@@ -54,17 +60,23 @@ class TunedSplit:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield each method's result with the settings chosen, then with the best on the test."""
         train, test = self.split(job.data, job.dataset, job.seed)
-        k = widest(job.methods)
+        methods = {name: self._with_printed_k(job.data, each) for name, each in job.methods.items()}
+        k = widest(methods)
         part = make_part(train, test, k, self.metric, self.scale)
-        several = {name: len(method.ks) > 1 for name, method in job.methods.items()}
+        several = {name: len(list(settings_of(method))) > 1 for name, method in methods.items()}
         folds = list(self._folds(train, k, job.seed)) if any(several.values()) else []
         source = provenance(job.dataset)
-        for name, method in job.methods.items():
-            on_test = list(measure(method, part, job.seed, self.metrics))
+        for name, method in methods.items():
+            on_test = list(measure(method, part, job.seed, self.metrics, self.conventions))
             chosen = self._chosen(method, folds, job.seed) if several[name] else 0
             best = self._best([values[self.choose_by] for _, values in on_test])
             for suffix, place in (("", chosen), ("-best", best)):
                 yield _result(job, suffix, name, on_test[place], source)
+
+    def _with_printed_k(self, data: str, method: Method) -> Method:
+        """Return the method with the k that the paper prints, where it does."""
+        printed = self.printed_ks.get(data)
+        return method if printed is None else replace(method, ks=(printed,))
 
     def split(self, name: str, data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         """Return the published split, or a random one where there is none."""
@@ -82,9 +94,9 @@ class TunedSplit:
 
     def _chosen(self, method: Method, folds: list[Part], seed: int) -> int:
         """Return the place, in the grid, of the setting best on average over the folds."""
+        by, rules = self.choose_by, self.conventions
         values = [
-            [found[self.choose_by] for _, found in measure(method, fold, seed, [self.choose_by])]
-            for fold in folds
+            [found[by] for _, found in measure(method, fold, seed, [by], rules)] for fold in folds
         ]
         return self._best(list(np.mean(values, axis=0)))
 
