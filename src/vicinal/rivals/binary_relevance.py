@@ -10,7 +10,7 @@ R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin, "LIBLINEAR: a librar
 classification", JMLR 9 (2008).
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.svm import SVC, LinearSVC
@@ -27,6 +27,8 @@ KERNELS = ("linear", "poly", "rbf")
 
 class Scorer(Protocol):
     """What is kept of a label."""
+
+    n_iter_: Any
 
     def decision_function(self, X: Features) -> Float:
         """Return the score of each row."""
@@ -55,6 +57,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         One a label.
     decision_ : object
         The fitted rule.
+    n_iter_ : int
+        Of the slowest machine.
 
     Notes
     -----
@@ -71,6 +75,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     machines_: list[Scorer]
     decision_: FittedDecision
+    n_iter_: int
 
     def __init__(
         self,
@@ -93,6 +98,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [self._machine(X, target) for target in targets]
+        self.n_iter_ = max(int(np.max(machine.n_iter_)) for machine in self.machines_)
         if isinstance(rule, FittedDecision):
             self.decision_ = rule
         else:
@@ -122,6 +128,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
 class _Constant:
     """The same score for every row."""
+
+    n_iter_ = 1
 
     def __init__(self, score: float) -> None:
         self._score = score
