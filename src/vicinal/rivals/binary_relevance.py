@@ -13,6 +13,7 @@ classification", JMLR 9 (2008).
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
@@ -95,6 +96,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
         rule = _rule(self.threshold)
+        X = _narrow(X)
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [self._machine(X, target) for target in targets]
@@ -119,7 +121,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     def _score(self, X: Features) -> Float:
         """Return the signed distances from the machines' planes."""
-        return np.column_stack([machine.decision_function(X) for machine in self.machines_])
+        rows = _narrow(X)
+        return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
     def _decide(self, scores: Scores) -> Csr:
         """Return the label sets by the fitted rule."""
@@ -137,6 +140,14 @@ class _Constant:
     def decision_function(self, X: Features) -> Float:
         """Return the score of each row."""
         return np.full(int(X.shape[0]), self._score)
+
+
+def _narrow(X: Features) -> Features:
+    """Return sparse rows with 32-bit ids, the only ones that the SVM libraries take."""
+    if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def _rule(threshold: object) -> Decision:

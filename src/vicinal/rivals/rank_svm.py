@@ -100,7 +100,7 @@ class RankSVM(MultiLabelClassifier):
         *,
         gamma: float | str = "scale",
         coef0: float = 1.0,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
     ) -> None:
         self.C = C

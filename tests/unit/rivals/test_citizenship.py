@@ -52,6 +52,17 @@ def test_sparse_rows_give_what_dense_rows_give(name, sample):
 
 
 @every_rival
+def test_wide_ids_unsorted_rows_and_stored_zeros_are_read(name, sample):
+    wide = sparse.csr_array(sample.X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    odd = sparse.csr_array(([0.0, 0.4, 0.2], [5, 3, 0], [0, 3]), shape=(1, 6))
+    model = fresh(name).fit(wide, sample.Y)
+    np.testing.assert_allclose(
+        model.decision_function(odd), model.decision_function([[0.2, 0, 0, 0.4, 0, 0]]), atol=1e-12
+    )
+
+
+@every_rival
 def test_labels_come_back_in_kind(name, sample):
     dense = fresh(name).fit(sample.X, sample.Y)
     thin = fresh(name).fit(sample.X, sparse.csr_array(sample.Y))
