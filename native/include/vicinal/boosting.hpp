@@ -168,34 +168,43 @@ class SplitSearch {
     kept.clear();
     for (auto at = columns_.indptr[feature]; at < columns_.indptr[feature + 1]; ++at)
       if (walk.members[columns_.rows[at]]) kept.push_back(at);
-    const auto n_kept = static_cast<std::int64_t>(kept.size());
+    const auto is_negative = [&](std::int64_t at) { return columns_.values[at] < 0; };
     const auto first_positive =
-        std::partition_point(kept.begin(), kept.end(),
-                             [&](std::int64_t at) { return columns_.values[at] < 0; }) -
-        kept.begin();
-    const bool has_zeros = n_kept < walk.n_members;
-    const auto value = [&](std::int64_t k) { return columns_.values[kept[k]]; };
-    const auto add = [&](std::int64_t k) {
-      walk.side.add(walk.weights.data() + columns_.rows[kept[k]] * width_);
-    };
+        std::partition_point(kept.begin(), kept.end(), is_negative) - kept.begin();
+    const bool has_zeros = static_cast<std::int64_t>(kept.size()) < walk.n_members;
+    walk_up(feature, first_positive, has_zeros, walk);
+    walk_down(feature, first_positive, has_zeros, walk);
+  }
 
+  // From the lowest value to the last one below 0.
+  void walk_up(std::int64_t feature, std::int64_t first_positive, bool has_zeros,
+               Walk& walk) const {
     walk.side.clear();
     for (std::int64_t k = 0; k < first_positive; ++k) {
-      add(k);
+      add(k, walk);
       const bool is_last = k + 1 == first_positive;
-      if (is_last && !has_zeros) break;  // the walk from the other end comes by here
-      const double next = is_last ? 0.0 : value(k + 1);
-      if (value(k) < next) walk.offer(feature, value(k), next);
+      if (is_last && !has_zeros) break;  // the walk down comes by here, if anything is above
+      const double next = is_last ? 0.0 : value(k + 1, walk);
+      if (value(k, walk) < next) walk.offer(feature, value(k, walk), next);
     }
-    // Without zeros and positives the walk above stopped before the last value: nothing is above.
+  }
+
+  // From the highest value to the first one above 0.
+  void walk_down(std::int64_t feature, std::int64_t first_positive, bool has_zeros,
+                 Walk& walk) const {
     walk.side.clear();
-    for (std::int64_t k = n_kept - 1; k >= first_positive; --k) {
-      add(k);
-      const bool is_first = k == first_positive;
-      if (is_first && !has_zeros && k == 0) break;  // nothing is below
-      const double next = is_first && has_zeros ? 0.0 : value(k - 1);
-      if (next < value(k)) walk.offer(feature, next, value(k));
+    for (auto k = static_cast<std::int64_t>(walk.kept.size()) - 1; k >= first_positive; --k) {
+      add(k, walk);
+      if (k == 0 && !has_zeros) break;  // nothing is below
+      const double next = k == first_positive && has_zeros ? 0.0 : value(k - 1, walk);
+      if (next < value(k, walk)) walk.offer(feature, next, value(k, walk));
     }
+  }
+
+  double value(std::int64_t k, const Walk& walk) const { return columns_.values[walk.kept[k]]; }
+
+  void add(std::int64_t k, Walk& walk) const {
+    walk.side.add(walk.weights.data() + columns_.rows[walk.kept[k]] * width_);
   }
 
   SortedColumns columns_;
