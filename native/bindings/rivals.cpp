@@ -74,15 +74,13 @@ void bind_rivals(nb::module_& m) {
   nb::class_<BoundSplitSearch>(m, "SplitSearch")
       .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<double>, std::int64_t,
                     std::int64_t>(),
-           array("indptr"), array("rows"), array("values"), nb::arg("n_rows"),
-           nb::arg("n_labels"))
+           array("indptr"), array("rows"), array("values"), nb::arg("n_rows"), nb::arg("n_labels"))
       .def("best", &BoundSplitSearch::best, array("weights"), array("members"),
            nb::arg("n_threads"));
   nb::class_<BoundRankDual>(m, "RankDual")
       .def(nb::init<Matrix<double>, Vector<std::int64_t>, Vector<std::int32_t>, std::int64_t,
                     double>(),
-           array("kernel"), array("indptr"), array("indices"), nb::arg("n_labels"),
-           nb::arg("cost"))
+           array("kernel"), array("indptr"), array("indices"), nb::arg("n_labels"), nb::arg("cost"))
       .def("sweep", &BoundRankDual::sweep, array("order"))
       .def("weights", &BoundRankDual::weights)
       .def("total", &BoundRankDual::total);

@@ -11,8 +11,8 @@ namespace {
 using Table = std::vector<std::vector<double>>;
 
 struct Problem {
-  Table X;                         // row by row
-  std::vector<double> weights;     // signed, n x L
+  Table X;                      // row by row
+  std::vector<double> weights;  // signed, n x L
   std::vector<std::uint8_t> members;
   std::size_t n_labels;
   std::vector<std::int64_t> indptr{0};

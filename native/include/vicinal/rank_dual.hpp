@@ -14,11 +14,11 @@ namespace vicinal {
 // A row i with labels Y and others N has a variable a(p, q) in [0, C / (|Y| |N|)] for each pair of
 // p in Y and q in N, "p should score more than q by 1". They enter the scores only by
 //     b(i, k) = sum of a(k, q) - sum of a(p, k),       f_k(x) = sum over i of b(i, k) K(x_i, x),
-// and the dual is  sum of all a - 1/2 sum over k of b_k' K b_k,  to be made largest. Its slope along
-// a(p, q) of row i is 1 - (f_p(x_i) - f_q(x_i)) and its curvature 2 K(x_i, x_i), so the best step in
-// one variable is known, and it is cut at the bounds. A row's pairs move its own scores only by
-// K(x_i, x_i): they are gone through several times before the scores of all rows are updated, which
-// is the expensive part (n for each label that changed).
+// and the dual is  sum of all a - 1/2 sum over k of b_k' K b_k,  to be made largest. Its slope
+// along a(p, q) of row i is 1 - (f_p(x_i) - f_q(x_i)) and its curvature 2 K(x_i, x_i), so the best
+// step in one variable is known, and it is cut at the bounds. A row's pairs move its own scores
+// only by K(x_i, x_i): they are gone through several times before the scores of all rows are
+// updated, which is the expensive part (n for each label that changed).
 class RankDual {
  public:
   // `kernel` is n x n, row by row. Rows with no label or with all of them have no pairs.
@@ -119,8 +119,8 @@ class RankDual {
   double cost_;
   std::vector<std::int64_t> start_;  // variables_[start_[i] .. start_[i + 1]): the pairs of row i
   std::vector<double> variables_;
-  std::vector<double> weights_;    // row by row
-  std::vector<double> scores_;     // f, label by label
+  std::vector<double> weights_;     // row by row
+  std::vector<double> scores_;      // f, label by label
   std::vector<double> own_, step_;  // of the row at hand: its scores, the change of its weights
 };
 

@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Features, Float
+from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_option, check_real
 
@@ -82,8 +82,8 @@ def check_kernel_rows(n_rows: int) -> None:
 def _products(left: Features, right: Features) -> Float:
     """Return x·x' of each row with each."""
     products = left @ right.T
-    if isinstance(products, sparse.sparray):
-        products = products.toarray()
+    if sparse.issparse(products):
+        return cast("Float", cast("Csr", products).toarray())
     return cast("Float", np.asarray(products))
 
 

@@ -40,7 +40,7 @@ class SetSize:
         """Fit on training rows; of equally good fits the one with the smallest coefficients."""
         wanted = best_cuts(scores, has_label)
         design = np.column_stack([scores, np.ones(len(scores))])
-        solution: Float = np.linalg.lstsq(design, wanted, rcond=None)[0]
+        solution = np.linalg.lstsq(design, wanted, rcond=None)[0].astype(np.float64)
         return cls(solution[:-1], float(solution[-1]))
 
     def thresholds(self, scores: Float) -> Float:
@@ -76,7 +76,7 @@ def best_cuts(scores: Float, has_label: Bool) -> Float:
 
 
 def _mistakes(is_true: Bool) -> Int:
-    """Return the mistakes of a cut below all scores, above the first, above the second, …"""
+    """Return the mistakes of a cut below all scores, above the first, and so on."""
     start = np.zeros((len(is_true), 1), dtype=np.int64)
     missed = np.concatenate([start, np.cumsum(is_true, axis=1)], axis=1)
     let_go = np.concatenate([start, np.cumsum(~is_true, axis=1)], axis=1)

@@ -147,12 +147,12 @@ class _Growing:
         best: tuple[int, Split] | None = None
         row_weights = np.abs(signed).sum(axis=1)
         for node, members in enumerate(self._members):
+            outside = float(row_weights[~members].sum())
+            if best is not None and outside >= best[1].z:
+                continue  # no split of so little can be better
             inner = self._finder.best(signed, members)
-            if inner is None:
-                continue
-            z = inner.z + float(row_weights[~members].sum())
-            if best is None or z < best[1].z:
-                best = node, Split(z, inner.feature, inner.threshold)
+            if inner is not None and (best is None or inner.z + outside < best[1].z):
+                best = node, Split(inner.z + outside, inner.feature, inner.threshold)
         return best
 
     def _add_node(self, members: Bool, signed: Float) -> None:

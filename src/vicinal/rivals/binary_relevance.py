@@ -10,9 +10,10 @@ R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin, "LIBLINEAR: a librar
 classification", JMLR 9 (2008).
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
@@ -27,6 +28,8 @@ KERNELS = ("linear", "poly", "rbf")
 
 class Scorer(Protocol):
     """What is kept of a label."""
+
+    n_iter_: Any
 
     def decision_function(self, X: Features) -> Float:
         """Return the score of each row."""
@@ -55,6 +58,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         One a label.
     decision_ : object
         The fitted rule.
+    n_iter_ : int
+        Of the slowest machine.
 
     Notes
     -----
@@ -71,6 +76,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     machines_: list[Scorer]
     decision_: FittedDecision
+    n_iter_: int
 
     def __init__(
         self,
@@ -90,9 +96,11 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
         rule = _rule(self.threshold)
+        X = _narrow(X)
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
         self.machines_ = [self._machine(X, target) for target in targets]
+        self.n_iter_ = max(int(np.max(machine.n_iter_)) for machine in self.machines_)
         if isinstance(rule, FittedDecision):
             self.decision_ = rule
         else:
@@ -113,7 +121,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     def _score(self, X: Features) -> Float:
         """Return the signed distances from the machines' planes."""
-        return np.column_stack([machine.decision_function(X) for machine in self.machines_])
+        rows = _narrow(X)
+        return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
     def _decide(self, scores: Scores) -> Csr:
         """Return the label sets by the fitted rule."""
@@ -123,12 +132,22 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 class _Constant:
     """The same score for every row."""
 
+    n_iter_ = 1
+
     def __init__(self, score: float) -> None:
         self._score = score
 
     def decision_function(self, X: Features) -> Float:
         """Return the score of each row."""
         return np.full(int(X.shape[0]), self._score)
+
+
+def _narrow(X: Features) -> Features:
+    """Return sparse rows with 32-bit ids, the only ones that the SVM libraries take."""
+    if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, indptr), shape=X.shape)
 
 
 def _rule(threshold: object) -> Decision:

@@ -24,14 +24,12 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.validation import check_integer, check_real, csr_parts
 from vicinal._native import RankDual
-from vicinal.decision import Threshold
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._kernels import Kernel, check_kernel_rows, resolve_kernel
 from vicinal.rivals._set_size import SetSize
-from vicinal.scores import Scores
 
 SWEEPS_A_LOOK = 5
 """Sweeps over all rows between two looks at the duality gap, each of which costs about one."""
@@ -61,7 +59,7 @@ class RankSVM(MultiLabelClassifier):
     X_ : ndarray or csr_array, shape (n, m)
         The rows of the fit.
     weights_ : ndarray of float64, shape (n, L)
-        Label l scores Σᵢ weights_[i, l] K(xᵢ, x).
+        f_l(x) = Σᵢ weights_[i, l] K(xᵢ, x).
     set_size_ : object
         The threshold of a row, from its scores.
     objective_ : float
@@ -71,8 +69,11 @@ class RankSVM(MultiLabelClassifier):
 
     Notes
     -----
-    Memory: 8 n² bytes for the kernel, refused past 2 GiB (16,384 rows), and 8 for each row and
-    pair of a label it has and one it has not. A sweep costs up to n² L.
+    ``decision_function`` is f(x) less the threshold t(x) of the row: positive where a label is
+    predicted. A sweep costs up to n² L.
+
+    Memory: 8 n² bytes for the kernel, refused past 2 GiB (16,384 rows), and 8 for each row and pair
+    of a label it has and one it has not.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class RankSVM(MultiLabelClassifier):
         *,
         gamma: float | str = "scale",
         coef0: float = 1.0,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
     ) -> None:
         self.C = C
@@ -152,20 +153,15 @@ class RankSVM(MultiLabelClassifier):
         )
 
     def _score(self, X: Features) -> Float:
-        """Return the scores, some rows at a time."""
+        """Return f − t, some rows at a time: the ranking of f, cut at 0."""
         scores = np.empty((int(X.shape[0]), self.weights_.shape[1]))
         for rows in row_blocks(int(X.shape[0]), int(self.X_.shape[0])):
             scores[rows] = self.kernel_(X[rows], self.X_) @ self.weights_
+        scores -= self.set_size_.thresholds(scores)[:, None]
         return scores
 
-    def _decide(self, scores: Scores) -> Csr:
-        """Return the labels above the threshold of their row."""
-        values = scores.toarray()
-        above = values - self.set_size_.thresholds(values)[:, None]
-        return Threshold(0.0).decide(Scores.dense(above))
 
-
-def _pair_losses(scores: Float, has_label: np.ndarray) -> Float:
+def _pair_losses(scores: Float, has_label: Bool) -> Float:
     """Return for each row the mean over its pairs of max(0, 1 − (f_p − f_q)); 0 without pairs."""
     losses = np.zeros(len(scores))
     for i, (row, true) in enumerate(zip(scores, has_label, strict=True)):
