@@ -6,6 +6,8 @@ from itertools import product
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from vicinal._base.arrays import Csr
 from vicinal.datasets import Dataset
 from vicinal.estimators import LAMLkNN
@@ -45,12 +47,25 @@ class Part:
 def make_part(train: Dataset, test: Dataset, k: int, metric: str, scale: bool) -> Part:
     """Search the `k` nearest, after scaling features to [0, 1] by the training rows if asked."""
     if scale:
-        scaler = MinMax().fit(train.X)
-        train = replace(train, X=scaler.transform(train.X))
-        test = replace(test, X=scaler.transform(test.X))
+        train, test = scaled(train, test)
     index = build_index(train.X, metric)
     k = min(k, train.n_rows - 1)
     return Part(train, test, index.query_self(k), index.query(test.X, k))
+
+
+def scaled(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
+    """Return both parts as Weka's distance sees them.
+
+    Features are scaled to [0, 1] by the training rows. A nominal attribute counts once where two
+    rows differ in it; as columns ``name=value`` it would count twice, so these weigh √½.
+    """
+    scaler = MinMax().fit(train.X)
+    nominal = np.array(["=" in name for name in train.feature_names])
+    seen, new = scaler.transform(train.X), scaler.transform(test.X)
+    if nominal.any():
+        weights = np.where(nominal, np.sqrt(0.5), 1.0)
+        seen, new = seen * weights, new * weights
+    return replace(train, X=seen), replace(test, X=new)
 
 
 def widest(methods: Methods) -> int:

@@ -39,6 +39,8 @@ class TunedSplit:
         Data whose stored split is not the paper's: drawn at random instead.
     printed_ks : mapping of str to int
         By data set, the number of neighbours that the paper prints: not chosen then.
+    printed_for : tuple of str
+        The methods that it is printed for.
     conventions : str
         Of the metrics.
     """
@@ -51,6 +53,7 @@ class TunedSplit:
     train_share: float = 2 / 3
     random_split: tuple[str, ...] = ()
     printed_ks: Mapping[str, int] = field(default_factory=dict)
+    printed_for: tuple[str, ...] = ()
     conventions: str = "vicinal"
 
     def quick(self) -> "TunedSplit":
@@ -60,7 +63,9 @@ class TunedSplit:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield each method's result with the settings chosen, then with the best on the test."""
         train, test = self.split(job.data, job.dataset, job.seed)
-        methods = {name: self._with_printed_k(job.data, each) for name, each in job.methods.items()}
+        methods = {
+            name: self._with_printed_k(job.data, name, each) for name, each in job.methods.items()
+        }
         k = widest(methods)
         part = make_part(train, test, k, self.metric, self.scale)
         several = {name: len(list(settings_of(method))) > 1 for name, method in methods.items()}
@@ -73,10 +78,12 @@ class TunedSplit:
             for suffix, place in (("", chosen), ("-best", best)):
                 yield _result(job, suffix, name, on_test[place], source)
 
-    def _with_printed_k(self, data: str, method: Method) -> Method:
+    def _with_printed_k(self, data: str, name: str, method: Method) -> Method:
         """Return the method with the k that the paper prints, where it does."""
         printed = self.printed_ks.get(data)
-        return method if printed is None else replace(method, ks=(printed,))
+        if printed is None or name not in self.printed_for:
+            return method
+        return replace(method, ks=(printed,))
 
     def split(self, name: str, data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         """Return the published split, or a random one where there is none."""
