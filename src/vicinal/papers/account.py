@@ -7,7 +7,7 @@ from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
 from vicinal.papers.curves import curve_points
 from vicinal.papers.orders import compare_order
 from vicinal.papers.registry import PAPERS
-from vicinal.papers.spec import OWN, RIVAL, Curve, Paper
+from vicinal.papers.spec import OWN, RIVAL, Check, Curve, Paper
 from vicinal.papers.stores import Stores
 from vicinal.papers.tables import counts, number, signed
 from vicinal.papers.verdict import VERDICTS
@@ -126,7 +126,24 @@ def _numbers(cell: Cell) -> list[str]:
 
 def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
     """Yield what side experiments give."""
-    rows = []
+    rows, listed = [], []
+    for check, name, main, other in filled_checks(paper, figures):
+        rows.append([name, check.what, str(len(main)), _short(main), _short(other)])
+        if check.listed:
+            listed += [_beside(*pair) for pair in zip(main, other, strict=True)]
+    if rows:
+        yield "\nSide experiments: the same cells, something done otherwise.\n"
+        yield markdown_table(["table", "done otherwise", "cells", "as above", "otherwise"], rows)
+    if listed:
+        yield "\nCell by cell, where that is worth a look:\n"
+        header = ["table", "data", "method", "metric", "paper", "as above", "otherwise", ""]
+        yield markdown_table(header, listed)
+
+
+def filled_checks(
+    paper: Paper, figures: Figures
+) -> Iterator[tuple[Check, str, list[Cell], list[Cell]]]:
+    """Yield each side experiment, its table, and the cells it fills: as above, and otherwise."""
     for check in paper.checks:
         for name in check.tables:
             table = paper.table(name)
@@ -134,14 +151,15 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
                 continue
             other = table_cells(paper, table, figures, (check.experiment,))
             filled = [at for at, cell in enumerate(other) if cell.ours is not None]
-            if not filled:
-                continue
             main = table_cells(paper, table, figures)
-            pairs = [[cells[at] for at in filled] for cells in (main, other)]
-            rows.append([name, check.what, str(len(filled)), *(_short(each) for each in pairs)])
-    if rows:
-        yield "\nSide experiments: the same cells, something done otherwise.\n"
-        yield markdown_table(["table", "done otherwise", "cells", "as above", "otherwise"], rows)
+            if filled:
+                yield check, name, [main[at] for at in filled], [other[at] for at in filled]
+
+
+def _beside(main: Cell, other: Cell) -> list[str]:
+    """Return a cell as above and otherwise."""
+    ours = "–" if main.ours is None else number(main.ours)
+    return [*_place(other), number(other.reported.value), ours, _numbers(other)[1], other.verdict]
 
 
 def _short(cells: Iterable[Cell]) -> str:

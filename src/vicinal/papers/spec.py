@@ -146,11 +146,23 @@ class Reason:
 
 @dataclass(frozen=True)
 class Check:
-    """A side experiment: the same tables, filled from other results, to see what a choice does."""
+    """A side experiment: the same tables, filled from other results, to see what a choice does.
+
+    Parameters
+    ----------
+    experiment : str
+        Where the other results are.
+    tables : tuple of str
+    what : str
+        What is done otherwise.
+    listed : bool
+        Whether every cell is shown, or only how many came out how.
+    """
 
     experiment: str
     tables: tuple[str, ...]
     what: str
+    listed: bool = False
 
 
 @dataclass(frozen=True)

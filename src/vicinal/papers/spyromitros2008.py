@@ -2,7 +2,7 @@
 
 from vicinal.estimators import BRkNN, LPkNN, MLkNN
 from vicinal.papers.folds import Folds
-from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, Reason, Table
+from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, Table
 
 DATA = ("scene", "emotions", "yeast")
 KS = tuple(range(1, 31))
@@ -103,7 +103,6 @@ PAPER = Paper(
         ),
         Check("spyromitros2008/unscaled", ("2", "3"), "features are not scaled"),
     ),
-    reasons=(Reason("", table="none"),),
     notes=(
         "“F-measure” is read as the harmonic mean of mean precision and mean recall.",
         "Folds are drawn at random; the paper’s are not published.",

@@ -145,10 +145,10 @@ PAPER = Paper(
         "DML-kNN on yeast and emotions, BRkNN on yeast): Mulan’s conventions of ties, its "
         "DML-kNN tolerance of 6, a strict majority for BRkNN, and Weka’s distance, which scales "
         "features to [0, 1] and counts a nominal attribute once. They are used throughout.",
-        "For emotions the scanned figure reads k = 9. At 9 none of ML-kNN’s figures comes out, at 8 "
-        "all five do: 8 is taken, a choice made by the result. The figures print k for LAML-kNN and "
-        "ML-kNN; DML-kNN comes out at the same k (emotions, birds, yeast), BRkNN does not. The side "
-        "experiment has every k cross-validated instead.",
+        "For emotions the scanned figure reads k = 9. At 9 none of ML-kNN’s figures comes out, at "
+        "8 all five do: 8 is taken, a choice made by the result. The figures print k for LAML-kNN "
+        "and ML-kNN; DML-kNN comes out at the same k (emotions, birds, yeast), BRkNN does not. The "
+        "side experiment has every k cross-validated instead.",
     ),
     checks=(
         Check("wang2018/all-by-cv", ("3",), "every k by cross-validation on the training rows"),
