@@ -6,6 +6,7 @@ from itertools import groupby
 from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
 from vicinal.papers.curves import curve_points
 from vicinal.papers.orders import compare_order
+from vicinal.papers.rank_tests import rank_test
 from vicinal.papers.registry import PAPERS
 from vicinal.papers.spec import OWN, RIVAL, Check, Curve, Paper
 from vicinal.papers.stores import Stores
@@ -82,6 +83,7 @@ def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[st
     yield from _orders(paper, figures)
     for curve in paper.curves:
         yield from _curve(curve, figures)
+    yield from _rank_tests(paper, figures)
     yield from _seconds(cells)
     yield from _not_run(cells)
     yield from _provenance(figures)
@@ -201,6 +203,21 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
 def _step(settings: Sequence[int]) -> int:
     """Return how many settings to pass over, so that a table stays narrow."""
     return max(1, (len(settings) + 9) // 10)
+
+
+def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield mean ranks and what they tell apart."""
+    for test in paper.rank_tests:
+        found = rank_test(test, figures)
+        if found is not None:
+            result, data = found
+            ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in result.mean_ranks.items())
+            alike = "; ".join(", ".join(group) for group in result.groups) or "none"
+            yield (
+                f"\nFigure {test.figure}: {test.title}, on {', '.join(data)}: {ranks}. Critical "
+                f"difference {result.critical_difference:.2f} (α = {test.alpha}); Friedman p = "
+                f"{result.p_chi2:.2g}. Not told apart: {alike}."
+            )
 
 
 def _seconds(cells: Sequence[Cell]) -> Iterator[str]:

@@ -4,9 +4,10 @@ from sklearn.decomposition import PCA
 from sklearn.random_projection import GaussianRandomProjection
 
 from vicinal.estimators import MLkNN
+from vicinal.papers.loss_curve import METRIC, LossCurve
 from vicinal.papers.projected_folds import ProjectedFolds
 from vicinal.papers.ranks import RANKED, mean_ranks
-from vicinal.papers.spec import Experiment, Method, Paper, Table
+from vicinal.papers.spec import Curve, Experiment, Method, Paper, RankTest, Table
 from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
 from vicinal.rivals import LabelFrequency
 
@@ -37,6 +38,7 @@ METHODS = {
 SEARCH = {"ml-arp": Method(lambda seed: MLARP(max_iter=None, max_seconds=30.0, random_state=seed))}
 PROTOCOL = ProjectedFolds(tuple(RANKED.values()), components={"rcv1": 4000})
 NAMES = ("ml-arp", *METHODS)
+SOURCES = ("ml-arp/folds", "ml-arp/gpu", "ml-arp/search")
 RANK_DATA = "mean rank over emotions, scene, enron, yeast"
 
 PAPER = Paper(
@@ -51,6 +53,15 @@ PAPER = Paper(
             PROTOCOL,
             cost=3,
             quick_data=("emotions",),
+        ),
+        Experiment(
+            "ml-arp/curve",
+            "the lowest training loss against the number of evaluations, 10 runs",
+            ("emotions",),
+            {"ml-arp": Method(lambda seed: MLARP())},
+            LossCurve(),
+            seeds=(1,),
+            cost=2,
         ),
         Experiment(
             "ml-arp/search",
@@ -69,7 +80,7 @@ PAPER = Paper(
             DATA,
             NAMES,
             ("hamming-loss",),
-            ("ml-arp/gpu", "ml-arp/search", "ml-arp/folds"),
+            SOURCES,
         ),
         Table(
             "3",
@@ -81,6 +92,29 @@ PAPER = Paper(
         ),
     ),
     rivals=("baseline",),
+    curves=(
+        Curve(
+            "3",
+            "Training Hamming loss of ML-ARP on emotions, mean of 10 runs",
+            "ml-arp/curve",
+            ("emotions",),
+            ("ml-arp",),
+            METRIC,
+            "evaluation",
+        ),
+    ),
+    rank_tests=(
+        RankTest(
+            "1",
+            "Mean ranks by Hamming loss, four methods",
+            SOURCES,
+            DATA,
+            ("ml-arp", "ml-knn", "rp", "baseline"),
+            "hamming-loss",
+            0.1,
+        ),
+        RankTest("2", "Mean ranks by Hamming loss, all", SOURCES, FOUR, NAMES, "hamming-loss", 0.1),
+    ),
     derive=lambda figures: mean_ranks(
         figures, ("ml-arp/search", "ml-arp/folds"), FOUR, NAMES, "ml-arp/ranks", RANK_DATA
     ),

@@ -10,6 +10,7 @@ from vicinal.papers.cells import Cell as PaperCell
 from vicinal.papers.cells import Figures, figures_of, table_cells
 from vicinal.papers.curves import curve_points
 from vicinal.papers.orders import OrderAgreement, compare_order
+from vicinal.papers.rank_tests import rank_test
 from vicinal.papers.spec import OWN, RIVAL, Curve, Paper, Table
 from vicinal.papers.stores import Stores
 from vicinal.papers.tables import counts, grouped, number, signed
@@ -56,6 +57,7 @@ def paper_page(paper: Paper, figures: Figures) -> Page:
         for curve in paper.curves
         if (drawn := curve_figure(curve, figures)) is not None
     ]
+    sections += list(_rank_sections(paper, figures))
     sections.append(Section("How it was run", _how(paper, figures)))
     found = counts(every, OWN)
     lead = Paragraph(
@@ -172,6 +174,20 @@ def curve_figure(curve: Curve, figures: Figures) -> PlotFigure | None:
     plot.legend(loc="outside right upper", fontsize="x-small", frameon=False)
     described = f"{curve.metric} against {curve.setting} for {', '.join(places)}"
     return PlotFigure(plot, curve.title, described)
+
+
+def _rank_sections(paper: Paper, figures: Figures) -> Iterator[Section]:
+    """Yield the rank tests."""
+    for test in paper.rank_tests:
+        found = rank_test(test, figures)
+        if found is not None:
+            result, data = found
+            table = DataTable(test.title, ["method", "mean rank"], list(result.mean_ranks.items()))
+            said = (
+                f"On {', '.join(data)}. Critical difference {result.critical_difference:.2f} "
+                f"(Nemenyi, α = {test.alpha}), Friedman p = {result.p_chi2:.2g}."
+            )
+            yield Section(f"Figure {test.figure}", [table, Paragraph(said)])
 
 
 def _how(paper: Paper, figures: Figures) -> list[Block]:

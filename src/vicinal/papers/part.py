@@ -60,12 +60,13 @@ def scaled(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
     rows differ in it; as columns ``name=value`` it would count twice, so these weigh √½.
     """
     scaler = MinMax().fit(train.X)
-    nominal = np.array(["=" in name for name in train.feature_names])
-    seen, new = scaler.transform(train.X), scaler.transform(test.X)
-    if nominal.any():
-        weights = np.where(nominal, np.sqrt(0.5), 1.0)
-        seen, new = seen * weights, new * weights
-    return replace(train, X=seen), replace(test, X=new)
+    weights = np.array([np.sqrt(0.5) if "=" in name else 1.0 for name in train.feature_names])
+
+    def seen_by_weka(part: Dataset) -> Dataset:
+        rows = scaler.transform(part.X)
+        return replace(part, X=rows * weights if isinstance(rows, np.ndarray) else rows)
+
+    return seen_by_weka(train), seen_by_weka(test)
 
 
 def widest(methods: Methods) -> int:

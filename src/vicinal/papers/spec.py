@@ -198,6 +198,30 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class RankTest:
+    """A figure of mean ranks: Friedman's test and Nemenyi's critical difference.
+
+    Parameters
+    ----------
+    figure, title : str
+    experiments : tuple of str
+        The first that has a method's results counts.
+    data, methods : tuple of str
+        Data without results of every method are left out, and said.
+    metric : str
+    alpha : float
+    """
+
+    figure: str
+    title: str
+    experiments: tuple[str, ...]
+    data: tuple[str, ...]
+    methods: tuple[str, ...]
+    metric: str
+    alpha: float
+
+
+@dataclass(frozen=True)
 class Paper:
     """All that is reproduced of a paper.
 
@@ -210,6 +234,7 @@ class Paper:
         Methods that the library's own are compared with.
     orders : tuple of Order
     curves : tuple of Curve
+    rank_tests : tuple of RankTest
     checks : tuple of Check
     reasons : tuple of Reason
         Why cells are worse.
@@ -225,6 +250,7 @@ class Paper:
     rivals: tuple[str, ...] = ()
     orders: tuple[Order, ...] = ()
     curves: tuple[Curve, ...] = ()
+    rank_tests: tuple[RankTest, ...] = ()
     checks: tuple[Check, ...] = ()
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold
 
@@ -11,8 +12,11 @@ from vicinal.estimators import LCIF, BRkNN, LAMLkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.best_on_test import BestOnTest
 from vicinal.papers.cluster_counts import ClusterCurve, cluster_means
+from vicinal.papers.extreme_timing import ExtremeTiming
+from vicinal.papers.feremans2017 import EXTREME_STEPS
 from vicinal.papers.folds import Folds
 from vicinal.papers.lcif_search import EVERY_SWITCH, LcifSearch
+from vicinal.papers.loss_curve import LossCurve
 from vicinal.papers.projected_folds import ProjectedFolds
 from vicinal.papers.spec import Method
 from vicinal.papers.timing import Timing
@@ -148,3 +152,18 @@ def test_a_curve_has_a_value_for_each_number_of_clusters(make_job):
     assert set(laml.values) == {f"average-precision at clusters={each}" for each in (1, 2)}
     one = "average-precision at clusters=1"
     assert laml.values[one] == ml.values[one]  # one cluster is ML-kNN
+
+
+def test_a_loss_curve_never_rises(make_job):
+    job = make_job({"ml-arp": Method(lambda seed: None)})
+    (result,) = LossCurve(n_components=2, n_runs=2, at=(0, 3, 6)).run(job)
+    losses = [result.values[f"training loss at evaluation={at}"] for at in (0, 3, 6)]
+    assert all(len(each) == 2 for each in losses)
+    assert np.all(np.diff(np.array(losses), axis=0) <= 0)
+
+
+def test_extreme_timing_takes_its_four_steps(make_job, small):
+    sparse_rows = replace(small, X=sparse.csr_array(small.X))
+    job = replace(make_job({}), dataset=sparse_rows)
+    steps = [result.method for result in ExtremeTiming(n_neighbors=3).run(job)]
+    assert steps == list(EXTREME_STEPS)
