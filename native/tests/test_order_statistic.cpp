@@ -129,32 +129,6 @@ static void the_exact_threshold_for_every_number_of_labels() {
   CHECK(exact_threshold(Cells{0, reader(scratch), 0, 0.0}, 0, scratch) == 0.0);
 }
 
-// With the low cells left out the answer is the same, or there is none.
-static void cells_below_a_floor_are_not_needed() {
-  std::mt19937 random(4);
-  Numbers scratch;
-  bool right = true;
-  int answers = 0, refusals = 0;
-  for (int trial = 0; trial < 200; ++trial) {
-    const Numbers all = random_numbers(random, 30, trial % 3 * 4);
-    const double floor = 0.1 + 0.2 * (trial % 4);
-    Numbers high;
-    for (std::size_t i = 0; i < all.size(); ++i)  // and some of the low ones
-      if (all[i] >= floor || i % 3 == 0) high.push_back(all[i]);
-    for (std::int64_t wanted = 0; wanted <= 32; ++wanted) {
-      const auto n = static_cast<std::int64_t>(high.size());
-      const auto found = exact_threshold(Cells{n, reader(high), 32, floor}, wanted, scratch);
-      Numbers cells = all;
-      cells.insert(cells.end(), 2, 0.0);
-      if (found) right = right && *found == defined_threshold(cells, wanted);
-      ++(found ? answers : refusals);
-    }
-  }
-  CHECK(right);
-  CHECK(answers > 1000);
-  CHECK(refusals > 1000);
-}
-
 static double defined_two_pass(const Numbers& cells, std::int64_t wanted) {
   const auto miss = [&](int h) {
     const auto above =
@@ -186,6 +160,42 @@ static void the_two_passes_of_the_paper() {
                            defined_two_pass(all, wanted);
   }
   CHECK(right);
+}
+
+// With the low cells left out the answer is the same, or there is none.
+template <class Find, class Define>
+static void check_floors(unsigned seed, Find find, Define defined) {
+  std::mt19937 random(seed);
+  bool right = true;
+  int answers = 0, refusals = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const Numbers all = random_numbers(random, 30, trial % 3 * 4);
+    const double floor = 0.05 + 0.1 * (trial % 7);
+    Numbers high;
+    for (std::size_t i = 0; i < all.size(); ++i)  // and some of the low ones
+      if (all[i] >= floor || i % 3 == 0) high.push_back(all[i]);
+    for (std::int64_t wanted = 0; wanted <= 32; ++wanted) {
+      const auto n = static_cast<std::int64_t>(high.size());
+      const auto found = find(Cells{n, reader(high), 32, floor}, wanted);
+      Numbers cells = all;
+      cells.insert(cells.end(), 2, 0.0);
+      if (found) right = right && *found == defined(cells, wanted);
+      ++(found ? answers : refusals);
+    }
+  }
+  CHECK(right);
+  CHECK(answers > 1000);
+  CHECK(refusals > 1000);
+}
+
+static void cells_below_a_floor_are_not_needed() {
+  Numbers scratch;
+  check_floors(
+      4, [&](const auto& cells, std::int64_t n) { return exact_threshold(cells, n, scratch); },
+      defined_threshold);
+  check_floors(
+      6, [&](const auto& cells, std::int64_t n) { return two_pass_threshold(cells, n); },
+      defined_two_pass);
 }
 
 int main() {

@@ -70,7 +70,7 @@ class MixtureThresholds {
       else if (mixings_[at] == 0.0)
         threshold = b.threshold;
       else
-        threshold = mixed(mixings_[at], 0.9 * threshold, lists, scratch.numbers);
+        threshold = mixed(mixings_[at], guess_below(threshold), lists, scratch.numbers);
     }
     return scratch.last;
   }
@@ -78,6 +78,11 @@ class MixtureThresholds {
  private:
   // Bounds below this are not used: a product with λ may have lost its digits.
   static constexpr double tiny = 1e-280;
+
+  // The two passes compare with thresholds a tenth lower.
+  double guess_below(double threshold) const {
+    return (rule_ == CardinalityRule::exact ? 0.9 : 0.6) * threshold;
+  }
 
   // The cells that reach each floor, collected when first asked for.
   class Lists {
@@ -142,11 +147,11 @@ class MixtureThresholds {
 
   double mixed(double mixing, double guess, Lists& lists, std::vector<double>& numbers) const {
     std::optional<double> threshold;
-    if (rule_ == CardinalityRule::exact && guess > std::max(lists.bound(), tiny)) {
+    if (guess > std::max(lists.bound(), tiny)) {
       const PairList& list = lists.guessed(guess);
       threshold = threshold_of(list, mixing, lists.n_cells(), guess, numbers);
     }
-    if (!threshold && rule_ == CardinalityRule::exact && lists.bound() > 0.0)
+    if (!threshold && lists.bound() > 0.0)
       threshold = threshold_of(lists.bounded(), mixing, lists.n_cells(), lists.bound(), numbers);
     if (!threshold) threshold = threshold_of(lists.every(), mixing, lists.n_cells(), 0.0, numbers);
     return *threshold;
