@@ -168,9 +168,9 @@ static void check_floors(unsigned seed, Find find, Define defined) {
   std::mt19937 random(seed);
   bool right = true;
   int answers = 0, refusals = 0;
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < 1000; ++trial) {
     const Numbers all = random_numbers(random, 30, trial % 3 * 4);
-    const double floor = 0.05 + 0.1 * (trial % 7);
+    const double floor = 0.03 + 0.037 * (trial % 17);
     Numbers high;
     for (std::size_t i = 0; i < all.size(); ++i)  // and some of the low ones
       if (all[i] >= floor || i % 3 == 0) high.push_back(all[i]);
