@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
@@ -36,7 +37,10 @@ bool right_tail(const Numbers& numbers, std::int64_t rank, Numbers& scratch) {
       tail_at(static_cast<std::int64_t>(numbers.size()), reader(numbers), rank, scratch);
   const auto above = std::count_if(numbers.begin(), numbers.end(),
                                    [&](double each) { return each > sorted[rank]; });
+  const double below =
+      next_below(static_cast<std::int64_t>(numbers.size()), reader(numbers), sorted[rank]);
   return tail.value == sorted[rank] && tail.above == above &&
+         (std::isinf(tail.below) || tail.below == below) &&
          tail.equal == std::count(numbers.begin(), numbers.end(), sorted[rank]);
 }
 

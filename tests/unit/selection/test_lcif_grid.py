@@ -97,7 +97,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(rows[:n], Y[:n], rows[n:], Y[n:], metric)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(), OPTIONS, st.sampled_from([([1, 3], [1, 2]), ([2, 20], [60])]))
 def test_every_setting_equals_refitting(
     problem: Problem, options: dict[str, Any], ks: tuple[list[int], list[int]]
