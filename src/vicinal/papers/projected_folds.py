@@ -18,6 +18,7 @@ from vicinal.metrics import evaluate
 from vicinal.papers.part import answers, make_part, rounded
 from vicinal.papers.spec import Job, Method
 from vicinal.results import Result, provenance
+from vicinal.selection import IterativeStratification
 
 FEW_FEATURES, FEW, USUAL = 128, 64, 128
 """Below so many features, rows are projected to so many columns, otherwise to so many."""
@@ -36,6 +37,8 @@ class ProjectedFolds:
         Folds are drawn at random with the seed.
     components : mapping of str to int
         Columns out, for data where they are not the usual 64 or 128.
+    stratified : bool
+        Whether folds keep the labels in proportion.
     only : int or None
         Run so many folds only.
     """
@@ -45,6 +48,7 @@ class ProjectedFolds:
     smoothing: float = 0.0
     n_folds: int = 10
     components: Mapping[str, int] = field(default_factory=dict)
+    stratified: bool = False
     only: int | None = None
 
     def quick(self) -> "ProjectedFolds":
@@ -53,8 +57,7 @@ class ProjectedFolds:
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method, a value a fold."""
-        splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)
-        folds = list(splitter.split(np.zeros(job.dataset.n_rows)))[: self.only]
+        folds = list(self._splitter(job.seed).split(job.dataset.X, job.dataset.Y))[: self.only]
         for name, method in job.methods.items():
             found: dict[str, list[float]] = {metric: [] for metric in self.metrics}
             began = perf_counter()
@@ -72,6 +75,11 @@ class ProjectedFolds:
                 seconds={"fit and predict": round(perf_counter() - began, 3)},
                 provenance=provenance(job.dataset),
             )
+
+    def _splitter(self, seed: int) -> KFold | IterativeStratification:
+        """Return what draws the folds."""
+        kind = IterativeStratification if self.stratified else KFold
+        return kind(self.n_folds, shuffle=True, random_state=seed)
 
     def width(self, job: Job) -> int:
         """Return how many columns the rows are projected to."""

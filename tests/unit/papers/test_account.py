@@ -28,10 +28,9 @@ def test_stored_results_are_of_experiments_that_exist():
         known = {each.name: each for each in paper.experiments}
         for result in stored().of(paper.name).read():
             name = result.experiment.removesuffix("-best")
-            assert name in known or result.experiment == "ml-arp/gpu", result.key
-            if name in known:
-                assert result.data in known[name].data
-                assert result.method in known[name].methods
+            assert name in known, result.key
+            assert result.data in known[name].data
+            assert result.method in known[name].methods
 
 
 def test_every_worse_cell_of_an_own_method_has_a_reason():

