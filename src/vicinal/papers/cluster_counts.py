@@ -105,20 +105,20 @@ def cluster_means(data: Dataset, n_clusters: int, k: int, seed: int) -> Float:
 
 @dataclass(frozen=True)
 class ClusterCurve:
-    """Measure a metric on the test rows for each number of clusters, at a fixed k.
+    """Measure on the test rows for each number of clusters, at a fixed k.
 
     Parameters
     ----------
     split : TunedSplit
         How rows are split and scaled.
-    metric : str
+    metrics : tuple of str
     ks : mapping of str to int
         By data set.
     clusters : tuple of int
     """
 
     split: TunedSplit
-    metric: str
+    metrics: tuple[str, ...]
     ks: Mapping[str, int] = field(default_factory=dict)
     clusters: tuple[int, ...] = (2, 5, 10, 15, 20, 25, 30)
 
@@ -134,12 +134,14 @@ class ClusterCurve:
         for name, whole in job.methods.items():
             grid = {"n_clusters": self.clusters} if whole.grid else {}
             method = replace(whole, ks=(k,), grid=grid)
-            found = list(measure(method, part, job.seed, [self.metric]))
+            found = list(measure(method, part, job.seed, self.metrics, self.split.conventions))
+            by_clusters = [values for _, values in found]
+            if not grid:  # the same whatever the number of clusters
+                by_clusters *= len(self.clusters)
             values = {
-                f"{self.metric} at clusters={clusters}": rounded([values[self.metric]])
-                for clusters, (_, values) in zip(
-                    self.clusters, found if grid else found * len(self.clusters), strict=True
-                )
+                f"{metric} at clusters={clusters}": rounded([each[metric]])
+                for clusters, each in zip(self.clusters, by_clusters, strict=True)
+                for metric in self.metrics
             }
             yield Result(
                 job.experiment,

@@ -55,6 +55,8 @@ For emotions the scan at hand reads 9. At 9 none of ML-kNN's figures of table 3 
 five do, to the third decimal: 8 is taken, which is a choice made by the result.
 """
 
+CURVE_KS = {**dict.fromkeys(("enron", "scene", "yeast", "slashdot"), 10), **PRINTED_KS}
+
 _BY_CV = TunedSplit(
     METRICS, "average-precision", scale=True, random_split=RANDOM, conventions="mulan"
 )
@@ -100,15 +102,16 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/by-clusters",
-            "average precision against the number of clusters, at the k of the paper’s figures",
-            tuple(PRINTED_KS),
+            "every metric against the number of clusters, at the k of the paper’s figures (10 where "
+            "none is printed)",
+            tuple(CURVE_KS),
             {
                 "laml-knn": Method(
                     lambda seed: LAMLkNN(random_state=seed), (10,), {"n_clusters": (2,)}
                 ),
                 "ml-knn": Method(lambda seed: MLkNN(), (10,)),
             },
-            ClusterCurve(_PROTOCOL, "average-precision", PRINTED_KS),
+            ClusterCurve(_PROTOCOL, METRICS, CURVE_KS),
             cost=3,
         ),
     ),
@@ -131,7 +134,7 @@ PAPER = Paper(
             "1 and 2",
             "Average precision against the number of clusters",
             "wang2018/by-clusters",
-            tuple(PRINTED_KS),
+            tuple(CURVE_KS),
             ("laml-knn", "ml-knn"),
             "average-precision",
             "clusters",

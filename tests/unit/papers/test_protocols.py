@@ -143,7 +143,7 @@ def test_cluster_means_count_neighbours_with_the_label(small):
 
 def test_a_curve_has_a_value_for_each_number_of_clusters(make_job):
     split = TunedSplit(METRICS, "average-precision")
-    curve = ClusterCurve(split, "average-precision", {"small": 3}, clusters=(1, 2))
+    curve = ClusterCurve(split, ("average-precision",), {"small": 3}, clusters=(1, 2))
     methods = {
         "laml-knn": Method(lambda seed: LAMLkNN(random_state=seed), (3,), {"n_clusters": (1,)}),
         "ml-knn": Method(lambda seed: MLkNN(), (3,)),
