@@ -102,8 +102,8 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/by-clusters",
-            "every metric against the number of clusters, at the k of the paper’s figures (10 where "
-            "none is printed)",
+            "every metric against the number of clusters, at the k of the paper’s figures (10 "
+            "where none is printed)",
             tuple(CURVE_KS),
             {
                 "laml-knn": Method(
