@@ -10,7 +10,8 @@ from vicinal._base.progress import progress
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.fold_source import Folds
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.measure import Metrics, measure
+from vicinal.selection.measure import measure
+from vicinal.selection.meter import Metrics
 from vicinal.selection.store import Store, digest_of
 from vicinal.selection.table import TuningTable
 

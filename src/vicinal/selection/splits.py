@@ -38,8 +38,9 @@ def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> lis
     --------
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.ones((4, 1), dtype=np.int32))
-    >>> [(split.train.tolist(), split.test.tolist()) for split in read_splits([([3, 0], [2])], Y, Y)]
-    [([0, 3], [2])]
+    >>> (split,) = read_splits([([3, 0], [2])], Y, Y)
+    >>> split.train, split.test
+    (array([0, 3]), array([2]))
     """
     n_rows = int(Y.shape[0])
     if isinstance(cv, Iterable) and not isinstance(cv, str | bytes):

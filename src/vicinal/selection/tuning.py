@@ -15,7 +15,7 @@ from vicinal.metrics import METRICS, metric_info
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
-from vicinal.selection.measure import Metrics
+from vicinal.selection.meter import Metrics
 from vicinal.selection.problem import Problem, read_problem
 from vicinal.selection.runner import Runner
 from vicinal.selection.store import Store
