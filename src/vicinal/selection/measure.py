@@ -1,6 +1,9 @@
 """Every metric of every setting of a method on one fold."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
 
 from vicinal._base.arrays import Csr, Float
 from vicinal.decision import FittedDecision
@@ -8,12 +11,14 @@ from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.stages import decision_of, k_fold_scores, needs_scores, neighbors_of
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.lcif_sweep import lcif_swept
 from vicinal.selection.meter import Meter, Metrics
-from vicinal.selection.sweeps import Scored, swept
+from vicinal.selection.sweeps import Scored
+
+Sweep: TypeAlias = Callable[[Grid, Sequence[Position], Fold, bool], Iterator[Scored]]
 
 
-def measure(
+def measure_sweep(
+    sweep: Sweep,
     grid: Grid,
     positions: Sequence[Position],
     fold: Fold,
@@ -23,13 +28,28 @@ def measure(
     """Return the metrics of each setting: fitted on the fold's training rows, tested on the rest.
 
     Each equals what :func:`vicinal.metrics.evaluate` says of the estimator fitted afresh.
+
+    Parameters
+    ----------
+    sweep : callable
+        How the method scores its settings.
+    grid, positions
+        The method, and which of its settings.
+    fold : Fold
+    metrics : Metrics
+    n_jobs : int or None
+
+    Returns
+    -------
+    dict of setting to ndarray of float64
+        Values in the order of the metrics.
     """
-    rules_look = any(needs_scores(decision_of(grid.estimator(each))) for each in positions)
-    with_training = bool(metrics.labels) and rules_look
-    meter = Meter(fold, metrics, n_jobs)
-    sweep = lcif_swept if grid.method == "lcif" else swept
     found: dict[Position, Float] = {}
-    for scored in sweep(grid, positions, fold, with_training):
+    if not metrics.names:
+        return {position: np.empty(0) for position in positions}
+    rules_look = any(needs_scores(decision_of(grid.estimator(each))) for each in positions)
+    meter = Meter(fold, metrics, n_jobs)
+    for scored in sweep(grid, positions, fold, bool(metrics.labels) and rules_look):
         found.update(measured(grid, scored, fold, meter))
     return found
 

@@ -10,9 +10,11 @@ from vicinal._base.progress import progress
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.fold_source import Folds
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.measure import measure
+from vicinal.selection.measure import measure_sweep
+from vicinal.selection.measure_lcif import measure_lcif
 from vicinal.selection.meter import Metrics
 from vicinal.selection.store import Store, digest_of
+from vicinal.selection.sweeps import swept
 from vicinal.selection.table import TuningTable
 
 
@@ -111,6 +113,19 @@ class Runner:
         of_method = self._found.setdefault(task.grid.method, {})
         for position, measured in zip(task.positions, values, strict=True):
             of_method.setdefault(position, {})[number] = measured
+
+
+def measure(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+) -> dict[Position, Float]:
+    """Return the metrics of settings of any method on a fold."""
+    if grid.method == "lcif":
+        return measure_lcif(grid, positions, fold, metrics, n_jobs)
+    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs)
 
 
 class _Current:
