@@ -43,9 +43,10 @@ def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> lis
     (array([0, 3]), array([2]))
     """
     n_rows = int(Y.shape[0])
-    if isinstance(cv, Iterable) and not isinstance(cv, str | bytes):
+    text = isinstance(cv, str | bytes)
+    if isinstance(cv, Iterable) and not text:
         pairs: Iterable[Any] = cv
-    elif hasattr(cv, "split"):
+    elif hasattr(cv, "split") and not text:
         pairs = cast("Any", cv).split(X, Y)
     else:
         folds = IterativeStratification(
