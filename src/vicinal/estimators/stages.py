@@ -7,6 +7,7 @@ from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.lamlknn import LAMLkNN
 from vicinal.estimators.rules import resolve_decision
 from vicinal.estimators.search import Search
+from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 
@@ -52,3 +53,12 @@ def k_fold_scores(model: NeighborEstimator, training: Training, k: int) -> Score
         return None
     search = Search(training.X, training.graph.metric, model.n_jobs)
     return fold_scores(model._fit_scoring, search, training.graph, training.Y, k, n_folds)
+
+
+def training_scores(model: NeighborEstimator) -> Scores:
+    """Return the leave-one-out scores of the rows a fitted model was trained on."""
+    k = model.scoring_.k
+    graph: NeighborGraph | None = getattr(model, "graph_", None)
+    if graph is None:
+        graph = model.search_.query_self(k)
+    return model.scoring_.scores(graph, model.search_.X)

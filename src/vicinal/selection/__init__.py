@@ -12,7 +12,16 @@ Imports ``estimators`` and what they stand on; ``comparison`` and the command li
 """
 
 from vicinal.selection.folds import IterativeStratification
+from vicinal.selection.nested import NestedResult, nested
 from vicinal.selection.table import Best, TuningTable
 from vicinal.selection.tuning import TuningResult, tune
 
-__all__ = ["Best", "IterativeStratification", "TuningResult", "TuningTable", "tune"]
+__all__ = [
+    "Best",
+    "IterativeStratification",
+    "NestedResult",
+    "TuningResult",
+    "TuningTable",
+    "nested",
+    "tune",
+]

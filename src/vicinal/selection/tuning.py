@@ -9,17 +9,19 @@ from sklearn.pipeline import Pipeline
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.model import Model
+from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.stages import neighbors_of
 from vicinal.metrics import METRICS, metric_info
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
 from vicinal.selection.meter import Metrics
+from vicinal.selection.plots import plot_mixing, plot_neighbors
 from vicinal.selection.problem import Problem, read_problem
 from vicinal.selection.runner import Runner
 from vicinal.selection.store import Store
 from vicinal.selection.table import Best, TuningTable
+from vicinal.selection.threshold_curve import plot_threshold
 
 DEPTHS = (1, 3, 5)
 """k of the metrics at k, unless others are named."""
@@ -49,6 +51,20 @@ class TuningResult:
     table: TuningTable
     estimator: Model | None
     complete: bool = True
+
+    def plot_neighbors(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric against k, one curve a method, the chosen points marked."""
+        plot_neighbors(self.table, metric or self.metric, path)
+
+    def plot_mixing(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric of LCIF over λ and either k, the chosen point marked."""
+        plot_mixing(self.table, metric or self.metric, path)
+
+    def plot_threshold(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric against the threshold, on leave-one-out scores of the training rows."""
+        if self.estimator is None:
+            raise InvalidArgumentError("refit", "a fitted estimator (refit=True)", None)
+        plot_threshold(estimator_of(self.estimator), metric or self.metric, path)
 
 
 def tune(
@@ -139,7 +155,7 @@ def tune(
     >>> found.estimator.predict([[9.0]])
     array([[0, 1]])
     """
-    wanted = _metrics(metric, metrics)
+    wanted = metric_names(metric, metrics)
     edge = (metric,) if edge_metrics is None else _with_a_better_side(edge_metrics)
     grids = make_grids(methods, grid, params, random_state, n_jobs)
     problem = read_problem(
@@ -155,7 +171,7 @@ def tune(
     return TuningResult(metric, _best(table), table, model, runner.complete)
 
 
-def _metrics(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
+def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """Return the metrics to measure, each once, the chosen one among them."""
     _with_a_better_side([metric])
     if metrics is None:
