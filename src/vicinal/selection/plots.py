@@ -27,7 +27,7 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
     drawn = [
         method for method in dict.fromkeys(table.methods) if _curve(axes, table, method, metric)
@@ -43,7 +43,7 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
     axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
     axes.set_title(f"Mean of {table.done.shape[1]} folds, best of each method's other parameters")
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
+    figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=150)
 
 
@@ -57,7 +57,7 @@ def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -
     rows = _rows_of(table, "lcif")
     if not len(rows) or "mixing" not in table.params[rows[0]]:
         raise InvalidArgumentError("table", "settings of lcif with different mixing", "none")
-    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    figure = Figure(figsize=(10.0, 4.5), layout="constrained")
     panels = figure.subplots(1, 2)
     names = ("n_neighbors_instance", "n_neighbors_feature")
     cells = [_cells(table, metric, rows, "mixing", name) for name in names]
@@ -65,6 +65,7 @@ def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -
     limits = float(np.nanmin(known)), float(np.nanmax(known))
     for axes, name, panel in zip(panels, names, cells, strict=True):
         image = _heat_map(axes, name, panel, limits, metric)
+    figure.suptitle(f"LCIF, mean of {table.done.shape[1]} folds, best of the parameter not shown")
     figure.colorbar(image, ax=panels, label=f"{metric} ({ARROWS[metric_info(metric).better]})")
     figure.savefig(path, dpi=150)
 

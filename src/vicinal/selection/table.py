@@ -112,9 +112,13 @@ class TuningTable:
             return None
         return int(rows[np.argmin(ranked)])
 
-    def best(self, metric: str) -> Best | None:
-        """Return the best setting for a metric, None if its mean is nowhere a number."""
-        row = self.best_row(metric)
+    def best(self, metric: str, method: str | None = None) -> Best | None:
+        """Return the best setting for a metric, None if its mean is nowhere a number.
+
+        Of all methods, unless one is named.
+        """
+        rows = [row for row in range(len(self)) if method in (None, self.methods[row])]
+        row = self.best_row(metric, rows)
         if row is None:
             return None
         mean, std = (float(each[row]) for each in (self.mean(metric), self.std(metric)))

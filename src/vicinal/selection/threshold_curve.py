@@ -84,10 +84,9 @@ def plot_threshold(
     axes = figure.add_subplot()
     axes.plot(curve.thresholds, curve.values, linewidth=1.5, color="#1f77b4")
     if curve.chosen is not None:
-        axes.axvline(curve.chosen, color=INK, linewidth=1, linestyle="--")
-        label = f" threshold in use, {curve.chosen:.3g}"
-        top = axes.get_ylim()[1]
-        axes.annotate(label, (curve.chosen, top), va="top", color=INK)
+        label = f"threshold in use, {curve.chosen:.3g}"
+        axes.axvline(curve.chosen, color=INK, linewidth=1, linestyle="--", label=label)
+        axes.legend(frameon=False)
     axes.set_xlabel("threshold: labels that score more are predicted")
     axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
     axes.set_title(f"{type(model).__name__} on its training rows, each left out of its neighbours")
