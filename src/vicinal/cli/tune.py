@@ -26,6 +26,13 @@ from vicinal.selection.table import plain
 
 QUICK = "brknn,lpknn,mlknn,instance-knn,feature-knn,lcif"
 """Methods whose cost grows with rows × k only."""
+SHORT = {
+    "n_neighbors": "k",
+    "n_neighbors_instance": "k",
+    "n_neighbors_feature": "k_feat",
+    "mixing": "λ",
+}
+"""What tables for people call parameters; JSON and files have their names."""
 MANY_ROWS = 10_000
 """Rows past which a coarse pass comes first unless told."""
 
@@ -153,7 +160,17 @@ def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool)
             "methods": {name: _facts(best) for name, best in by_method.items() if best},
         }
         print_json(facts)
-        return
+    else:
+        _print(found, source, seconds, by_method)
+    if not found.complete:
+        errors.print("interrupted: this is the best so far")
+        raise typer.Exit(130)
+
+
+def _print(
+    found: TuningResult, source: Source, seconds: float, by_method: dict[str, Best | None]
+) -> None:
+    """Print tables for people."""
     header = ["metric", "method", "settings", "mean", "±"]
     rows = [[name, *_cells(best)] for name, best in found.best.items()]
     print_table(f"{source.name}, {source.n_rows:,} rows: best for each metric", header, rows)
@@ -161,8 +178,6 @@ def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool)
     print_table(f"Best of each method for {found.metric}", header[1:], rows)
     measured = f"{len(found.table):,} settings on {found.table.done.shape[1]} folds"
     out.print(f"{measured} in {seconds:.1f} s")
-    if not found.complete:
-        errors.print("interrupted: this is the best so far")
 
 
 def _facts(best: Best) -> dict[str, object]:
@@ -173,5 +188,5 @@ def _facts(best: Best) -> dict[str, object]:
 
 def _cells(best: Best) -> list[object]:
     """Return a setting as a row of a table."""
-    params = ", ".join(f"{name}={plain(value)}" for name, value in best.params.items())
-    return [best.method, params, best.mean, best.std]
+    params = [f"{SHORT.get(name, name)}={plain(value)}" for name, value in best.params.items()]
+    return [best.method, ", ".join(params), best.mean, best.std]
