@@ -45,6 +45,9 @@ def tune_settings(
         str, typer.Option(help=f"all, or of: {', '.join(estimators.METHODS)}; by commas.")
     ] = QUICK,
     metric: Annotated[str, typer.Option(help="What the model is chosen for.")] = "example-f1",
+    metrics: Annotated[
+        str, typer.Option(help="What to measure besides: all, or names separated by commas.")
+    ] = "all",
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 10,
     fast: Annotated[
         bool | None,
@@ -94,6 +97,7 @@ def tune_settings(
         folds,
         parse_grid(grid or []),
         params=parse_settings(settings or []),
+        metrics=None if metrics == "all" else metrics.split(","),
         fast=source.n_rows > MANY_ROWS if fast is None else fast,
         random_state=seed,
         store=store,
