@@ -90,32 +90,58 @@ std::optional<double> exact_threshold(const Cells<Value>& cells, std::int64_t wa
   return std::isinf(*lower) ? just_below(tail->value) : *lower;
 }
 
-// The paper's search: t in {0, 0.1, .., 1}, then the best and up to 0.05 to either side in steps of
-// 0.01; the first best wins. Needs complete cells.
-template <class Value>
-double two_pass_threshold(const Cells<Value>& cells, std::int64_t wanted) {
-  // passed[h]: the cells that are above exactly h of the thresholds 0, 0.01, .., 1.05.
-  std::array<std::int64_t, 107> passed{};
-  std::array<double, 106> hundredths;
-  for (int h = 0; h < 106; ++h) hundredths[h] = h / 100.0;
-  for (std::int64_t i = 0; i < cells.n; ++i) {
-    const double value = cells.value(i);
-    // Right but for the last threshold, which rounding may put on either side.
-    const int below = static_cast<int>(std::min(value * 100.0, 105.0));
-    ++passed[below + (hundredths[below] < value)];
+namespace cardinality_detail {
+
+// How many cells are above each hundredth. Below the floor there may be more of them than that.
+class HundredthCounts {
+ public:
+  template <class Value>
+  explicit HundredthCounts(const Cells<Value>& cells) : n_cells_(cells.n_cells) {
+    for (int h = 0; h < 106; ++h) hundredths_[h] = h / 100.0;
+    for (std::int64_t i = 0; i < cells.n; ++i) {
+      const double value = cells.value(i);
+      // Right but for the last threshold, which rounding may put on either side.
+      const int below = static_cast<int>(std::min(value * 100.0, 105.0));
+      ++above_[below + (hundredths_[below] < value)];
+    }
+    for (int h = 105; h >= 0; --h) above_[h] += above_[h + 1];
+    while (first_known_ < 106 && hundredths_[first_known_] < cells.floor) ++first_known_;
+    if (cells.complete()) first_known_ = -5;
   }
-  for (int h = 105; h >= 0; --h) passed[h] += passed[h + 1];
-  const auto miss = [&](int h) {
-    return std::llabs((h < 0 ? cells.n_cells : passed[h + 1]) - wanted);
-  };
-  const auto first_best = [&](int first, int last, int step) {
-    int best = first;
+
+  // Of the hundredths first, first + step .. last the first whose count is nearest to `wanted`;
+  // nothing if one below the floor might be nearer.
+  std::optional<int> nearest(int first, int last, int step, std::int64_t wanted) const {
+    std::optional<int> best;
     for (int h = first; h <= last; h += step)
-      if (miss(h) < miss(best)) best = h;
+      if (h >= first_known_ && (!best || miss(h, wanted) < miss(*best, wanted))) best = h;
+    for (int h = first; h <= last && h < first_known_; h += step)
+      if (best && above(h) - wanted <= miss(*best, wanted)) return std::nullopt;
     return best;
-  };
-  const int coarse = first_best(0, 100, 10);
-  return first_best(coarse - 5, coarse + 5, 1) / 100.0;
+  }
+
+ private:
+  std::int64_t above(int h) const { return h < 0 ? n_cells_ : above_[h + 1]; }
+  std::int64_t miss(int h, std::int64_t wanted) const { return std::llabs(above(h) - wanted); }
+
+  std::int64_t n_cells_;
+  std::array<double, 106> hundredths_;
+  std::array<std::int64_t, 107> above_{};  // while counting: cells above exactly so many hundredths
+  int first_known_ = 0;
+};
+
+}  // namespace cardinality_detail
+
+// The paper's search: t in {0, 0.1, .., 1}, then the best and up to 0.05 to either side in steps of
+// 0.01; the first best wins. Nothing where the floor hides the answer.
+template <class Value>
+std::optional<double> two_pass_threshold(const Cells<Value>& cells, std::int64_t wanted) {
+  const cardinality_detail::HundredthCounts counts(cells);
+  const auto coarse = counts.nearest(0, 100, 10, wanted);
+  if (!coarse) return std::nullopt;
+  const auto fine = counts.nearest(*coarse - 5, *coarse + 5, 1, wanted);
+  if (!fine) return std::nullopt;
+  return *fine / 100.0;
 }
 
 }  // namespace vicinal

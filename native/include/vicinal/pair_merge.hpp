@@ -63,6 +63,18 @@ struct PairList {
     }
   }
 
+  // Leave out more of them.
+  void narrow(double floor) {
+    std::int64_t kept = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double left = a[i], right = b[i];
+      a[kept] = left;
+      b[kept] = right;
+      kept += std::max(left, right) >= floor;
+    }
+    size = kept;
+  }
+
  private:
   void reserve(std::int64_t needed) {
     if (static_cast<std::int64_t>(a.size()) >= needed) return;
