@@ -12,6 +12,7 @@ from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, errors, out, print_json, print_table
 from vicinal.cli.settings import make_steps, parse_grid, parse_settings
 from vicinal.cli.source import (
+    DataArgument,
     LabelsOption,
     RowsOption,
     Source,
@@ -37,49 +38,59 @@ MANY_ROWS = 10_000
 """Rows past which a coarse pass comes first unless told."""
 
 
+MethodsOption = Annotated[
+    str, typer.Option(help=f"all, or of: {', '.join(estimators.METHODS)}; by commas.")
+]
+MetricsOption = Annotated[
+    str, typer.Option(help="What to measure besides: all, or names separated by commas.")
+]
+FoldsOption = Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)]
+FastOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--fast/--full",
+        help="Every third value first, then those around the best; "
+        f"unless told, where there are more than {MANY_ROWS:,} rows.",
+    ),
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
+]
+StepsOption = Annotated[
+    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
+]
+PerFoldOption = Annotated[
+    bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
+]
+StoreOption = Annotated[
+    Path | None, typer.Option(help="File to keep results in; a stopped run goes on from it.")
+]
+TableOption = Annotated[
+    Path | None, typer.Option(help="Write every value to this .csv or .json file.")
+]
+
+
 def tune_settings(
-    data: Annotated[
-        str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
-    ] = "debtags",
-    methods: Annotated[
-        str, typer.Option(help=f"all, or of: {', '.join(estimators.METHODS)}; by commas.")
-    ] = QUICK,
+    data: DataArgument = "debtags",
+    methods: MethodsOption = QUICK,
     metric: Annotated[str, typer.Option(help="What the model is chosen for.")] = "example-f1",
-    metrics: Annotated[
-        str, typer.Option(help="What to measure besides: all, or names separated by commas.")
-    ] = "all",
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 10,
-    fast: Annotated[
-        bool | None,
-        typer.Option(
-            "--fast/--full",
-            help=f"Every third value first, then those around the best; "
-            f"unless told, where there are more than {MANY_ROWS:,} rows.",
-        ),
-    ] = None,
+    metrics: MetricsOption = "all",
+    folds: FoldsOption = 10,
+    fast: FastOption = None,
     seed: Annotated[int, typer.Option(help="Of the folds, and of methods that draw.")] = 0,
-    grid: Annotated[
-        list[str] | None,
-        typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
-    ] = None,
-    preprocess: Annotated[
-        str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-    ] = "auto",
-    per_fold: Annotated[
-        bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
-    ] = False,
+    grid: GridOption = None,
+    settings: SetOption = None,
+    preprocess: StepsOption = "auto",
+    per_fold: PerFoldOption = False,
     rows: RowsOption = "auto",
     text: TextOption = "text",
     labels: LabelsOption = "labels",
-    store: Annotated[
-        Path | None, typer.Option(help="File to keep results in; a stopped run goes on from it.")
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option(help="Write every value to this .csv or .json file.")
-    ] = None,
+    store: StoreOption = None,
+    table: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
     json: JsonFlag = False,

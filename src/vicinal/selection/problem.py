@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,10 @@ class Problem:
 
     @property
     def digest(self) -> str:
-        """A digest of rows, labels and folds."""
+        """A digest of rows, labels and folds, and of the version that measures them."""
         ids: list[Int] = [rows for split in self.splits for rows in (split.train, split.test)]
         steps = repr(self.steps) if self.per_fold else ""
-        return digest_of(self.features, self.labels.matrix, steps, *ids)
+        return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids)
 
     def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
         """Return the folds, searched as deep as the grids can ask for."""
@@ -74,12 +75,13 @@ class Problem:
         return SharedFolds(self.features, Y, self.splits, widths, n_jobs)
 
     def try_values(self, grids: Sequence[Grid]) -> None:
-        """Fit every value of the grids on a few rows, so that a bad one is refused at once."""
+        """Fit every value given on a few rows, so that a bad one is refused at once."""
         X, Y = self.features[:TRIAL_ROWS], self.labels.matrix[:TRIAL_ROWS]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for grid in grids:
-                for position in one_by_one(grid):
+                given = one_by_one(grid)[: 1 if grid.is_default else None]
+                for position in given:
                     grid.estimator(position).fit(X, Y)
 
 
