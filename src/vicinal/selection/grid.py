@@ -3,8 +3,10 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import METHODS, NeighborEstimator
@@ -194,12 +196,20 @@ def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[s
 
 def _values(name: str, values: object) -> tuple[object, ...]:
     """Return the values of an axis: at least one, none twice."""
-    listed = tuple(_sequence(f"grid[{name!r}]", values))
+    given = _sequence(f"grid[{name!r}]", values)
+    listed = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
     if not listed:
         raise InvalidArgumentError(f"grid[{name!r}]", "at least one value", "none")
-    if len({repr(value) for value in listed}) < len(listed):
+    if any(starmap(_equal, combinations(listed, 2))):
         raise InvalidArgumentError(f"grid[{name!r}]", "different values", f"{list(listed)}")
     return listed
+
+
+def _equal(a: object, b: object) -> bool:
+    """Tell whether two values are one; arrays are, where they are the same object."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is b
+    return bool(a == b)
 
 
 def _sequence(name: str, values: object) -> Sequence[object]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vicinal._base.arrays import Float
-from vicinal._base.progress import progress
+from vicinal._base.progress import stepped
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.fold_source import Folds
 from vicinal.selection.grid import Grid, Position
@@ -55,7 +55,9 @@ class Runner:
             return
         try:
             current = _Current(self._folds)
-            for number, task in progress(pieces, description) if self._show else pieces:
+            steps = [len(task.positions) for _, task in pieces]
+            shown = stepped(pieces, steps, description) if self._show else pieces
+            for number, task in shown:
                 self._keep(task, number, self._values(task, number, current))
         except KeyboardInterrupt:
             self.complete = False

@@ -70,6 +70,13 @@ def test_every_method_at_once_shares_the_folds() -> None:
     assert np.array_equal(together.table.values[row], alone.table.values[0], equal_nan=True)
 
 
+def test_values_may_come_as_an_array() -> None:
+    X, Y = make(20)
+    found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": np.arange(1, 4)}, metrics=[])
+    assert found.table.params == ({"n_neighbors": 1}, {"n_neighbors": 2}, {"n_neighbors": 3})
+    assert type(found.table.params[0]["n_neighbors"]) is int
+
+
 def test_of_equal_settings_the_first_wins() -> None:
     X, Y = make(20)
     found = tune("brknn", X, Y, cv=2, grid={"n_neighbors": [50, 40, 30]})  # all see every row
@@ -215,7 +222,8 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"grid": {"n_jobs": [1]}}, "grid: expected parameters of mlknn"),
         ({"grid": {"n_neighbors": 5}}, "a sequence of values, got 5"),
         ({"grid": {"n_neighbors": []}}, "at least one value"),
-        ({"grid": {"n_neighbors": [3, 3]}}, "different values"),
+        ({"grid": {"n_neighbors": [3, np.int64(3)]}}, "different values"),
+        ({"grid": {"smoothing": [1, 1.0]}}, "different values"),
         ({"grid": {"n_neighbors": [3, 0]}}, "n_neighbors: expected an integer of at least 1"),
         ({"grid": {"smoothing": [1, -1]}}, "smoothing: expected a finite number between 0"),
         ({"grid": {"threshold": ["best"]}}, "threshold: expected None, 'cardinality'"),

@@ -134,6 +134,7 @@ def test_a_rule_fitted_on_k_fold_scores_equals_refitting() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_every_switch_and_rule_of_lcif_together_equal_refitting() -> None:
     X, Y = data()
     cv = pairs(X, Y, 2)
@@ -142,6 +143,7 @@ def test_every_switch_and_rule_of_lcif_together_equal_refitting() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_setting_of_the_default_grid_equals_refitting(method: str) -> None:
     X, Y = data(n_rows=60)
