@@ -64,7 +64,7 @@ class SharedFolds:
         graph, held_out = self.search(metric).fold(split)
         training = Training(graph, self.Y[split.train], self.X[split.train])
         if self._widths.of(JOINT):
-            training = replace(training, joint=self.search(JOINT).fold(split)[0])
+            training = replace(training, joint=self.search(JOINT).training(split))
         return Fold(training, held_out, self.X[split.test], self.Y[split.test])
 
 

@@ -63,22 +63,26 @@ class SharedSearch:
 
     def fold(self, split: Split) -> tuple[NeighborGraph, NeighborGraph]:
         """Return the graphs of the training rows and of the held-out rows, among the former."""
-        train, test = split.train, split.test
-        n_rows, metric, k = len(train), self._rows.metric, self.k
-        if k == 0:
+        test, n_rows, metric = split.test, len(split.train), self._rows.metric
+        if self.k == 0:
             return no_neighbors(n_rows, n_rows, metric), no_neighbors(len(test), n_rows, metric)
-        others = Search(self._rows.X[train], metric, self._rows.n_jobs)
-        kept = _Kept(self.graph, train)
-        return (
-            kept.nearest(
-                train, others.width_among_others(k), lambda asked: others.query_rows(asked, k)
-            ),
-            kept.nearest(
-                test,
-                min(k, n_rows),
-                lambda asked: others.query(self._rows.X[test[asked]], k),
-            ),
+        others, kept = self._among(split), _Kept(self.graph, split.train)
+        held_out = kept.nearest(
+            test, min(self.k, n_rows), lambda asked: others.query(self._rows.X[test[asked]], self.k)
         )
+        return self._training(split, others, kept), held_out
+
+    def training(self, split: Split) -> NeighborGraph:
+        """Return the graph of the training rows alone, for k of at least 1."""
+        return self._training(split, self._among(split), _Kept(self.graph, split.train))
+
+    def _among(self, split: Split) -> Search:
+        """Return the search of a fold's training rows, for lists that ran short."""
+        return Search(self._rows.X[split.train], self._rows.metric, self._rows.n_jobs)
+
+    def _training(self, split: Split, others: Search, kept: "_Kept") -> NeighborGraph:
+        width = others.width_among_others(self.k)
+        return kept.nearest(split.train, width, lambda asked: others.query_rows(asked, self.k))
 
 
 class _Kept:

@@ -68,6 +68,7 @@ def test_every_fold_of_larger_data_equals_a_fresh_search(metric: str, as_sparse:
         among_training, held_out = shared.fold(split)
         assert_same(among_training, fresh.query_self(20))
         assert_same(held_out, fresh.query(X[split.test], 20))
+        assert_same(shared.training(split), among_training)
 
 
 def test_rows_that_run_short_are_asked_again() -> None:
