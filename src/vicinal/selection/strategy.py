@@ -36,11 +36,15 @@ def coarse(grid: Grid) -> list[Position]:
 def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
     """Return the settings between the best and those tried next to it, on every axis.
 
+    Where the next one lies at once beside the best, it is one of them.
+
     Examples
     --------
     >>> grid = Grid("mlknn", {"n_neighbors": tuple(range(1, 11))})
     >>> around(grid, (3,), [(0,), (3,), (6,), (9,)])
     [(1,), (2,), (3,), (4,), (5,)]
+    >>> around(grid, (9,), [(0,), (3,), (6,), (8,), (9,)])
+    [(8,), (9,)]
     """
     windows = []
     for axis, values in enumerate(grid.axes.values()):
@@ -50,8 +54,9 @@ def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Positi
         places = sorted({position[axis] for position in tried})
         lower = [place for place in places if place < best[axis]]
         higher = [place for place in places if place > best[axis]]
-        start = lower[-1] + 1 if lower else 0
-        windows.append(range(start, higher[0] if higher else len(values)))
+        start = min(lower[-1] + 1, best[axis] - 1) if lower else 0
+        stop = max(higher[0] - 1, best[axis] + 1) if higher else len(values) - 1
+        windows.append(range(start, stop + 1))
     return list(product(*windows))
 
 
