@@ -150,6 +150,15 @@ def test_too_many_rows_are_refused():
         check_kernel_rows(16_385)
 
 
+def test_a_kernel_that_overflows_is_refused():
+    X, Y = np.array([[1e60, 0.0], [0.0, 1.0]]), [[1, 0], [0, 1]]
+    with pytest.raises(ValueError, match="kernel is finite"):
+        RankSVM(gamma=1.0).fit(X, Y)
+    model = RankSVM(gamma=1.0).fit(X / 1e60, Y)
+    with pytest.raises(ValueError, match="kernel is finite"):
+        model.predict(X)
+
+
 @pytest.mark.parametrize(
     "bad",
     [
