@@ -26,6 +26,7 @@ from vicinal import (
     metrics,
     preprocess,
     reduction,
+    rivals,
     selection,
 )
 from vicinal.estimators import (
@@ -67,6 +68,7 @@ __all__ = [
     "metrics",
     "preprocess",
     "reduction",
+    "rivals",
     "save",
     "selection",
 ]

@@ -11,8 +11,8 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores comparison datasets decision graph index load metrics preprocess reduction save
-        selection""",
+        Scores comparison datasets decision graph index load metrics preprocess reduction
+        rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Table Win
         critical_difference critical_difference_diagram friedman_nemenyi holm mean_differences
         paired_order rank_table read_table wilcoxon_holm""",
@@ -25,6 +25,7 @@ EXPORTED = {
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
+    "vicinal.rivals": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
         read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",
