@@ -25,6 +25,7 @@ def make_dataset(kind="dense", n=60, seed=3):
     """Features on different scales, many ties, a rare label; the last rows are the test split."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, size=(n, 5)) * np.array([1.0, 10, 100, 1, 5])
+    X[:, 1] = rng.exponential(scale=10, size=n)  # a range of its own in every fold
     Y = (X @ rng.normal(size=(5, 4)) + rng.normal(scale=30, size=(n, 4)) > 0).astype(int)
     Y[:, 3] = 0
     Y[[2, n // 2, n - 1], 3] = 1
