@@ -92,7 +92,7 @@ def standing(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Sta
     if side == "none":
         raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
     methods, data = in_order(r.method for r in kept), in_order(r.data for r in kept)
-    marks = _marks(kept, metric)
+    marks = marks_of(kept, metric)
     table = results_table(kept, metric, missing="drop")
     ranks = _mean_ranks(table, side)
     is_testable = min(table.values.shape) >= 2
@@ -110,8 +110,8 @@ def standing(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Sta
     )
 
 
-def _marks(results: Sequence[Result], metric: str) -> dict[tuple[str, str], Mark]:
-    """Return mean and deviation of each data set and method that has numbers."""
+def marks_of(results: Iterable[Result], metric: str) -> dict[tuple[str, str], Mark]:
+    """Return mean and deviation of each (data set, method) that has numbers only."""
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         values.setdefault((result.data, result.method), []).extend(result.values.get(metric, ()))

@@ -95,8 +95,9 @@ def mark_best(
     numbers = [cell.number for cell in all_cells if cell.number is not None]
     if not numbers:
         return all_cells
-    best = format(min(numbers) if better == "low" else max(numbers), form)
+    best = min(numbers) if better == "low" else max(numbers)
+    texts = {format(cell.value, form) for cell in all_cells if cell.number == best}
     return [
-        replace(cell, best=cell.number is not None and format(cell.number, form) == best)
+        replace(cell, best=cell.number is not None and format(cell.value, form) in texts)
         for cell in all_cells
     ]
