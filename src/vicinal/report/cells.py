@@ -1,6 +1,7 @@
 """The cells of a table: a value that sorts, the text that is shown."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -9,6 +10,8 @@ from vicinal.report.markup import Html, class_names, element, together
 
 Value: TypeAlias = str | float | int | None
 NO_VALUE = "–"
+SHORT = 24
+"""Letters of a text that stay on one line."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Cell:
             return self.text
         if isinstance(self.value, str):
             return self.value
-        return NO_VALUE if self.number is None else format(self.value, form)
+        return NO_VALUE if self.number is None else _signed(format(self.value, form))
 
     def render(self, form: str, *, heads_row: bool = False) -> Html:
         """Return a ``td``, or the ``th`` of a row."""
@@ -70,10 +73,27 @@ class Cell:
             "th" if heads_row else "td",
             together(shown, spread),
             scope="row" if heads_row else None,
-            class_=class_names(self.kind, "" if number is None else "number"),
+            class_=class_names(
+                self.kind,
+                "" if number is None else "number",
+                "short" if number is None and len(self.shown(form)) <= SHORT else "",
+            ),
             data_value=None if number is None else repr(number),
             title=self.note or None,
         )
+
+
+def _signed(number: str) -> str:
+    """Return a number with a minus sign, and 0 without any sign.
+
+    Examples
+    --------
+    >>> _signed("-0.25"), _signed("-0.00"), _signed("+0.00")
+    ('−0.25', '0.00', '0.00')
+    """
+    if re.fullmatch(r"[+-]0(\.0*)?%?", number):
+        return number[1:]
+    return number.replace("-", "−")
 
 
 def as_cell(value: Value | Cell) -> Cell:

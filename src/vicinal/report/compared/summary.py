@@ -9,6 +9,8 @@ from vicinal.report.compared.words import counted, listed, metric_title
 from vicinal.report.table import Column, DataTable
 from vicinal.results import Result
 
+NAMED = 6
+"""Methods that the first sentence names before it counts them."""
 PROTOCOLS = {"split": "the published split"}
 
 
@@ -42,7 +44,8 @@ def verdict(found: Standing) -> str:
     alike = [name for name in found.methods[1:] if not found.tests.differ(best, name)]
     if not alike:
         return f"{said} By the Nemenyi test it differs from every other method."
-    return f"{said} By the Nemenyi test it cannot be told apart from {listed(alike)}."
+    named = listed(alike) if len(alike) <= NAMED else f"{len(alike)} others"
+    return f"{said} By the Nemenyi test it cannot be told apart from {named}."
 
 
 def summary_section(standings: Mapping[str, Standing]) -> Section:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vicinal.metrics import METRICS, metric_info
 
-ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
+ARROWS = {"low": "\N{NO-BREAK SPACE}↓", "high": "\N{NO-BREAK SPACE}↑", "none": ""}
 COUNTS = ("coverage", "cardinality")
 """Metrics that count labels, so that two decimals are enough."""
 
@@ -43,12 +43,12 @@ def probability(p: float) -> str:
 
 
 def metric_title(metric: str) -> str:
-    """Return a metric's name with an arrow towards the better side.
+    r"""Return a metric's name with an arrow towards the better side.
 
     Examples
     --------
     >>> metric_title("hamming-loss")
-    'hamming-loss ↓'
+    'hamming-loss\xa0↓'
     """
     return metric + ARROWS[metric_info(metric).better]
 
