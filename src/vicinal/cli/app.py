@@ -5,6 +5,7 @@ import sys
 import typer
 
 from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
@@ -22,6 +23,7 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command()(compare)
 app.command()(demo)
 
 

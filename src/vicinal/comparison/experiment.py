@@ -130,9 +130,20 @@ def _named(datasets: Data) -> dict[str, str | Dataset]:
 
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:
     """Return the metrics to measure, checked; all of them unless told."""
-    if metrics is not None:
-        names = [metrics] if isinstance(metrics, str) else metrics
-        return list(dict.fromkeys(metric_info(name).name for name in names))
+    if metrics is None:
+        return all_metrics()
+    names = [metrics] if isinstance(metrics, str) else metrics
+    return list(dict.fromkeys(metric_info(name).name for name in names))
+
+
+def all_metrics() -> list[str]:
+    """Return the metrics that are measured unless others are asked for: every one there is.
+
+    Examples
+    --------
+    >>> "hamming-loss" in all_metrics(), "ndcg@3" in all_metrics()
+    (True, True)
+    """
     return [
         name.removesuffix("k") + str(depth) if depth else name
         for name in METRICS

@@ -104,7 +104,7 @@ def as_cell(value: Value | Cell) -> Cell:
 def mark_best(
     cells: Sequence[Value | Cell], better: Literal["low", "high"], form: str = ".3f"
 ) -> list[Cell]:
-    """Return the cells, the best number in bold, with all that read the same.
+    """Return the cells, the best number in bold, with all that read the same; none if all do.
 
     Examples
     --------
@@ -117,7 +117,11 @@ def mark_best(
         return all_cells
     best = min(numbers) if better == "low" else max(numbers)
     texts = {format(cell.value, form) for cell in all_cells if cell.number == best}
-    return [
-        replace(cell, best=cell.number is not None and format(cell.value, form) in texts)
-        for cell in all_cells
-    ]
+    if len(numbers) > 1 and {_reads(cell, form) for cell in all_cells} - {None} == texts:
+        return all_cells
+    return [replace(cell, best=_reads(cell, form) in texts) for cell in all_cells]
+
+
+def _reads(cell: Cell, form: str) -> str | None:
+    """Return a number as it is read, and None where there is none."""
+    return None if cell.number is None else format(cell.value, form)

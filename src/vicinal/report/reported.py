@@ -17,8 +17,8 @@ FOLDED = 24
 ALIASES = {"iblrml": "iblr"}
 TEXT = (
     "Papers differ in folds, splits, preprocessing and settings, so a difference here is not an "
-    "error by itself. Near, and green, is a difference of at most {near:g} (a share of it where the "
-    "figure is above 1)."
+    "error by itself. Near, and green, is a difference of at most {near:g}, or of that share of a "
+    "figure above 1."
 )
 
 
@@ -113,7 +113,12 @@ def _by_paper(pairs: Sequence[Pair]) -> DataTable:
         near = sum(is_near(*each) for each in of_paper)
         apart = median(abs(own - value) for value, own in of_paper)
         rows.append((paper, len(of_paper), near, apart))
-    columns = ["paper", Column("cells", "d"), Column("near", "d"), Column("median difference")]
+    columns = [
+        Column("paper"),
+        Column("cells", "d"),
+        Column("near", "d"),
+        Column("median difference"),
+    ]
     return DataTable("Cells that both have, by paper", columns, rows)
 
 
