@@ -42,7 +42,7 @@ def contestants(
         if not neighbors:
             found[method] = make_estimator(method, own)
         for k in neighbors:
-            name = next(each for each in NEIGHBORS if each in _parameters(method))
+            name = next(each for each in NEIGHBORS if each in parameters(method))
             found[f"{method} k={k}"] = make_estimator(method, {**own, name: k})
     return found
 
@@ -66,7 +66,7 @@ def parse_numbers(option: str, words: str | None) -> list[int]:
 
 def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Return the settings of one method; those given for it alone come last."""
-    shared = {name: value for name, value in settings.items() if name in _parameters(method)}
+    shared = {name: value for name, value in settings.items() if name in parameters(method)}
     prefix = f"{method}."
     own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
     return {**shared, **own}
@@ -78,11 +78,11 @@ def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> N
         method, dot, _ = setting.rpartition(".")
         if dot and method not in methods:
             raise InvalidArgumentError("--set", f"a method of {', '.join(methods)}", repr(setting))
-        if not dot and not any(setting in _parameters(each) for each in methods):
+        if not dot and not any(setting in parameters(each) for each in methods):
             expected = f"a parameter of {', '.join(methods)}"
             raise InvalidArgumentError("--set", expected, repr(setting))
 
 
-def _parameters(method: str) -> list[str]:
+def parameters(method: str) -> list[str]:
     """Return the names of a method's parameters."""
     return list(inspect.signature(METHODS[method]).parameters)

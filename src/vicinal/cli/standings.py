@@ -24,7 +24,7 @@ def standing_table(found: Standing, seconds: Mapping[str, Mapping[str, float]]) 
     table.add_section()
     ranks = (_shown(found.mean_ranks.get(method), ".2f") for method in found.methods)
     table.add_row("mean rank", *ranks)
-    if found.tests is not None:
+    if found.differ:
         table.add_row("group", *(found.groups_of(method) for method in found.methods))
     own = (sum(seconds[method].get(step, 0.0) for step in STEPS[1:]) for method in found.methods)
     table.add_row("seconds", *(f"{each:.2f}" for each in own))
@@ -36,7 +36,7 @@ def conclusion(found: Standing) -> str:
     notes = [verdict(found)]
     if found.left_out:
         notes.append(f"Left out, for want of values: {', '.join(found.left_out)}.")
-    if found.tests is not None:
+    if found.differ:
         notes.append("Methods that share a group letter do not differ.")
     return escape(" ".join(notes))
 

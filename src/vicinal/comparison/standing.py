@@ -57,12 +57,18 @@ class Standing:
     tests: FriedmanNemenyi | None
     left_out: tuple[str, ...]
 
+    @property
+    def differ(self) -> bool:
+        """Whether Friedman's test tells the methods apart."""
+        return self.tests is not None and self.tests.rejected
+
     def groups_of(self, method: str) -> str:
         """Return the letters of a method's groups; methods that share one do not differ (Nemenyi).
 
-        Empty where there was no test, and for a method that differs from all others.
+        Empty for a method that differs from all others, and where Friedman's test finds no
+        difference: then there is none to look for between two.
         """
-        if self.tests is None:
+        if self.tests is None or not self.differ:
             return ""
         at = [g for g, group in enumerate(self.tests.groups) if method in group]
         return " ".join(_letter(each) for each in at)

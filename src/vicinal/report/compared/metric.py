@@ -39,7 +39,7 @@ def metric_table(found: Standing) -> DataTable:
         caption=f"{metric_title(found.metric)}: {what}, methods by mean rank",
         columns=[Column("data set"), *(Column(method, form) for method in found.methods)],
         rows=rows,
-        footer=[ranks, groups] if found.tests is not None else [ranks],
+        footer=[ranks, groups] if found.differ else [ranks],
     )
 
 
@@ -78,9 +78,15 @@ def _diagram(found: Standing, tests: FriedmanNemenyi) -> PlotFigure:
         mean_ranks={clean(method): rank for method, rank in tests.mean_ranks.items()},
         groups=tuple(tuple(map(clean, group)) for group in tests.groups),
     )
+    caption = (
+        f"Mean ranks by {found.metric}, best at the left; a bar joins methods that do not differ"
+    )
+    caution = (
+        "" if tests.rejected else " (as Friedman's test finds no difference, read no more into it)"
+    )
     return PlotFigure(
         rank_figure(drawn),
-        f"Mean ranks by {found.metric}, best at the left; a bar joins methods that do not differ.",
+        f"{caption}{caution}.",
         f"Mean ranks by {found.metric}: {ranks}. Groups that do not differ: {alike}.",
     )
 
