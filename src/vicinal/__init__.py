@@ -26,6 +26,8 @@ from vicinal import (
     metrics,
     preprocess,
     reduction,
+    report,
+    results,
     selection,
 )
 from vicinal.estimators import (
@@ -67,6 +69,8 @@ __all__ = [
     "metrics",
     "preprocess",
     "reduction",
+    "report",
+    "results",
     "save",
     "selection",
 ]
