@@ -103,6 +103,16 @@ def test_the_published_split_and_several_neighbours(run, other_file, tmp_path):
     assert all(len(r.values["hamming-loss"]) == 1 for r in results)
 
 
+def test_the_split_gives_what_train_and_evaluate_give(run, other_file, tmp_path):
+    words = ("--folds", "split", "--methods", "mlknn", "--metric", "average-precision", "--json")
+    code, out, err = run("compare", other_file, *words)
+    assert code == 0, err
+    assert run("train", other_file, "-o", tmp_path / "model")[0] == 0
+    _, evaluated, _ = run("evaluate", tmp_path / "model", other_file, "--json")
+    wanted = json.loads(evaluated)["average-precision"]
+    assert json.loads(out)[0]["values"]["other.npz"] == {"mlknn": wanted}
+
+
 def test_a_store_of_two_comparisons_asks_which(run, other_file, tmp_path):
     store = tmp_path / "results.jsonl"
     for folds in ("2", "split"):

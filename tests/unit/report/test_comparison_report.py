@@ -122,6 +122,49 @@ def test_summary_times_and_labels_come_from_the_results(results, read):
         assert row == pytest.approx([np.mean(of(results, "birds", m, metric)) for m in order])
 
 
+def test_every_pair_is_tested_as_scipy_does(results, read):
+    page = read(comparison_page(results, metrics=["micro-f1"]).html())
+    (table,) = [t for name, t in tables(page).items() if name.startswith("Pairs by micro-f1")]
+    rows = table.all("tbody")[0].all("tr")
+    assert len(rows) == 3
+    for tr in rows:
+        first, second = tr.all("th")[0].text, tr.all("td")[0].text
+        apart = [
+            np.mean(of(results, d, first, "micro-f1")) - np.mean(of(results, d, second, "micro-f1"))
+            for d in DATA
+        ]
+        mean, low, high, p, p_holm = (
+            float(td.attributes["data-value"]) for td in tr.all("td")[1:6]
+        )
+        assert mean == pytest.approx(np.mean(apart))
+        assert min(apart) - 1e-12 <= low <= mean <= high <= max(apart) + 1e-12
+        assert p == pytest.approx(stats.wilcoxon(apart).pvalue)
+        assert p <= p_holm <= 1
+    wins = {m: row[0] for m, row in cells(tables(page)["Mean rank by metric"]).items()}
+    wanted = dict.fromkeys("ABC", 0)
+    for a, b in ("AB", "AC", "BC"):
+        scores = [[np.mean(of(results, d, m, "micro-f1")) for d in DATA] for m in (a, b)]
+        tested = stats.ttest_rel(*scores)
+        if tested.pvalue < 0.05:
+            wanted[a] += int(np.sign(tested.statistic))
+            wanted[b] -= int(np.sign(tested.statistic))
+    assert wins == wanted
+
+
+def test_no_table_of_the_page_is_left_unchecked(results, read):
+    known = {
+        "Mean rank by metric",
+        "Seconds by method, fastest first",
+        "Settings of the methods",
+        "Data sets",
+        *(f"F1 of labels of {name}" for name in DATA),
+        *(f"Every metric on {name}, means over folds" for name in DATA),
+    }
+    page = read(comparison_page(results).html())
+    others = set(tables(page)) - known
+    assert all(name.startswith(("Pairs by ", *METRICS)) for name in others)
+
+
 def test_the_same_results_give_the_same_bytes_and_so_does_their_store(results, tmp_path):
     one = comparison_report(results, tmp_path / "one.html")
     store = ResultStore(tmp_path / "results.jsonl")

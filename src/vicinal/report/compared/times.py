@@ -9,8 +9,8 @@ from vicinal.results import Result
 
 TEXT = (
     "Seconds over all folds and seeds, as measured on the machine named below. Methods of the same "
-    "metric share one search in each fold, whose time is given once for all of them; fit and "
-    "predict are each method's own."
+    "metric share one search in each fold: its time stands beside each of them, but was spent once. "
+    "Fit and predict are each method's own."
 )
 OWN = ("fit", "predict")
 
