@@ -9,7 +9,7 @@ from vicinal.results import Result
 
 TEXT = (
     "Seconds over all folds and seeds, as measured on the machine named below. Methods of the same "
-    "metric share one search in each fold: its time stands beside each of them, but was spent once. "
+    "metric share one search in each fold: its time stands beside each of them and was spent once. "
     "Fit and predict are each method's own."
 )
 OWN = ("fit", "predict")
