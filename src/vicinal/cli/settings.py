@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 from vicinal.estimators import METHODS, NeighborEstimator
@@ -42,6 +43,11 @@ def make_estimator(method: str, settings: Mapping[str, object]) -> NeighborEstim
 def make_model(steps: Sequence[tuple[str, Any]], estimator: NeighborEstimator) -> Pipeline:
     """Return the pipeline of preprocessing steps and an estimator."""
     return Pipeline([*steps, ("estimator", estimator)])
+
+
+def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
+    """Return the preprocessing steps that ``--preprocess`` names."""
+    return preprocess.make_steps(names, is_sparse, "--preprocess")
 
 
 def _check_parameters(

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from vicinal import estimators
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
-from vicinal.cli.settings import make_estimator, make_model, parse_settings
+from vicinal.cli.settings import make_estimator, make_model, make_steps, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -19,7 +19,7 @@ from vicinal.cli.source import (
     is_text_file,
     text_source,
 )
-from vicinal.preprocess import TextVectorizer, make_steps
+from vicinal.preprocess import TextVectorizer
 
 METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
 
@@ -43,11 +43,10 @@ def train(
     estimator = make_estimator(method, parse_settings(settings or []))
     if is_text_file(data):
         source = text_source(data, text, labels, None)
-        words = TextVectorizer(weighting="counts")
-        steps = [("words", words), *make_steps(preprocess, True, "--preprocess")]
+        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
     else:
         source = features_source(data, rows, auto="train")
-        steps = make_steps(preprocess, sparse.issparse(source.X), "--preprocess")
+        steps = make_steps(preprocess, sparse.issparse(source.X))
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with errors.status(f"Learning from {source.n_rows:,} rows"):

@@ -27,12 +27,14 @@ def answers(model: Any, X: object, graph: NeighborGraph | None) -> tuple[object,
     return model.predict(X), outside_scores(model, X)
 
 
-def outside_scores(model: Any, X: object) -> Float | None:
-    """Return the scores of an estimator that is not ours, rows × labels, or None.
+def outside_scores(model: Any, X: object) -> object:
+    """Return the scores of an estimator that takes no graph, rows × labels, or None.
 
-    scikit-learn's estimators give probabilities in three shapes: one array, a list with one array
-    a label, or decision values.
+    Ours have ``scores``. scikit-learn's give probabilities in one array or in a list with one array
+    a label, or else decision values.
     """
+    if hasattr(model, "scores") and type(model).__module__.startswith("vicinal."):
+        return model.scores(X)
     if hasattr(model, "predict_proba"):
         given = model.predict_proba(X)
         if isinstance(given, list):

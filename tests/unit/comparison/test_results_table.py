@@ -111,7 +111,21 @@ def test_standing_ranks_and_spreads(results):
     assert found.samples == "data sets"
     assert found.marks["yeast", "A"].deviation == pytest.approx(np.std([1, 3, 3, 5], ddof=1) / 10)
     assert found.tests.n_samples == 2
-    assert found.groups_of("A") == "a"
+    assert not found.differ
+    assert found.groups_of("A") == ""
+
+
+def test_groups_are_lettered_where_the_methods_differ():
+    order = {"A": 0.1, "B": 0.2, "C": 0.3, "D": 0.4}
+    results = [
+        result(f"d{at}", method, (value + 0.001 * at,))
+        for at in range(6)
+        for method, value in order.items()
+    ]
+    found = standing(results, LOSS)
+    assert found.differ
+    # Ranks 1 to 4 on all six data sets: the critical difference is 1.91, so neighbours share.
+    assert [found.groups_of(method) for method in order] == ["a", "a b", "b c", "c"]
 
 
 def test_standing_of_one_sample_or_one_method():
