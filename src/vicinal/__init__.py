@@ -26,6 +26,8 @@ from vicinal import (
     metrics,
     preprocess,
     reduction,
+    report,
+    results,
     rivals,
     selection,
 )
@@ -68,6 +70,8 @@ __all__ = [
     "metrics",
     "preprocess",
     "reduction",
+    "report",
+    "results",
     "rivals",
     "save",
     "selection",
