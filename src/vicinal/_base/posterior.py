@@ -37,7 +37,9 @@ def prior(n_with: Int, n_rows: Int | int, smoothing: float) -> Float:
     return _ratio(smoothing + n_with, 2 * smoothing + n_rows)
 
 
-def likelihood(shown: Int | NDArray[np.int32], n_rows: Int, smoothing: float, n_outcomes: int) -> Float:
+def likelihood(
+    shown: Int | NDArray[np.int32], n_rows: Int, smoothing: float, n_outcomes: int
+) -> Float:
     """Return :math:`P(E | H_b)`; `shown` is :math:`v_b`, `n_rows` is :math:`n_b`.
 
     Examples

@@ -133,7 +133,8 @@ class DenseSearch:
         """Write the answers of queries `left`, by the definition alone."""
         every = torch.arange(len(self.definition.X), device=Q.device)
         step = max(1, cells_at_once(Q.device) // (8 * len(every)))
-        for part in left.split(step):
+        for start in range(0, len(left), step):
+            part = left[start : start + step]
             found = self.definition.all(Q[part])
             if own is not None:
                 found.scatter_(1, own[part][:, None], torch.nan)

@@ -26,7 +26,7 @@ def pick_device(device: str | torch.device | None = None) -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise InvalidArgumentError("device", "a device of PyTorch, such as 'cuda'", device) from None
+        raise InvalidArgumentError("device", "a device such as 'cuda'", device) from None
     if chosen.type not in ("cpu", "cuda"):
         raise InvalidArgumentError("device", "'cpu' or 'cuda'", device)
     if chosen.type == "cuda" and not cuda_available():

@@ -99,21 +99,21 @@ class Fused:
         rows = prepared.rows
         if not must and (rows.device.type != "cuda" or len(rows) < 4096):
             return None
-        parts = rows, prepared.biases, prepared.sizes
-        sample = Pairs.of(*(part[::STRIDE].contiguous() for part in parts), ROWS)
-        return cls(prepared, Pairs.of(*parts, ROWS), sample)
+        biases, sizes = prepared.biases, prepared.sizes
+        sample = Pairs.of(rows[::STRIDE], biases[::STRIDE], sizes[::STRIDE], ROWS)
+        return cls(prepared, Pairs.of(rows, biases, sizes, ROWS), sample)
 
     def takes(self, k: int) -> bool:
         """Tell whether there are tiles enough for a threshold."""
         return len(self.sample.high) // ROWS > 2 * (k + 1) and k <= 256
 
-    def candidates(
-        self, queries: Queries, own: Tensor | None, k: int, width: int
-    ) -> Candidates:
+    def candidates(self, queries: Queries, own: Tensor | None, k: int, width: int) -> Candidates:
         """Return `width` rows a query that are surely the nearest, or say that it is not sure."""
         fits = queries.fits_float16()
         errors, constants = queries.float16_errors()
-        itself = torch.full_like(fits, -1, dtype=torch.int32) if own is None else own.to(torch.int32)
+        itself = (
+            torch.full_like(fits, -1, dtype=torch.int32) if own is None else own.to(torch.int32)
+        )
         tame = torch.where(fits[:, None], queries.rows, 0.0)
         parts = [
             self._chunk(tame[part], errors[part], constants[part], itself[part], k, width)

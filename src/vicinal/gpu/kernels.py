@@ -87,9 +87,7 @@ def best_of_tiles(
     for tile in range(first, tl.minimum(first + tiles_each, n_tiles)):
         of_row = tile * ROWS + tl.arange(0, ROWS)
         if HELD:
-            scores = _held_scores(
-                query_high, query_low, rows_high, rows_low, biases, of_row, DEPTH
-            )
+            scores = _held_scores(query_high, query_low, rows_high, rows_low, biases, of_row, DEPTH)
         else:
             scores = _tile_scores(
                 queries_high, queries_low, rows_high, rows_low, biases,
@@ -136,9 +134,7 @@ def collect(
     for tile in range(first, tl.minimum(first + tiles_each, n_tiles)):
         of_row = tile * ROWS + tl.arange(0, ROWS)
         if HELD:
-            scores = _held_scores(
-                query_high, query_low, rows_high, rows_low, biases, of_row, DEPTH
-            )
+            scores = _held_scores(query_high, query_low, rows_high, rows_low, biases, of_row, DEPTH)
         else:
             scores = _tile_scores(
                 queries_high, queries_low, rows_high, rows_low, biases,

@@ -56,8 +56,10 @@ def plain_candidates(
     high, ids = (torch.cat(list(values)) for values in zip(*parts, strict=True))
     ids = ids.masked_fill(high == -torch.inf, -1)
     slack = errors.double()[:, None] * prepared.sizes.double()[ids] + constants.double()[:, None]
-    outside = high[:, -1].double() + constants if width < n_rows else torch.full_like(
-        constants, -torch.inf, dtype=torch.float64
+    outside = (
+        high[:, -1].double() + constants
+        if width < n_rows
+        else torch.full_like(constants, -torch.inf, dtype=torch.float64)
     )
     return Candidates(ids, high.double() - 2 * slack, outside)
 

@@ -168,7 +168,8 @@ def _one_length(rows: Tensor) -> Tensor:
 
 def _norms(rows: Tensor) -> Tensor:
     """Return the length of each row, rounded up."""
-    return torch.linalg.vector_norm(rows, dim=1) * (1 + 1e-9)
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=1)
+    return lengths * (1 + 1e-9)
 
 
 def _up(values: Tensor) -> Tensor:

@@ -68,7 +68,8 @@ class Labels:
         both = torch.stack([shift, rows.reshape(-1)])
         shifts, owners = both.repeat_interleave(lengths, dim=1, output_size=total)
         labels = self.indices[shifts + torch.arange(total, device=ids.device)]
-        return owners * self.n_labels + labels
+        cells: Tensor = owners * self.n_labels + labels
+        return cells
 
 
 def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
@@ -95,9 +96,7 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     >>> tally(labels, labels.cells(), torch.tensor([[1], [2], [0]]), width=2).tolist()
     [[[0, 1]], [[1, 1]]]
     """
-    cells, votes = labels.cells_of_neighbors(ids).sort().values.unique_consecutive(
-        return_counts=True
-    )
+    cells, votes = _counted(labels.cells_of_neighbors(ids).sort().values)
     carries = _contains(truth, cells)
     n_labels = labels.n_labels
     place = (carries.long() * n_labels + cells % n_labels) * width + votes
@@ -107,6 +106,15 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     sizes = torch.stack([labels.n_rows - positives, positives])
     table[:, :, 0] = sizes - table.sum(dim=2)
     return table
+
+
+def _counted(ordered: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the different values of rising ones, and how often each occurs."""
+    first = torch.ones(ordered.shape, dtype=torch.bool, device=ordered.device)
+    first[1:] = ordered[1:] != ordered[:-1]
+    starts = first.nonzero()[:, 0]
+    ends = torch.cat([starts[1:], starts.new_full((min(1, len(starts)),), len(ordered))])
+    return ordered[starts], ends - starts
 
 
 def _contains(sorted_cells: Tensor, asked: Tensor) -> Tensor:
