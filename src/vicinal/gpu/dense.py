@@ -1,6 +1,7 @@
 """Exact search over dense rows on a device."""
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -57,6 +58,19 @@ class DenseSearch:
         self.prepared: Prepared | None = prepare(X, metric)
         self._wants_fused = fused
 
+    @classmethod
+    def of(
+        cls,
+        X: object,
+        metric: str = "euclidean",
+        device: str | torch.device | None = None,
+        *,
+        fused: bool | None = None,
+    ) -> Self:
+        """Bring rows to a device: None for CUDA where there is one, else the CPU."""
+        metric = check_option("metric", metric, METRICS)
+        return cls(on_device(X, "X", pick_device(device)), metric, fused=fused)
+
     @cached_property
     def fused(self) -> Fused | None:
         """The kernel over these rows, or None where it is not used."""
@@ -72,6 +86,18 @@ class DenseSearch:
         """Return the k nearest other rows for each row; a duplicate is another row."""
         rows = self.definition.X
         return self._search(rows, torch.arange(len(rows), device=rows.device), k)
+
+    def graph(self, Q: object, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest rows as arrays."""
+        rows = self.definition.X
+        queries = on_device(Q, "Q", rows.device)
+        if queries.shape[1] != rows.shape[1]:
+            raise InvalidArgumentError("Q", f"{rows.shape[1]} features", queries.shape[1])
+        return as_arrays(*self.query(queries, check_integer("k", k, low=1)))
+
+    def self_graph(self, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest other rows as arrays."""
+        return as_arrays(*self.query_self(check_integer("k", k, low=1)))
 
     def _search(self, Q: Tensor, own: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
         n_rows = len(self.definition.X)
@@ -187,16 +213,8 @@ def dense_graph(
     >>> ids.ravel(), values.ravel().round(2)
     (array([2, 2, 0], dtype=int32), array([2.  , 3.61, 2.  ]))
     """
-    where = pick_device(device)
-    width = check_integer("k", k, low=1)
-    rows = on_device(X, "X", where)
-    search = DenseSearch(rows, check_option("metric", metric, METRICS), fused=fused)
-    if Q is None:
-        return as_arrays(*search.query_self(width))
-    queries = on_device(Q, "Q", where)
-    if queries.shape[1] != rows.shape[1]:
-        raise InvalidArgumentError("Q", f"{rows.shape[1]} features", queries.shape[1])
-    return as_arrays(*search.query(queries, width))
+    search = DenseSearch.of(X, metric, device, fused=fused)
+    return search.self_graph(k) if Q is None else search.graph(Q, k)
 
 
 def on_device(rows: object, name: str, device: torch.device) -> Tensor:
