@@ -141,7 +141,7 @@ def parts(X: Tensor, k: int) -> dict[str, object]:
     return {
         "prepare s": seconds(lambda: DenseSearch(X).fused, 3),
         "candidates s": seconds(lambda: kernel.candidates(queries, own, k, width), 3),
-        "distances s": seconds(lambda: kernel.distances(X, X, candidates.ids), 3),
+        "distances s": seconds(lambda: fused.squared_distances(X, X, candidates.ids), 3),
         "uncertain": int((~candidates.certain(candidates.ids >= 0, k)).sum()),
     }
 

@@ -7,15 +7,24 @@ scikit-learn nor SciPy is installed; a Triton kernel takes over on CUDA where Tr
 be imported by ``index`` and everything after it, when a user asks for ``backend="torch"``.
 """
 
+from importlib import import_module
+
 from vicinal._base.errors import MissingExtraError
 
 try:
-    import torch
+    import_module("torch")
 except ImportError:
     raise MissingExtraError("torch", "gpu") from None
 
 from vicinal.gpu.dense import DenseSearch, dense_graph
 from vicinal.gpu.device import cuda_available, pick_device
-from vicinal.gpu.loss import ProjectionLoss
+from vicinal.gpu.loss import ProjectionLoss, sparse_rows
 
-__all__ = ["DenseSearch", "ProjectionLoss", "cuda_available", "dense_graph", "pick_device", "torch"]
+__all__ = [
+    "DenseSearch",
+    "ProjectionLoss",
+    "cuda_available",
+    "dense_graph",
+    "pick_device",
+    "sparse_rows",
+]

@@ -12,7 +12,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import METRICS, check_integer, check_option
 from vicinal.gpu.definition import Definition, nearest, square_roots
 from vicinal.gpu.device import cells_at_once, pick_device
-from vicinal.gpu.fused import Fused
+from vicinal.gpu.fused import Fused, runs_on, squared_distances
 from vicinal.gpu.plain import Candidates, plain_candidates
 from vicinal.gpu.prepared import Prepared, prepare
 
@@ -149,8 +149,9 @@ class DenseSearch:
 
     def _keys(self, Q: Tensor, ids: Tensor) -> Tensor:
         """Compare with the candidates by the definition."""
-        if self.fused is not None and self.definition.metric == "euclidean":
-            return self.fused.distances(self.definition.X, Q, ids)
+        kernels = self._wants_fused or (self._wants_fused is None and runs_on(Q.device))
+        if kernels and self.definition.metric == "euclidean":
+            return squared_distances(self.definition.X, Q, ids)
         return self.definition.chosen(Q, ids)
 
     def _compare_with_all(

@@ -97,7 +97,7 @@ class Fused:
                 raise InvalidArgumentError("fused", "None or False without Triton", True)
             return None
         rows = prepared.rows
-        if not must and (rows.device.type != "cuda" or len(rows) < 4096):
+        if not must and (len(rows) < 4096 or not runs_on(rows.device)):
             return None
         biases, sizes = prepared.biases, prepared.sizes
         sample = Pairs.of(rows[::STRIDE], biases[::STRIDE], sizes[::STRIDE], ROWS)
@@ -170,18 +170,26 @@ class Fused:
         )  # fmt: skip
         return counts, ids, high
 
-    def distances(self, X: Tensor, Q: Tensor, ids: Tensor) -> Tensor:
-        """Return the squared distances of rows `ids` by the definition, NaN for id −1."""
-        n_queries, width = ids.shape
-        sums = torch.empty(ids.shape, dtype=torch.float64, device=ids.device)
-        wide = 1 << (width - 1).bit_length()
-        block = max(1, 256 // wide)
-        _kernel("squared_distances")[(-(-n_queries // block),)](
-            X.contiguous(), Q.contiguous(), ids.contiguous(), sums,
-            n_queries, X.shape[1], width, QUERIES=block, WIDTH=wide,
-            num_warps=4, enable_fp_fusion=False,
-        )  # fmt: skip
-        return sums.masked_fill(ids < 0, torch.nan)
+
+def runs_on(device: torch.device) -> bool:
+    """Tell whether kernels are used there: Triton, and a GPU with room on the chip for a block."""
+    if KERNELS is None or device.type != "cuda":
+        return False
+    return torch.cuda.get_device_capability(device)[0] in (9, 10)
+
+
+def squared_distances(X: Tensor, Q: Tensor, ids: Tensor) -> Tensor:
+    """Return the squared distances of rows `ids` by the definition, NaN for id −1."""
+    n_queries, width = ids.shape
+    sums = torch.empty(ids.shape, dtype=torch.float64, device=ids.device)
+    wide = 1 << (width - 1).bit_length()
+    block = max(1, 256 // wide)
+    _kernel("squared_distances")[(-(-n_queries // block),)](
+        X.contiguous(), Q.contiguous(), ids.contiguous(), sums,
+        n_queries, X.shape[1], width, QUERIES=block, WIDTH=wide,
+        num_warps=4, enable_fp_fusion=False,
+    )  # fmt: skip
+    return sums.masked_fill(ids < 0, torch.nan)
 
 
 def room_for(k: int) -> int:

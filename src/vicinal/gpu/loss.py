@@ -5,7 +5,9 @@ r"""What ML-ARP minimises, on a device: see :mod:`vicinal.reduction._objective`.
     + \left[ r_l(j) \ge \tfrac12 \right] c'_l[j]
 """
 
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -28,8 +30,8 @@ class ProjectionLoss:
 
     Parameters
     ----------
-    X : array-like of numbers, shape (n, m)
-        Dense.
+    X : array-like of numbers or Tensor, shape (n, m)
+        Dense, or of :func:`sparse_rows`.
     indptr, indices : ndarray of int
         The labels of row i, rising: ``indices[indptr[i]:indptr[i + 1]]``.
     n_labels : int
@@ -63,7 +65,8 @@ class ProjectionLoss:
         device: str | torch.device | None = None,
     ) -> None:
         self.device = pick_device(device)
-        self.X = on_device(X, "X", self.device).double()
+        rows = X.to(self.device) if isinstance(X, Tensor) else on_device(X, "X", self.device)
+        self.X = rows.double()
         self.labels = Labels.of(indptr, indices, n_labels, self.device)
         self.k = k
         self.smoothing = smoothing
@@ -76,18 +79,49 @@ class ProjectionLoss:
         wrong = wrong_cells(with_label, without_label, self.smoothing, self.k)
         return wrong / (len(self.X) * self.labels.n_labels)
 
+    def of_rows(self, rows: Int) -> Self:
+        """Return the loss on some of the rows alone."""
+        chosen = torch.from_numpy(rows).to(self.device)
+        part = copy(self)
+        part.X, part.labels = self.X.index_select(0, chosen), self.labels.of_rows(chosen)
+        part.__dict__.pop("_truth", None)
+        return part
+
     def graph(self, P: Float) -> Graph:
         """Return the leave-one-out neighbours of the projected rows as arrays."""
         return as_arrays(*self._neighbors(P))
 
     def _neighbors(self, P: Float) -> tuple[Tensor, Tensor]:
         width = max(1, min(self.k, len(self.X) - 1))
-        projected = self.X @ on_device(P, "P", self.device).double()
+        onto = on_device(P, "P", self.device).double()
+        projected = torch.sparse.mm(self.X, onto) if self.X.is_sparse else self.X @ onto
         return DenseSearch(projected).query_self(width)
 
     @cached_property
     def _truth(self) -> Tensor:
         return self.labels.cells()
+
+
+def sparse_rows(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    values: NDArray[np.floating],
+    shape: tuple[int, int],
+    device: str | torch.device | None = None,
+) -> Tensor:
+    """Return a CSR matrix as a sparse tensor on a device, for :class:`ProjectionLoss`.
+
+    Examples
+    --------
+    >>> rows = sparse_rows(np.array([0, 1, 1]), np.array([2]), np.array([5.0]), (2, 3), "cpu")
+    >>> rows.to_dense().tolist()
+    [[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]]
+    """
+    of_row = np.repeat(np.arange(shape[0]), np.diff(indptr))
+    places = torch.from_numpy(np.stack([of_row, np.array(indices, dtype=np.int64)]))
+    entries = torch.from_numpy(np.array(values, dtype=np.float64))
+    matrix = torch.sparse_coo_tensor(places, entries, shape, check_invariants=True)
+    return matrix.to(pick_device(device)).coalesce()
 
 
 def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:

@@ -49,6 +49,14 @@ class Labels:
         """Number of rows."""
         return len(self.starts)
 
+    def of_rows(self, rows: Tensor) -> Self:
+        """Return the labels of some of the rows."""
+        lengths = self.lengths[rows]
+        ends = lengths.cumsum(0)
+        shifts = (self.starts[rows] - (ends - lengths)).repeat_interleave(lengths)
+        places = shifts + torch.arange(len(shifts), device=rows.device)
+        return type(self)(ends - lengths, lengths, self.indices[places], self.n_labels)
+
     def cells(self) -> Tensor:
         """Return row × labels + label of each label of each row, rising."""
         rows = torch.arange(self.n_rows, device=self.indices.device)
