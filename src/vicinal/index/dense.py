@@ -94,9 +94,8 @@ class DenseIndex:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows and build again: the index is made from nothing else."""
-        options = self.n_jobs, self.block_rows, self.batch_queries, self.simd
-        options = *options, self.backend, self.device
-        return _rebuild, (self._rows, self.metric, *options)
+        blocks = self.n_jobs, self.block_rows, self.batch_queries, self.simd
+        return _rebuild, (self._rows, self.metric, *blocks, self.backend, self.device)
 
     @property
     def n_rows(self) -> int:

@@ -7,6 +7,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, svds
 
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.reduction._centred import CentredRows
 from vicinal.reduction._directions import RANK_TOLERANCE
 from vicinal.reduction._projection import positive_first
@@ -65,7 +66,7 @@ def _principal(X: Features, r: int) -> Float:
     )
     start = np.random.default_rng(0).standard_normal(min(n, m))
     _, strengths, right = svds(operator, wanted, v0=start)
-    return _strongest(strengths, right.T, wanted)
+    return _strongest(strengths.astype(np.float64), right.T.astype(np.float64), wanted)
 
 
 def _strongest(values: Float, vectors: Float, wanted: int) -> Float:
@@ -76,10 +77,13 @@ def _strongest(values: Float, vectors: Float, wanted: int) -> Float:
 
 
 def _dependent(X: Features, Y: Csr, r: int) -> Float:
-    """Return the directions that depend most on the labels."""
+    """Return the directions that depend most on the labels; none where nothing varies."""
+    none = np.zeros((int(X.shape[1]), 0))
     if X.shape[0] < 2:
-        return np.zeros((int(X.shape[1]), 0))
-    found = MDDM(min(r, *X.shape, Y.shape[1]))
+        return none
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer directions than asked for will do
-        return found.fit(X, Y).projection_
+        try:
+            return MDDM(min(r, *X.shape, Y.shape[1])).fit(X, Y).projection_
+        except InvalidArgumentError:
+            return none
