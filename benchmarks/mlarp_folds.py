@@ -10,6 +10,8 @@ import itertools
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -30,11 +32,27 @@ from vicinal.gpu import ProjectionLoss, dense_graph, pick_device
 from vicinal.reduction._descent import Walk, descent
 
 K = 5
+PAPER, LEARNED = Walk(), Walk(learned=True)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The switches of a search, as :class:`vicinal.reduction.MLARP` has them."""
+
+    walk: Walk = PAPER
+    init: str = "noise"
+    sample: float | None = None
+
+
 VARIANTS = {
-    "ml-arp": (Walk(), "noise"),
-    "ml-arp, learned step": (Walk(learned=True), "noise"),
-    "ml-arp, pca": (Walk(), "pca"),
-    "ml-arp, pca, learned step": (Walk(learned=True), "pca"),
+    "ml-arp": Variant(),
+    "ml-arp, learned step": Variant(LEARNED),
+    "ml-arp, restarts": Variant(Walk(restarts=1000, patience=100)),
+    "ml-arp, sample 1/2": Variant(sample=0.5),
+    "ml-arp, pca": Variant(init="pca"),
+    "ml-arp, mddm": Variant(init="mddm"),
+    "ml-arp, pca, learned step": Variant(LEARNED, "pca"),
+    "ml-arp, pca, learned step, sample 1/2": Variant(LEARNED, "pca", 0.5),
 }
 
 
@@ -47,10 +65,16 @@ def run_fold(
     X, Y = folds.train(fold)
     indptr = np.concatenate([[0], np.cumsum(Y.sum(axis=1))])
     loss_of = ProjectionLoss(X, indptr, np.nonzero(Y)[1], Y.shape[1], K, 0.0, device)
-    walk, init = VARIANTS[method]
+    variant = VARIANTS[method]
     rng = np.random.default_rng(fold)
-    loss_of(start_from(init, X, folds.n_components, rng))  # so that kernels are compiled
-    steps = descent(loss_of, lambda: start_from(init, X, folds.n_components, rng), walk, rng)
+    first = start_from(variant.init, X, Y, folds.n_components, rng)
+    loss_of(first)  # so that kernels are compiled
+    starts = itertools.chain([first], (rng.standard_normal(first.shape) for _ in itertools.count()))
+    look = None
+    if variant.sample is not None:
+        size = round(variant.sample * len(X))
+        look = partial(_some_rows, loss_of, len(X), size, rng)
+    steps = descent(loss_of, lambda: next(starts), variant.walk, rng, look)
     P, losses, took = follow(steps, seconds)
     return Result(
         dataset=name,
@@ -78,14 +102,25 @@ def follow(
     raise RuntimeError("a search without end ended")
 
 
-def start_from(init: str, X: Float, r: int, rng: np.random.Generator) -> Float:
+def _some_rows(
+    loss_of: ProjectionLoss, n: int, size: int, rng: np.random.Generator
+) -> ProjectionLoss:
+    """Return the loss on rows drawn anew."""
+    return loss_of.of_rows(np.sort(rng.choice(n, size, replace=False)))
+
+
+def start_from(init: str, X: Float, Y: Bool, r: int, rng: np.random.Generator) -> Float:
     """Return a first projection, as :mod:`vicinal.reduction._starts` does."""
     m = X.shape[1]
     if init == "noise":
         return rng.standard_normal((m, r))
-    values, vectors = np.linalg.eigh(np.cov(X, rowvar=False))
+    if init == "pca":
+        values, vectors = np.linalg.eigh(np.cov(X, rowvar=False))
+    else:
+        vectors, values, _ = np.linalg.svd((X - X.mean(axis=0)).T @ Y, full_matrices=False)
     P = np.zeros((m, r))
     order = np.argsort(-values)[:r]
+    order = order[values[order] > 1e-10 * values.max()]
     P[:, : len(order)] = vectors[:, order] * np.sqrt(m)
     return P
 
