@@ -5,6 +5,8 @@ import sys
 import typer
 
 from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal.cli.bench import bench
+from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
@@ -12,6 +14,7 @@ from vicinal.cli.output import errors
 from vicinal.cli.predict import predict
 from vicinal.cli.reproduce import reproduce
 from vicinal.cli.train import train
+from vicinal.cli.tune import tune_settings
 
 app = typer.Typer(
     help="Multi-label learning from neighbours.",
@@ -23,6 +26,9 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command("tune")(tune_settings)
+app.command()(compare)
+app.command()(bench)
 app.command()(demo)
 app.command()(reproduce)
 

@@ -7,28 +7,40 @@ and the command line import it.
 ::
 
     markup (escapes everything) ─▶ blocks, table (cells), figure (svg, palette) ─▶ page
+                                                                                    ▲
+    results ─▶ compared/ (a file a section), reported ─▶ comparison_report ─────────┘
 """
 
-from vicinal.report.blocks import Block, Details, Facts, Paragraph, Section
+from vicinal.report.blocks import Block, Details, Facts, Grid, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
+from vicinal.report.compared.curves import Curve
+from vicinal.report.comparison_report import comparison_page, comparison_report
 from vicinal.report.figure import PlotFigure
 from vicinal.report.markup import Html, element, together
 from vicinal.report.page import Page
+from vicinal.report.reported import OwnCell, ReportedCell, reported_section
 from vicinal.report.table import Column, DataTable
 
 __all__ = [
     "Block",
     "Cell",
     "Column",
+    "Curve",
     "DataTable",
     "Details",
     "Facts",
+    "Grid",
     "Html",
+    "OwnCell",
     "Page",
     "Paragraph",
     "PlotFigure",
+    "ReportedCell",
     "Section",
+    "comparison_page",
+    "comparison_report",
     "element",
     "mark_best",
+    "reported_section",
     "together",
 ]

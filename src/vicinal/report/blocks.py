@@ -55,6 +55,18 @@ class Details:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Blocks side by side where the page is wide enough, e.g. small figures."""
+
+    blocks: Sequence[Block]
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``div`` of them."""
+        inside = (block.render(ids, level) for block in self.blocks)
+        return element("div", *inside, class_="grid")
+
+
+@dataclass(frozen=True)
 class Section:
     """Blocks under a heading; sections may stand in sections."""
 

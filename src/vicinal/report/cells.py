@@ -1,6 +1,7 @@
 """The cells of a table: a value that sorts, the text that is shown."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -9,6 +10,8 @@ from vicinal.report.markup import Html, class_names, element, together
 
 Value: TypeAlias = str | float | int | None
 NO_VALUE = "–"
+SHORT = 24
+"""Letters of a text that stay on one line."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Cell:
             return self.text
         if isinstance(self.value, str):
             return self.value
-        return NO_VALUE if self.number is None else format(self.value, form)
+        return NO_VALUE if self.number is None else _signed(format(self.value, form))
 
     def render(self, form: str, *, heads_row: bool = False) -> Html:
         """Return a ``td``, or the ``th`` of a row."""
@@ -70,10 +73,27 @@ class Cell:
             "th" if heads_row else "td",
             together(shown, spread),
             scope="row" if heads_row else None,
-            class_=class_names(self.kind, "" if number is None else "number"),
+            class_=class_names(
+                self.kind,
+                "" if number is None else "number",
+                "short" if number is None and len(self.shown(form)) <= SHORT else "",
+            ),
             data_value=None if number is None else repr(number),
             title=self.note or None,
         )
+
+
+def _signed(number: str) -> str:
+    """Return a number with a minus sign, and 0 without any sign.
+
+    Examples
+    --------
+    >>> _signed("-0.25"), _signed("-0.00"), _signed("+0.00")
+    ('−0.25', '0.00', '0.00')
+    """
+    if re.fullmatch(r"[+-]0(\.0*)?%?", number):
+        return number[1:]
+    return number.replace("-", "−")
 
 
 def as_cell(value: Value | Cell) -> Cell:
@@ -84,7 +104,7 @@ def as_cell(value: Value | Cell) -> Cell:
 def mark_best(
     cells: Sequence[Value | Cell], better: Literal["low", "high"], form: str = ".3f"
 ) -> list[Cell]:
-    """Return the cells, the best number in bold, with all that read the same.
+    """Return the cells, the best number in bold, with all that read the same; none if all do.
 
     Examples
     --------
@@ -95,8 +115,13 @@ def mark_best(
     numbers = [cell.number for cell in all_cells if cell.number is not None]
     if not numbers:
         return all_cells
-    best = format(min(numbers) if better == "low" else max(numbers), form)
-    return [
-        replace(cell, best=cell.number is not None and format(cell.number, form) == best)
-        for cell in all_cells
-    ]
+    best = min(numbers) if better == "low" else max(numbers)
+    texts = {format(cell.value, form) for cell in all_cells if cell.number == best}
+    if len(numbers) > 1 and {_reads(cell, form) for cell in all_cells} - {None} == texts:
+        return all_cells
+    return [replace(cell, best=_reads(cell, form) in texts) for cell in all_cells]
+
+
+def _reads(cell: Cell, form: str) -> str | None:
+    """Return a number as it is read, and None where there is none."""
+    return None if cell.number is None else format(cell.value, form)

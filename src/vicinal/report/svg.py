@@ -47,12 +47,15 @@ def inline_svg(figure: "Figure", name: str, description: str) -> Html:
         )
     root = ET.fromstring(written.getvalue())
     inside = [_copied(child, name) for child in root]
+    # In points; a pixel is 3/4 of one. Below 3/4 of its size the text could not be read, so a page
+    # narrower than that scrolls the figure.
     width = float(root.attrib["width"].removesuffix("pt"))
     return element(
         "svg",
         *inside,
         viewBox=root.attrib["viewBox"],
         width=f"{width * 4 / 3:.0f}",
+        style=f"min-width: {width:.0f}px",
         role="img",
         aria_label=description,
     )

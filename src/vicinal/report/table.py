@@ -73,7 +73,7 @@ class DataTable:
         foot = element("tfoot", *_rows(columns, self.footer)) if self.footer else None
         table = element(
             "table",
-            element("caption", self.caption, id=name),
+            element("caption", element("span", self.caption), id=name),
             _head(columns, _number_columns(self.rows)),
             element("tbody", *_rows(columns, _with_best(columns, self.rows))),
             foot,

@@ -14,7 +14,7 @@ from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features
-from vicinal.decision import FittedDecision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.scores import DENSE_LIMIT, Scores
 
@@ -81,8 +81,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _decide(self, scores: Scores) -> Csr:
         """Return the label sets; labels that score more than 0 unless a method knows better."""
-        rule: FittedDecision = Threshold(0.0)
-        return rule.decide(scores)
+        return Threshold(0.0).decide(scores)
 
     def _keep(self, labels: Labels) -> None:
         """Remember how labels came."""

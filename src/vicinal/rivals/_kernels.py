@@ -41,6 +41,15 @@ class Kernel:
 
     def __call__(self, left: Features, right: Features) -> Float:
         """Return the kernel of each row of `left` with each of `right`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._values(left, right)
+        if not np.isfinite(values).all():
+            expected = f"features whose {self.kind} kernel is finite (scale them, or lower gamma)"
+            raise InvalidArgumentError("X", expected, "numbers too large")
+        return values
+
+    def _values(self, left: Features, right: Features) -> Float:
+        """Return the kernel, infinite where numbers are too large."""
         products = _products(left, right)
         if self.kind == "rbf":
             squares = _squares(left)[:, None] + _squares(right)[None, :] - 2 * products
