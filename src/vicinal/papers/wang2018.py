@@ -19,6 +19,8 @@ LARGE = ("bibtex", "corel5k", "corel16k001", "corel16k002", "corel16k003", "ohsu
 RANDOM = ("slashdot", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
 NAMES = ("laml-knn", "ml-knn", "brknn", "dml-knn")
 KS, FEW_KS = tuple(range(1, 21)), (2, 5, 8, 10, 12, 15, 20)
+MORE_KS = (25, 30, 40)
+"""For BRkNN, whose best k is larger: nothing smooths its shares."""
 
 
 def _methods(
@@ -27,7 +29,7 @@ def _methods(
     """Return the paper's methods with these numbers of neighbours and clusters to choose from."""
     return {
         "ml-knn": Method(lambda seed: MLkNN(), ks),
-        "brknn": Method(lambda seed: BRkNN(strict_majority=True), ks),
+        "brknn": Method(lambda seed: BRkNN(strict_majority=True), (*ks, *MORE_KS)),
         "dml-knn": Method(lambda seed: DMLkNN(tolerance=6), ks),
         "laml-knn": Method(
             lambda seed: LAMLkNN(random_state=seed), laml_ks, {"n_clusters": clusters}
