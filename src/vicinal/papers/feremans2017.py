@@ -229,10 +229,20 @@ PAPER = Paper(
         ),
         Reason(
             "feature kNN as the paper’s text defines it holds LCIF back; with its two switches in "
-            "the cross-validated grid LCIF passes the figure (side experiment)",
-            table="II",
-            data="medical",
-            method="lcif",
+            "the cross-validated grid it reaches or passes the figure (side experiment)",
+            method="lcif*",
+        ),
+        Reason(
+            "as the paper’s text defines it, each feature keeps its nearest labels; the figure "
+            "fits labels that keep their nearest features (side experiment)",
+            method="feature-knn",
+        ),
+        Reason(
+            "OneThreshold is fitted for micro-F1, which is 0.341 here and 0.322 in the paper: more "
+            "labels are predicted than Hamming loss likes",
+            data="delicious",
+            method="ml-knn",
+            metric="hamming-loss",
         ),
     ),
 )
