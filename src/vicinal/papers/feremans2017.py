@@ -109,7 +109,7 @@ PAPER = Paper(
         ),
         Experiment(
             "feremans2017/br-smo-seconds",
-            "the same machines timed",
+            "processor seconds of the same machines",
             DATA,
             {"br-smo": Method(lambda seed: BinaryRelevanceSVM())},
             Timing(),
@@ -118,7 +118,7 @@ PAPER = Paper(
         ),
         Experiment(
             "feremans2017/extreme-seconds",
-            "searching and predicting on the extreme data, k = 15",
+            "processor seconds of searching and predicting on the extreme data, k = 15",
             EXTREME,
             {name: Method(_lcif) for name in EXTREME_STEPS},
             ExtremeTiming(),
@@ -136,7 +136,7 @@ PAPER = Paper(
         ),
         Experiment(
             "feremans2017/seconds",
-            "search, fit and predict on the published split, k = 15",
+            "processor seconds of search, fit and predict on the published split, k = 15",
             DATA,
             TIMED,
             Timing(),
