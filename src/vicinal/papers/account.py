@@ -225,7 +225,7 @@ def _seconds(cells: Sequence[Cell]) -> Iterator[str]:
     timed = [cell for cell in cells if cell.reported.metric == "seconds" and cell.ours is not None]
     if not timed:
         return
-    yield "\nSeconds, the paper’s by the clock on 8 or 20 cores, ours of the processor (all threads):\n"
+    yield "\nSeconds: the paper’s by the clock on 8 or 20 cores, ours of the processor:\n"
     rows = [
         [
             *_place(cell)[:3],
