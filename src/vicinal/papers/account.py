@@ -78,6 +78,9 @@ def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[st
     yield from (f"- {note}" for note in paper.notes)
     yield ""
     yield _by_table(paper, figures)
+    for table in paper.tables:
+        if table.notes:
+            yield f"\nTable {table.name}: {' '.join(table.notes)}"
     yield from _worse(cells)
     yield from _checks(paper, figures)
     yield from _orders(paper, figures)

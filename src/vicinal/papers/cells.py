@@ -110,7 +110,7 @@ def _cell(
     """Return one cell."""
     kind = paper.kind(each.method)
     seeds = _seeds(table, each, figures, sources)
-    judged = table.judged
+    judged = table.judged is None or each.method in table.judged
     if not seeds and each.data in table.stand_ins:
         other = table.stand_ins[each.data]
         seeds, judged = _seeds(table, replace(each, data=other), figures, sources), False

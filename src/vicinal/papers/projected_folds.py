@@ -15,7 +15,7 @@ from vicinal._base.arrays import Float
 from vicinal.datasets import Dataset
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
-from vicinal.papers.part import answers, make_part, rounded
+from vicinal.papers.part import answers, make_part, rounded, scaled
 from vicinal.papers.spec import Job, Method
 from vicinal.results import Result, provenance
 from vicinal.selection import IterativeStratification
@@ -39,6 +39,8 @@ class ProjectedFolds:
         Columns out, for data where they are not the usual 64 or 128.
     stratified : bool
         Whether folds keep the labels in proportion.
+    scale : bool
+        Whether features are scaled to [0, 1] by the training rows first.
     only : int or None
         Run so many folds only.
     """
@@ -49,6 +51,7 @@ class ProjectedFolds:
     n_folds: int = 10
     components: Mapping[str, int] = field(default_factory=dict)
     stratified: bool = False
+    scale: bool = False
     only: int | None = None
 
     def quick(self) -> "ProjectedFolds":
@@ -88,6 +91,8 @@ class ProjectedFolds:
 
     def _measure(self, method: Method, train: Dataset, test: Dataset, job: Job) -> dict[str, float]:
         """Return the metrics of one fold."""
+        if self.scale:
+            train, test = scaled(train, test)
         model = method.make(job.seed)
         if isinstance(model, TransformerMixin):
             train, test = projected(method.make(job.seed), self.width(job), train, test)

@@ -109,8 +109,8 @@ class Table:
         Rows that are means of other rows.
     stand_ins : mapping of str to str
         Generated data shown, and not judged, where a data set has no results.
-    judged : bool
-        Whether cells have a better side and are counted.
+    judged : tuple of str or None
+        The methods whose cells have a better side and are counted; None for all.
     notes : tuple of str
         What a reader must know.
     """
@@ -124,7 +124,7 @@ class Table:
     metric_of: Mapping[str, str] = field(default_factory=dict)
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     stand_ins: Mapping[str, str] = field(default_factory=dict)
-    judged: bool = True
+    judged: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -125,7 +125,7 @@ PAPER = Paper(
             CLUSTERS,
             tuple(f"mean neighbour count of {label}" for label in LABELS),
             ("wang2018/clusters",),
-            judged=False,
+            judged=(),
             notes=("Clusters of k-means differ from run to run: what compares is the spread.",),
         ),
         Table("3", "Regular-scale data", SMALL, NAMES, METRICS, ("wang2018/small",)),
