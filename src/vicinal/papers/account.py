@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
+from vicinal.papers.checks import filled_checks
 from vicinal.papers.curves import curve_points
+from vicinal.papers.markdown import markdown_table
 from vicinal.papers.orders import compare_order
 from vicinal.papers.rank_tests import rank_test
 from vicinal.papers.registry import PAPERS
-from vicinal.papers.spec import OWN, RIVAL, Check, Curve, Paper
+from vicinal.papers.spec import OWN, RIVAL, Curve, Paper
 from vicinal.papers.stores import Stores
 from vicinal.papers.tables import counts, number, signed
 from vicinal.papers.verdict import VERDICTS
@@ -33,6 +35,9 @@ def account(stores: Stores) -> str:
     every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
     cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
     parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
+    parts += [
+        f"\n{said}" for paper, figures in every.values() for said in _otherwise(paper, figures)
+    ]
     for name, (paper, figures) in every.items():
         parts += _paper(paper, figures, cells[name])
     return "\n".join(parts).rstrip() + "\n"
@@ -61,6 +66,17 @@ def _summary(cells: dict[str, list[Cell]]) -> str:
     numbers = [str(everything.get(verdict, 0) or "") for verdict in VERDICTS]
     rows.append(["**all**", OWN, *numbers, _share(everything)])
     return markdown_table(["paper", "methods", *VERDICTS, "matched or better"], rows)
+
+
+def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield the share of a paper's own cells with those of a listed side experiment in place."""
+    cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
+    for check in paper.checks:
+        others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
+        if check.listed and others:
+            replaced = {tuple(_place(cell)): cell for other in others for cell in other}
+            share = _share(counts({**cells, **replaced}.values(), OWN))
+            yield f"{paper.name}, where {check.what} (see its side experiments): {share}."
 
 
 def _share(found: dict[str, int]) -> str:
@@ -143,22 +159,6 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
         yield "\nCell by cell, where that is worth a look:\n"
         header = ["table", "data", "method", "metric", "paper", "as above", "otherwise", ""]
         yield markdown_table(header, listed)
-
-
-def filled_checks(
-    paper: Paper, figures: Figures
-) -> Iterator[tuple[Check, str, list[Cell], list[Cell]]]:
-    """Yield each side experiment, its table, and the cells it fills: as above, and otherwise."""
-    for check in paper.checks:
-        for name in check.tables:
-            table = paper.table(name)
-            if table is None:
-                continue
-            other = table_cells(paper, table, figures, (check.experiment,))
-            filled = [at for at, cell in enumerate(other) if cell.ours is not None]
-            main = table_cells(paper, table, figures)
-            if filled:
-                yield check, name, [main[at] for at in filled], [other[at] for at in filled]
 
 
 def _beside(main: Cell, other: Cell) -> list[str]:
@@ -274,19 +274,3 @@ def _provenance(figures: Figures) -> Iterator[str]:
     }
     if found:
         yield f"\nRun with: {'; '.join(sorted(found))}."
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown_table(["a", "b"], [["1", "2 | 3"]]))
-    | a | b |
-    |---|---|
-    | 1 | 2 / 3 |
-    """
-    lines = [header, *rows]
-    shown = ["| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines]
-    shown.insert(1, "|" + "---|" * len(header))
-    return "\n".join(shown)
