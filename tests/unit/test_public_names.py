@@ -12,11 +12,12 @@ from vicinal.estimators import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Scores comparison datasets decision graph index load metrics preprocess reduction report
-        results save selection""",
+        results rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Win critical_difference critical_difference_diagram friedman_nemenyi holm mean_differences
         paired_order rank_table read_table results_table run_comparison standing wilcoxon_holm""",
-    "vicinal.selection": "IterativeStratification",
+    "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
+        nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
@@ -28,6 +29,7 @@ EXPORTED = {
         mark_best reported_section together""",
     "vicinal.results": "Result ResultStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
+    "vicinal.rivals": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
         read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",
