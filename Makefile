@@ -92,7 +92,7 @@ sanitize-threads: $(VENV)/.tools ## The native tests under TSan
 	$(BIN)/ctest --test-dir build/sanitize-threads --output-on-failure -j $(JOBS)
 
 .PHONY: bench
-bench: bench-parsing bench-index bench-methods ## Every benchmark against the alternatives
+bench: bench-parsing bench-index bench-methods bench-tuning ## Every benchmark against the alternatives
 
 .PHONY: bench-parsing
 bench-parsing: setup ## Readers against those of other libraries
@@ -107,6 +107,11 @@ bench-index: setup ## Search against its alternatives (ARGS=--full for the publi
 bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng (ARGS=--full for all)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
+
+.PHONY: bench-tuning
+bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

@@ -8,6 +8,7 @@ void bind_parsing(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_selection(nb::module_& m);
 void bind_votes(nb::module_& m);
 
 }  // namespace vicinal::bindings
@@ -29,5 +30,6 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_ranking(m);
   vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
+  vicinal::bindings::bind_selection(m);
   vicinal::bindings::bind_votes(m);
 }

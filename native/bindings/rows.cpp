@@ -3,22 +3,12 @@
 #include <tuple>
 #include <utility>
 
-#include "arrays.hpp"
+#include "sparse_matrix.hpp"
 #include "vicinal/column_search.hpp"
 #include "vicinal/row_sums.hpp"
 
 namespace vicinal::bindings {
 namespace {
-
-// A sparse matrix as NumPy holds it.
-struct SparseMatrix {
-  Vector<std::int64_t> indptr;
-  Vector<std::int32_t> indices;
-  Vector<double> values;
-  std::int64_t n_columns;
-
-  CsrView<double> rows() const { return {view(indptr), view(indices), view(values), n_columns}; }
-};
 
 auto row_sums(const Vector<std::int64_t>& begin, const Vector<std::int64_t>& end,
               const Vector<std::int32_t>& ids, const Vector<double>& weights,

@@ -233,3 +233,26 @@ class DmlCounts:
         tolerance: int,
         n_threads: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
+# -- selection
+class LcifGrid:
+    def __init__(
+        self,
+        training: list[SparseMatrix],
+        held_out: list[SparseMatrix],
+        truth_indptr: NDArray[np.int64],
+        truth_indices: NDArray[np.int32],
+        mixings: NDArray[np.float64],
+        two_pass: bool,
+        n_true: int,
+        when_all_zero: int,
+        n_threads: int,
+    ) -> None: ...
+    def counts(
+        self,
+        training: SparseMatrix,
+        held_out: SparseMatrix,
+        first: int,
+        last: int,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...

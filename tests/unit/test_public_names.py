@@ -16,7 +16,8 @@ EXPORTED = {
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Win critical_difference critical_difference_diagram friedman_nemenyi holm mean_differences
         paired_order rank_table read_table results_table run_comparison standing wilcoxon_holm""",
-    "vicinal.selection": "IterativeStratification",
+    "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
+        nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",

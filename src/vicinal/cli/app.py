@@ -13,6 +13,7 @@ from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.output import errors
 from vicinal.cli.predict import predict
 from vicinal.cli.train import train
+from vicinal.cli.tune import tune_settings
 
 app = typer.Typer(
     help="Multi-label learning from neighbours.",
@@ -24,6 +25,7 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)

@@ -33,6 +33,28 @@ def parse_settings(words: Sequence[str]) -> dict[str, object]:
     return settings
 
 
+def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
+    """Return ``name=value,value`` words as a grid; ``method.name=…`` is for one method.
+
+    Examples
+    --------
+    >>> parse_grid(["n_neighbors=1,5", "variant=a,b", "lcif.mixing=0.5"])
+    {'n_neighbors': [1, 5], 'variant': ['a', 'b'], 'lcif': {'mixing': [0.5]}}
+    """
+    grid: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name or not text:
+            raise InvalidArgumentError("--grid", "name=value,value", repr(word))
+        values = [parse_settings([f"{name}={each}"])[name] for each in text.split(",")]
+        method, dot, parameter = name.partition(".")
+        if dot:
+            grid.setdefault(method, {})[parameter] = values
+        else:
+            grid[name] = values
+    return grid or None
+
+
 def make_estimator(method: str, settings: Mapping[str, object]) -> NeighborEstimator:
     """Return an unfitted estimator with these parameters."""
     kind = METHODS[check_option("--method", method, tuple(METHODS))]

@@ -90,3 +90,11 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     for _, step in model.steps[:-1]:
         X = step.transform(X)
     return X, model.steps[-1][1]
+
+
+def estimator_of(model: Model) -> NeighborEstimator:
+    """Return the estimator at the end of a pipeline, or the model itself."""
+    if isinstance(model, NeighborEstimator):
+        return model
+    last: NeighborEstimator = model.steps[-1][1]
+    return last

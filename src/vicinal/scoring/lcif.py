@@ -109,14 +109,14 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
     """
     parts = [
         like(values, weight * values.data)
-        for values, weight in ((_stored(instance), mixing), (_stored(feature), 1 - mixing))
+        for values, weight in ((stored(instance), mixing), (stored(feature), 1 - mixing))
         if weight > 0
     ]
     total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
     return Scores.sparse(total, neighbor_cardinality=instance.neighbor_cardinality)
 
 
-def _stored(scores: Scores) -> Csr:
+def stored(scores: Scores) -> Csr:
     """Return sparse scores whose absent ones are 0 as a matrix."""
     values = scores.values
     if not isinstance(values, sparse.csr_array) or scores.base.any():

@@ -1,0 +1,207 @@
+"""``vicinal tune``: the best settings of methods on a data set."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from scipy import sparse
+
+from vicinal import estimators
+from vicinal._base.validation import check_option
+from vicinal.cli.output import JsonFlag, errors, out, print_json, print_table
+from vicinal.cli.settings import make_steps, parse_grid, parse_settings
+from vicinal.cli.source import (
+    DataArgument,
+    LabelsOption,
+    RowsOption,
+    Source,
+    TextOption,
+    features_source,
+    is_text_file,
+    text_source,
+)
+from vicinal.preprocess import TextVectorizer
+from vicinal.selection import Best, TuningResult, tune
+from vicinal.selection.table import plain
+
+QUICK = "brknn,lpknn,mlknn,instance-knn,feature-knn,lcif"
+"""Methods whose cost grows with rows × k only."""
+SHORT = {
+    "n_neighbors": "k",
+    "n_neighbors_instance": "k",
+    "n_neighbors_feature": "k_feat",
+    "mixing": "λ",
+}
+"""What tables for people call parameters; JSON and files have their names."""
+MANY_ROWS = 10_000
+"""Rows past which a coarse pass comes first unless told."""
+
+
+MethodsOption = Annotated[
+    str, typer.Option(help=f"all, or of: {', '.join(estimators.METHODS)}; by commas.")
+]
+MetricsOption = Annotated[
+    str, typer.Option(help="What to measure besides: all, or names separated by commas.")
+]
+FoldsOption = Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)]
+FastOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--fast/--full",
+        help="Every third value first, then those around the best; "
+        f"unless told, where there are more than {MANY_ROWS:,} rows.",
+    ),
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
+]
+StepsOption = Annotated[
+    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
+]
+PerFoldOption = Annotated[
+    bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
+]
+StoreOption = Annotated[
+    Path | None, typer.Option(help="File to keep results in; a stopped run goes on from it.")
+]
+TableOption = Annotated[
+    Path | None, typer.Option(help="Write every value to this .csv or .json file.")
+]
+
+
+def tune_settings(
+    data: DataArgument = "debtags",
+    methods: MethodsOption = QUICK,
+    metric: Annotated[str, typer.Option(help="What the model is chosen for.")] = "example-f1",
+    metrics: MetricsOption = "all",
+    folds: FoldsOption = 10,
+    fast: FastOption = None,
+    seed: Annotated[int, typer.Option(help="Of the folds, and of methods that draw.")] = 0,
+    grid: GridOption = None,
+    settings: SetOption = None,
+    preprocess: StepsOption = "auto",
+    per_fold: PerFoldOption = False,
+    rows: RowsOption = "auto",
+    text: TextOption = "text",
+    labels: LabelsOption = "labels",
+    store: StoreOption = None,
+    table: TableOption = None,
+    plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Cross-validate the settings of methods from one search; show the best for every metric."""
+    if table is not None:
+        check_option("--table", table.suffix, (".csv", ".json"))
+    source, steps = _source(data, rows, text, labels, preprocess)
+    began = time.perf_counter()
+    found = tune(
+        methods if methods == "all" else methods.split(","),
+        source.X,
+        source.labels(),
+        metric,
+        folds,
+        parse_grid(grid or []),
+        params=parse_settings(settings or []),
+        metrics=None if metrics == "all" else metrics.split(","),
+        fast=source.n_rows > MANY_ROWS if fast is None else fast,
+        random_state=seed,
+        store=store,
+        preprocess=steps,
+        per_fold=per_fold,
+        refit=save is not None or plots is not None,
+        label_names=source.label_names,
+    )
+    _keep(found, table, plots, save)
+    _show(found, source, time.perf_counter() - began, as_json=json)
+
+
+def _source(
+    data: str, rows: str, text: str, labels: str, preprocess: str
+) -> tuple[Source, list[tuple[str, Any]]]:
+    """Return the rows to tune on and the steps before the estimator."""
+    if is_text_file(data):
+        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
+        return text_source(data, text, labels, None), steps
+    source = features_source(data, rows, auto="train")
+    return source, make_steps(preprocess, sparse.issparse(source.X))
+
+
+def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Path | None) -> None:
+    """Write what was asked for."""
+    if table is not None:
+        write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
+        write(table)
+    if plots is not None:
+        draw_all(found, plots)
+    if save is not None and found.estimator is not None:
+        estimators.save(found.estimator, save)
+
+
+def draw_all(found: TuningResult, folder: Path) -> None:
+    """Draw every picture that the settings tried allow."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawings = {
+        "neighbors.png": found.plot_neighbors,
+        "mixing.png": found.plot_mixing,
+        "threshold.png": found.plot_threshold,
+    }
+    for name, draw in drawings.items():
+        try:
+            draw(folder / name)
+        except ValueError as error:
+            errors.print(f"{name} is not drawn: {error}", highlight=False)
+
+
+def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) -> None:
+    """Print the best setting for each metric, and of each method for the chosen one."""
+    names = list(dict.fromkeys(found.table.methods))
+    by_method = {name: found.table.best(found.metric, name) for name in names}
+    if as_json:
+        facts = {
+            "data": source.name,
+            "rows": source.n_rows,
+            "settings": len(found.table),
+            "folds": int(found.table.done.shape[1]),
+            "seconds": seconds,
+            "complete": found.complete,
+            "metric": found.metric,
+            "best": {name: _facts(best) for name, best in found.best.items()},
+            "methods": {name: _facts(best) for name, best in by_method.items() if best},
+        }
+        print_json(facts)
+    else:
+        _print(found, source, seconds, by_method)
+    if not found.complete:
+        errors.print("interrupted: this is the best so far")
+        raise typer.Exit(130)
+
+
+def _print(
+    found: TuningResult, source: Source, seconds: float, by_method: dict[str, Best | None]
+) -> None:
+    """Print tables for people."""
+    header = ["metric", "method", "settings", "mean", "±"]
+    rows = [[name, *_cells(best)] for name, best in found.best.items()]
+    print_table(f"{source.name}, {source.n_rows:,} rows: best for each metric", header, rows)
+    rows = [_cells(best) for best in by_method.values() if best]
+    print_table(f"Best of each method for {found.metric}", header[1:], rows)
+    measured = f"{len(found.table):,} settings on {found.table.done.shape[1]} folds"
+    out.print(f"{measured} in {seconds:.1f} s")
+
+
+def _facts(best: Best) -> dict[str, object]:
+    """Return a setting as JSON holds it."""
+    params = {name: plain(value) for name, value in best.params.items()}
+    return {"method": best.method, "params": params, "mean": best.mean, "std": best.std}
+
+
+def _cells(best: Best) -> list[object]:
+    """Return a setting as a row of a table."""
+    params = [f"{SHORT.get(name, name)}={plain(value)}" for name, value in best.params.items()]
+    return [best.method, ", ".join(params), best.mean, best.std]

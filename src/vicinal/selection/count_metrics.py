@@ -1,0 +1,95 @@
+"""Metrics of predicted sets from counts: how many labels were predicted, how many rightly.
+
+The values are those of :func:`vicinal.metrics.evaluate`, to the bit: the same functions, called on
+counts that were made without the prediction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.metrics import CONVENTIONS, metric_info
+from vicinal.metrics.bipartition import EXAMPLE_BASED
+from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
+from vicinal.metrics.row_counts import RowCounts
+
+
+def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, each of a metric that needs predicted sets only.
+
+    Examples
+    --------
+    >>> check_set_metrics(["micro-f1", "coverage"])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: metrics: expected metrics of predicted label sets,
+    got 'coverage', which needs scores
+    """
+    for info in map(metric_info, metrics):
+        if info.needs != "labels":
+            raise InvalidArgumentError(
+                "metrics", "metrics of predicted label sets", f"'{info.name}', which needs scores"
+            )
+    return tuple(metrics)
+
+
+@dataclass(frozen=True, eq=False)
+class TrueCounts:
+    """How many true labels each row has, and how many rows each label.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n,)
+    labels : ndarray of int64, shape (L,)
+
+    Examples
+    --------
+    Two rows with the labels {0, 1} and {1}; the first is given {0} and the second {0, 1}.
+
+    >>> truth = TrueCounts(np.array([2, 1]), np.array([1, 2]))
+    >>> given = [np.array(each) for each in ([1, 2], [1, 1], [2, 1], [1, 1])]
+    >>> truth.values(*given, ["example-recall", "micro-precision"])
+    array([0.75      , 0.66666667])
+    """
+
+    rows: Int
+    labels: Int
+
+    @classmethod
+    def of(cls, Y: Csr) -> "TrueCounts":
+        """Count for a canonical indicator."""
+        labels = np.bincount(Y.indices, minlength=Y.shape[1])
+        return cls(np.diff(Y.indptr).astype(np.int64), labels.astype(np.int64))
+
+    def values(
+        self,
+        row_given: Int,
+        row_common: Int,
+        label_given: Int,
+        label_common: Int,
+        metrics: Sequence[str],
+    ) -> Float:
+        """Return the metrics of one prediction, in the order of their names.
+
+        Parameters
+        ----------
+        row_given, row_common : ndarray of int64, shape (n,)
+            Labels predicted for each row, and how many of them are true.
+        label_given, label_common : ndarray of int64, shape (L,)
+            Rows that each label is predicted for, and how many of them carry it.
+        metrics : sequence of str
+        """
+        rules = CONVENTIONS["vicinal"]
+        rows = RowCounts(self.rows, row_given, row_common, len(self.labels))
+        labels = LabelCounts(label_common, label_given - label_common, self.labels - label_common)
+        return np.array(
+            [
+                EXAMPLE_BASED[name](rows, rules)
+                if name in EXAMPLE_BASED
+                else LABEL_BASED[name](labels, rules)
+                for name in metrics
+            ]
+        )

@@ -1,0 +1,45 @@
+"""One fold of a cross-validation, ready to be learned from and scored: the search is behind it."""
+
+from dataclasses import dataclass
+
+from vicinal._base.arrays import Csr, Features
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.scoring import Training
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What a method learns from, and the rows held out to test it on.
+
+    Parameters
+    ----------
+    training : Training
+        The rows that are trained on: their leave-one-out graph, features and labels, and the joint
+        graph where a second-order method is to be fitted.
+    graph : NeighborGraph
+        The held-out rows' neighbours among the training rows; ids are places among those rows.
+    X : ndarray or csr_array
+        Features of the held-out rows.
+    Y : csr_array of int32
+        Their labels, canonical.
+    """
+
+    training: Training
+    graph: NeighborGraph
+    X: Features
+    Y: Csr
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other."""
+        if self.graph.n_rows != self.training.n_rows:
+            raise InvalidArgumentError(
+                "graph", f"neighbours among {self.training.n_rows} rows", self.graph.n_rows
+            )
+        rows = {self.graph.n_queries, int(self.X.shape[0]), int(self.Y.shape[0])}
+        if len(rows) > 1:
+            raise InvalidArgumentError(
+                "X, Y, graph", "the same held-out rows", f"{sorted(rows)} rows"
+            )
+        if self.Y.shape[1] != self.training.n_labels:
+            raise InvalidArgumentError("Y", f"{self.training.n_labels} labels", self.Y.shape[1])

@@ -1,0 +1,219 @@
+"""The settings of a method: a product of values, each setting known by its place on every axis."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product, starmap
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.selection.default_grids import DEFAULTS
+
+Position: TypeAlias = tuple[int, ...]
+"""A setting: the place of its value on each axis. Positions sort in grid order."""
+
+Axes: TypeAlias = Mapping[str, Sequence[object]]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The settings of one method that are tried.
+
+    Parameters
+    ----------
+    method : str
+        A name of ``METHODS``.
+    axes : dict of str to tuple
+        Parameters that vary, with their values.
+    fixed : dict of str to object
+        Parameters that are the same in every setting.
+    is_default : bool
+        Whether the values are the method's own, which the edge rule may extend.
+
+    Examples
+    --------
+    >>> grid = Grid("mlknn", {"n_neighbors": (1, 5), "smoothing": (0.0, 1.0)})
+    >>> [grid.params(position) for position in grid.positions()][1:3]
+    [{'n_neighbors': 1, 'smoothing': 1.0}, {'n_neighbors': 5, 'smoothing': 0.0}]
+    """
+
+    method: str
+    axes: Mapping[str, tuple[object, ...]]
+    fixed: Mapping[str, object] | None = None
+    is_default: bool = False
+
+    def positions(self) -> list[Position]:
+        """Return every setting, in grid order: the last axis varies fastest."""
+        return list(product(*(range(len(values)) for values in self.axes.values())))
+
+    def params(self, position: Position) -> dict[str, object]:
+        """Return the parameters of a setting that vary."""
+        return {
+            name: values[place]
+            for (name, values), place in zip(self.axes.items(), position, strict=True)
+        }
+
+    def places(self, position: Position, without: Sequence[str]) -> Position:
+        """Return the places of a setting on the axes other than those named."""
+        return tuple(
+            place for name, place in zip(self.axes, position, strict=True) if name not in without
+        )
+
+    def estimator(self, position: Position) -> NeighborEstimator:
+        """Return an unfitted estimator with the parameters of a setting."""
+        return self.make({**(self.fixed or {}), **self.params(position)})
+
+    def make(self, params: Mapping[str, object]) -> NeighborEstimator:
+        """Return an unfitted estimator of the method."""
+        return METHODS[self.method](**params)
+
+    def settings(self, position: Position) -> dict[str, object]:
+        """Return the parameters of a setting, fixed ones included: all that results depend on."""
+        fixed = {name: value for name, value in (self.fixed or {}).items() if name != "n_jobs"}
+        return {**fixed, **self.params(position)}
+
+    def value(self, position: Position, name: str) -> Any:
+        """Return a parameter of a setting, whether it varies, is fixed, or is the default."""
+        return getattr(self.estimator(position), name)
+
+    def with_axis(self, name: str, values: Sequence[object]) -> "Grid":
+        """Return the grid with other values on one axis."""
+        return replace(self, axes={**self.axes, name: tuple(values)})
+
+
+def make_grids(
+    methods: str | Sequence[str],
+    grid: Mapping[str, object] | None = None,
+    params: Mapping[str, object] | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+) -> list[Grid]:
+    """Return the grid of each method.
+
+    Parameters
+    ----------
+    methods : str or sequence of str
+        Names of ``METHODS``, or ``"all"``.
+    grid : mapping of parameter to values, or of method to such a mapping, or None
+        A method takes the parameters that it has; those not named stay at its defaults, as in
+        scikit-learn's ``GridSearchCV``. A method that has none of them keeps its default grid.
+    params : mapping of parameter to value, or None
+        The same in every setting, for the methods that have them.
+    random_state : int or None
+        For the methods that have such a parameter, unless it is given.
+    n_jobs : int or None
+
+    Examples
+    --------
+    >>> [grid.axes for grid in make_grids(["mlknn", "lpknn"], {"smoothing": [0.5, 1]})][0]
+    {'smoothing': (0.5, 1)}
+    >>> make_grids("mlknn", {"mixing": [0.5]})
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
+    smoothing, metric, threshold, never_empty), got 'mixing'
+    """
+    names = _method_names(methods)
+    shared, own = _by_method(grid or {}, names)
+    _check_known("grid", shared, names)
+    _check_known("params", params or {}, names)
+    return [
+        _grid(name, {**shared, **own.get(name, {})}, params or {}, random_state, n_jobs)
+        for name in names
+    ]
+
+
+def parameters(method: str) -> list[str]:
+    """Return the parameters of a method that can be tuned."""
+    return [name for name in inspect.signature(METHODS[method]).parameters if name != "n_jobs"]
+
+
+def _grid(
+    method: str,
+    asked: Mapping[str, object],
+    params: Mapping[str, object],
+    random_state: int | None,
+    n_jobs: int | None,
+) -> Grid:
+    """Return the grid of one method."""
+    known = parameters(method)
+    chosen = {name: _values(name, values) for name, values in asked.items() if name in known}
+    fixed = {name: value for name, value in params.items() if name in known}
+    if "random_state" in known:
+        fixed = {"random_state": random_state, **fixed}
+    axes = chosen or {name: v for name, v in DEFAULTS[method].items() if name not in fixed}
+    twice = [name for name in axes if name in params]
+    if twice:
+        raise InvalidArgumentError("params", "parameters that the grid does not hold", twice[0])
+    return Grid(method, axes, {**fixed, "n_jobs": n_jobs}, is_default=not chosen)
+
+
+def _method_names(methods: object) -> list[str]:
+    """Return method names, each once."""
+    if methods == "all":
+        return list(METHODS)
+    names = [methods] if isinstance(methods, str) else list(_sequence("methods", methods))
+    for name in names:
+        if not isinstance(name, str) or name not in METHODS:
+            known = ", ".join(["all", *METHODS])
+            raise InvalidArgumentError("methods", f"names of methods ({known})", repr(name))
+    if not names:
+        raise InvalidArgumentError("methods", "at least one method", "none")
+    return list(dict.fromkeys(map(str, names)))
+
+
+def _by_method(
+    grid: Mapping[str, object], names: Sequence[str]
+) -> tuple[dict[str, object], dict[str, Mapping[str, object]]]:
+    """Part a grid into what is for every method and what is for one."""
+    if not isinstance(grid, Mapping):
+        raise InvalidArgumentError("grid", "a mapping of parameter names to values", repr(grid))
+    shared, own = {}, {}
+    for name, values in grid.items():
+        if not isinstance(values, Mapping):
+            shared[name] = values
+        elif name not in names:
+            raise InvalidArgumentError(
+                "grid", f"methods asked for ({', '.join(names)})", repr(name)
+            )
+        else:
+            _check_known("grid", values, [name])
+            own[name] = values
+    return shared, own
+
+
+def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[str]) -> None:
+    """Refuse parameters that none of the methods has."""
+    known = list(dict.fromkeys(name for method in methods for name in parameters(method)))
+    for name in given:
+        if name not in known:
+            expected = f"parameters of {', '.join(methods)} ({', '.join(known)})"
+            raise InvalidArgumentError(argument, expected, repr(name))
+
+
+def _values(name: str, values: object) -> tuple[object, ...]:
+    """Return the values of an axis: at least one, none twice."""
+    given = _sequence(f"grid[{name!r}]", values)
+    listed = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
+    if not listed:
+        raise InvalidArgumentError(f"grid[{name!r}]", "at least one value", "none")
+    if any(starmap(_equal, combinations(listed, 2))):
+        raise InvalidArgumentError(f"grid[{name!r}]", "different values", f"{list(listed)}")
+    return listed
+
+
+def _equal(a: object, b: object) -> bool:
+    """Tell whether two values are one; arrays are, where they are the same object."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is b
+    return bool(a == b)
+
+
+def _sequence(name: str, values: object) -> Sequence[object]:
+    """Return several values; text is one value, not several."""
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        raise InvalidArgumentError(name, "a sequence of values", repr(values))
+    return list(values)

@@ -1,0 +1,151 @@
+"""The whole grid of LCIF on one fold: every k_ins, k_feat and λ, each with its own threshold.
+
+The scores of the two parts are made once for each k; the compiled core mixes them, fits the
+thresholds and counts what the predictions get right, without keeping a prediction. Equal to the bit
+to fitting and evaluating :class:`vicinal.estimators.LCIF` for every setting.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from vicinal._base.arrays import Float, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import thread_count
+from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
+from vicinal._native import LcifGrid
+from vicinal.metrics.inputs import check_truth
+from vicinal.selection.count_metrics import TrueCounts, check_set_metrics
+from vicinal.selection.fold_data import Fold
+from vicinal.selection.lcif_parts import PartScores, feature_parts, instance_parts
+
+COUNTS_AT_ONCE = 2**23
+"""Numbers that the core hands over at a time, 64 MiB; more where one k_feat a thread needs more."""
+
+
+def lcif_grid(
+    fold: Fold,
+    *,
+    ks_instance: Sequence[int],
+    ks_feature: Sequence[int],
+    mixings: Sequence[float],
+    second_order: bool = False,
+    neighbors_of: str = "feature",
+    aggregate: str = "mean",
+    threshold: str = "cardinality",
+    metrics: Sequence[str],
+    n_jobs: int | None = None,
+) -> Float:
+    """Evaluate every setting of LCIF on the held-out rows of a fold.
+
+    Parameters
+    ----------
+    fold : Fold
+        Its graphs as wide as the largest of `ks_instance`, or as the training rows allow; with the
+        joint graph where `second_order` is asked for.
+    ks_instance, ks_feature : sequence of int
+        Numbers of neighbours of the two parts, in any order.
+    mixings : sequence of float
+        Shares of the instance part, from 0 to 1.
+    second_order : bool
+    neighbors_of : {"feature", "label"}
+    aggregate : {"mean", "max"}
+        As in :class:`vicinal.estimators.LCIF`.
+    threshold : {"cardinality", "two-pass"}
+        Fitted for every setting on the leave-one-out scores of the training rows; every row gets a
+        label.
+    metrics : sequence of str
+        Names from :data:`vicinal.metrics.METRICS`, of those that need predicted sets only.
+    n_jobs : int or None
+        Threads; None for all there are. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(ks_instance), len(ks_feature), len(mixings), len(metrics))
+
+    Notes
+    -----
+    Memory: 12 bytes for each score of a training or held-out row, of the feature part at every k
+    and of the instance part at one; 16 to 40 for each training score and thread, 9 a label and
+    thread; and the counts (:data:`COUNTS_AT_ONCE`).
+
+    Examples
+    --------
+    Rows 0 and 1 have the first feature and the first label, and so has the row held out.
+
+    >>> from scipy import sparse
+    >>> from vicinal.index import build_index
+    >>> from vicinal.scoring import Training
+    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.int32))
+    >>> index = build_index(X[:3], "cosine")
+    >>> training = Training(index.query_self(2), Y[:3], X[:3])
+    >>> fold = Fold(training, index.query(X[3:], 2), X[3:], Y[3:])
+    >>> values = lcif_grid(
+    ...     fold, ks_instance=[1, 2], ks_feature=[1], mixings=[0, 1], metrics=["example-f1"]
+    ... )
+    >>> values.shape
+    (2, 1, 2, 1)
+    >>> values.min()
+    np.float64(1.0)
+    """
+    names = check_set_metrics(metrics)
+    shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
+    first_ks, second_ks = _rising("ks_instance", ks_instance), _rising("ks_feature", ks_feature)
+    truth = TrueCounts.of(check_truth(fold.Y))
+    n_threads = thread_count(n_jobs)
+    features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_jobs))
+    core = _core(fold, features, shares, threshold, n_threads)
+    found = [
+        truth.values(*counts, names)
+        for instance in instance_parts(fold, first_ks, check_flag("second_order", second_order))
+        for counts in _counts(core, instance, len(features), len(shares), fold, n_threads)
+    ]
+    values = np.array(found).reshape(len(first_ks), len(second_ks), len(shares), len(names))
+    in_order = np.searchsorted(first_ks, ks_instance), np.searchsorted(second_ks, ks_feature)
+    return values[np.ix_(*in_order)]
+
+
+def _rising(name: str, ks: Sequence[int]) -> list[int]:
+    """Return the numbers of neighbours, each once, rising."""
+    distinct = sorted({check_integer(name, k, low=1) for k in ks})
+    if not distinct:
+        raise InvalidArgumentError(name, "at least one number of neighbours", "none")
+    return distinct
+
+
+def _core(
+    fold: Fold, features: Sequence[PartScores], shares: Float, threshold: object, n_threads: int
+) -> LcifGrid:
+    """Hand the feature parts and the task to the compiled core."""
+    rule = check_option("threshold", threshold, ("cardinality", "two-pass"))
+    Y = fold.training.Y
+    most_frequent = int(np.argmax(np.bincount(Y.indices, minlength=Y.shape[1])))
+    return LcifGrid(
+        [part.training for part in features],
+        [part.held_out for part in features],
+        *csr_parts(fold.Y),
+        shares,
+        rule == "two-pass",
+        int(Y.nnz),
+        most_frequent,
+        n_threads,
+    )
+
+
+def _counts(
+    core: LcifGrid,
+    instance: PartScores,
+    n_features: int,
+    n_mixings: int,
+    fold: Fold,
+    n_threads: int,
+) -> Iterator[tuple[Int, Int, Int, Int]]:
+    """Yield the counts of every k_feat and λ with one instance part, some k_feat at a time."""
+    numbers_each = 2 * n_mixings * (fold.Y.shape[0] + fold.Y.shape[1])
+    step = max(n_threads, COUNTS_AT_ONCE // max(numbers_each, 1))
+    for first in range(0, n_features, step):
+        last = min(first + step, n_features)
+        yield from zip(
+            *core.counts(instance.training, instance.held_out, first, last, n_threads), strict=True
+        )

@@ -1,0 +1,78 @@
+"""Every metric of every setting of a method on one fold."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Float
+from vicinal.decision import FittedDecision
+from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.stages import decision_of, k_fold_scores, needs_scores, neighbors_of
+from vicinal.selection.fold_data import Fold
+from vicinal.selection.grid import Grid, Position
+from vicinal.selection.meter import Meter, Metrics
+from vicinal.selection.sweeps import Scored
+
+Sweep: TypeAlias = Callable[[Grid, Sequence[Position], Fold, bool], Iterator[Scored]]
+
+
+def measure_sweep(
+    sweep: Sweep,
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+) -> dict[Position, Float]:
+    """Return the metrics of each setting: fitted on the fold's training rows, tested on the rest.
+
+    Each equals what :func:`vicinal.metrics.evaluate` says of the estimator fitted afresh.
+
+    Parameters
+    ----------
+    sweep : callable
+        How the method scores its settings.
+    grid, positions
+        The method, and which of its settings.
+    fold : Fold
+    metrics : Metrics
+    n_jobs : int or None
+
+    Returns
+    -------
+    dict of setting to ndarray of float64
+        Values in the order of the metrics.
+    """
+    found: dict[Position, Float] = {}
+    if not metrics.names:
+        return {position: np.empty(0) for position in positions}
+    rules_look = any(needs_scores(decision_of(grid.estimator(each))) for each in positions)
+    meter = Meter(fold, metrics, n_jobs)
+    for scored in sweep(grid, positions, fold, bool(metrics.labels) and rules_look):
+        found.update(measured(grid, scored, fold, meter))
+    return found
+
+
+def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Position, Float]:
+    """Return the metrics of settings that share their scores: rankings are measured once."""
+    ranked = meter.of_scores(scored.held_out)
+    found = {}
+    for position in scored.positions:
+        values = dict(ranked)
+        if meter.metrics.labels:
+            values |= meter.of_labels(decided(grid.estimator(position), scored, fold))
+        found[position] = meter.metrics.values(values)
+    return found
+
+
+def decided(model: NeighborEstimator, scored: Scored, fold: Fold) -> Csr:
+    """Return the labels that an estimator's rule, fitted on the training rows, predicts."""
+    rule = decision_of(model)
+    if isinstance(rule, FittedDecision):
+        return rule.decide(scored.held_out)
+    scores = k_fold_scores(model, fold.training, neighbors_of(model))
+    if scores is None:
+        # A rule that looks at no scores is fitted all the same: it may look at the labels.
+        scores = scored.held_out if scored.training is None else scored.training
+    return rule.fit(scores, fold.training.Y).decide(scored.held_out)

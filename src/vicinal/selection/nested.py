@@ -1,0 +1,141 @@
+"""Nested evaluation: settings are chosen inside, and the choice is tested outside."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import read_labels
+from vicinal._base.validation import check_integer
+from vicinal.estimators import prepared
+from vicinal.metrics import evaluate
+from vicinal.selection.fold_source import take_rows
+from vicinal.selection.splits import Split, read_splits
+from vicinal.selection.table import Best
+from vicinal.selection.tuning import TuningResult, metric_names, tune
+
+
+@dataclass(frozen=True, eq=False)
+class NestedResult:
+    """How well tuning itself does on rows that it never saw.
+
+    Parameters
+    ----------
+    metric : str
+        What settings were chosen for.
+    chosen : tuple of Best
+        The setting chosen in each outer fold, with its mean over the inner folds.
+    metrics : tuple of str
+    values : ndarray of float64, shape (outer folds, metrics)
+        What the chosen setting, fitted on the fold's training rows, achieves on its test rows.
+    complete : bool
+        False where it was interrupted; then the folds that were finished.
+    """
+
+    metric: str
+    chosen: tuple[Best, ...]
+    metrics: tuple[str, ...]
+    values: Float
+    complete: bool = True
+
+    def mean(self) -> dict[str, float]:
+        """Return the mean of each metric over the outer folds."""
+        return dict(zip(self.metrics, self.values.mean(axis=0).tolist(), strict=True))
+
+    def std(self) -> dict[str, float]:
+        """Return the standard deviation of each metric over the outer folds (of n, not n − 1)."""
+        return dict(zip(self.metrics, self.values.std(axis=0).tolist(), strict=True))
+
+
+def nested(
+    methods: str | Sequence[str],
+    X: object,
+    Y: object,
+    metric: str = "example-f1",
+    outer: object = 5,
+    inner: int = 10,
+    grid: Mapping[str, object] | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    random_state: int | None = 0,
+    **options: Any,
+) -> NestedResult:
+    """Tune on the training rows of each outer fold, and test the choice on its test rows.
+
+    Parameters
+    ----------
+    methods, X, Y, metric, grid, metrics, random_state
+        As for :func:`tune`.
+    outer : int, splitter or iterable of (train, test)
+        Folds that are tested on.
+    inner : int
+        Number of folds that settings are chosen by, of the outer fold's training rows.
+    **options
+        Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
+
+    Notes
+    -----
+    The test rows of an outer fold are put aside before anything is fitted, searched or chosen.
+    Labels are those of all rows, so that all folds have the same.
+
+    Examples
+    --------
+    >>> X = [[float(10 * (row % 2) + row / 100)] for row in range(24)]
+    >>> Y = [[1 - row % 2, row % 2] for row in range(24)]
+    >>> found = nested("brknn", X, Y, "micro-f1", 3, 2, {"n_neighbors": [20, 1]})
+    >>> found.mean()["micro-f1"], [best.params for best in found.chosen]
+    (1.0, [{'n_neighbors': 1}, {'n_neighbors': 1}, {'n_neighbors': 1}])
+    """
+    check_integer("inner", inner, low=2)
+    _check_options(options)
+    rows = np.asarray(X) if isinstance(X, list) and not isinstance(X[0], str) else X
+    labels = read_labels(Y, count_rows(rows)).matrix
+    names = metric_names(metric, metrics)
+    chosen: list[Best] = []
+    values: list[list[float]] = []
+    complete = True
+    for split in read_splits(outer, rows, labels, random_state):
+        train, known = take_rows(rows, split.train), labels[split.train]
+        tuning = {"metrics": names, "random_state": random_state, **options}
+        found = tune(methods, train, known, metric, inner, grid, **tuning)
+        if not found.complete:
+            complete = False
+            break
+        values.append(_tested(found, rows, labels, split, names))
+        chosen.append(found.best[metric])
+    if not chosen:
+        raise KeyboardInterrupt
+    return NestedResult(metric, tuple(chosen), names, np.array(values), complete)
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """Refuse arguments of ``tune`` that a nested evaluation sets itself, or has no use for."""
+    for name in ("cv", "store", "refit", "label_names"):
+        if name in options:
+            raise InvalidArgumentError("options", f"no {name} in a nested evaluation", "one")
+
+
+def _tested(
+    found: TuningResult, X: object, labels: Csr, split: Split, names: tuple[str, ...]
+) -> list[float]:
+    """Return the metrics of the chosen setting on rows it never saw."""
+    if found.estimator is None:
+        raise InvalidArgumentError("metric", "a metric that some setting has a value of", "none")
+    features, model = prepared(found.estimator, take_rows(X, split.test))
+    scores = model.scores(features)
+    measured = evaluate(
+        labels[split.test],
+        model.decision_.decide(scores),
+        scores,
+        metrics=names,
+        train_label_counts=labels[split.train],
+    )
+    return list(measured.values())
+
+
+def count_rows(X: Any) -> int:
+    """Return how many rows an array, a frame or a list has."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

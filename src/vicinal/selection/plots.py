@@ -1,0 +1,153 @@
+"""Pictures of a tuning: a metric against k, and over λ and k."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vicinal._base.arrays import Float, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.metrics import metric_info
+from vicinal.selection.table import TuningTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#1a1a1a"
+NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
+ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
+
+
+def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
+    """Draw a metric against k, one curve a method, into a file; its ending says how.
+
+    At each k a curve has the best value over the method's other parameters, and around it a band of
+    one standard deviation over the folds. A dot marks the best of a method, a ring the best of all.
+    """
+    # Imported when used: matplotlib would double the time that importing the package takes.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    drawn = [
+        method for method in dict.fromkeys(table.methods) if _curve(axes, table, method, metric)
+    ]
+    if not drawn:
+        raise InvalidArgumentError("table", "settings with different k", "none")
+    best = table.best_row(metric)
+    name = None if best is None else _neighbors_name(table.params[best])
+    if best is not None and name is not None:
+        at = _number(table.params[best][name]), float(table.mean(metric)[best])
+        axes.plot(*at, "o", markersize=13, markerfacecolor="none", color=INK, label="chosen")
+    axes.set_xlabel("k")
+    axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
+    axes.set_title(f"Mean of {table.done.shape[1]} folds, best of each method's other parameters")
+    axes.grid(alpha=0.25)
+    figure.legend(loc="outside right upper", frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
+    """Draw a metric of LCIF over λ and each of the two k into a file.
+
+    A cell has the best value over the parameters that are not on its axes. A ring marks the best.
+    """
+    from matplotlib.figure import Figure
+
+    rows = _rows_of(table, "lcif")
+    if not len(rows) or "mixing" not in table.params[rows[0]]:
+        raise InvalidArgumentError("table", "settings of lcif with different mixing", "none")
+    figure = Figure(figsize=(10.0, 4.5), layout="constrained")
+    panels = figure.subplots(1, 2)
+    names = ("n_neighbors_instance", "n_neighbors_feature")
+    cells = [_cells(table, metric, rows, "mixing", name) for name in names]
+    known = np.concatenate([values.ravel() for _, _, values, _ in cells])
+    limits = float(np.nanmin(known)), float(np.nanmax(known))
+    for axes, name, panel in zip(panels, names, cells, strict=True):
+        image = _heat_map(axes, name, panel, limits, metric)
+    figure.suptitle(f"LCIF, mean of {table.done.shape[1]} folds, best of the parameter not shown")
+    figure.colorbar(image, ax=panels, label=f"{metric} ({ARROWS[metric_info(metric).better]})")
+    figure.savefig(path, dpi=150)
+
+
+def _curve(axes: "Axes", table: TuningTable, method: str, metric: str) -> bool:
+    """Draw the curve of a method; False if its k does not vary."""
+    rows = _rows_of(table, method)
+    name = _neighbors_name(table.params[rows[0]])
+    if name is None:
+        return False
+    found: dict[Any, int] = {}
+    for k in sorted({table.params[row][name] for row in rows}, key=float):
+        best = table.best_row(metric, [row for row in rows if table.params[row][name] == k])
+        if best is not None:
+            found[k] = best
+    if not found:
+        return False
+    ks, tops = list(found), np.array(list(found.values()))
+    means, spread = table.mean(metric)[tops], table.std(metric)[tops]
+    (line,) = axes.plot(ks, means, label=method, linewidth=1.5)
+    axes.fill_between(ks, means - spread, means + spread, color=line.get_color(), alpha=0.1)
+    sign = 1 if metric_info(metric).better == "low" else -1
+    top = int(np.argmin(sign * means))
+    axes.plot(ks[top], means[top], "o", markersize=6, color=line.get_color())
+    return True
+
+
+def _cells(
+    table: TuningTable, metric: str, rows: Int, down: str, across: str
+) -> tuple[list[Any], list[Any], Float, tuple[int, int] | None]:
+    """Return the values of two axes, the best mean of each cell, and where the best cell is."""
+    downs = sorted({table.params[row].get(down) for row in rows}, key=_number)
+    acrosses = sorted({table.params[row].get(across) for row in rows}, key=_number)
+    values = np.full((len(downs), len(acrosses)), np.nan)
+    means, low = table.mean(metric), metric_info(metric).better == "low"
+    for row in rows:
+        cell = (
+            downs.index(table.params[row].get(down)),
+            acrosses.index(table.params[row].get(across)),
+        )
+        better = np.fmin if low else np.fmax
+        values[cell] = better(values[cell], means[row])
+    best = table.best_row(metric, rows.tolist())
+    if best is None:
+        return downs, acrosses, values, None
+    params = table.params[best]
+    at = downs.index(params.get(down)), acrosses.index(params.get(across))
+    return downs, acrosses, values, at
+
+
+def _heat_map(
+    axes: "Axes",
+    name: str,
+    panel: tuple[list[Any], list[Any], Float, tuple[int, int] | None],
+    limits: tuple[float, float],
+    metric: str,
+) -> Any:
+    """Draw one map: λ upwards, k to the right."""
+    downs, acrosses, values, best = panel
+    colours = "viridis_r" if metric_info(metric).better == "low" else "viridis"
+    low, high = limits
+    image = axes.imshow(values, origin="lower", aspect="auto", cmap=colours, vmin=low, vmax=high)
+    axes.set_xticks(range(len(acrosses)), [f"{each:g}" for each in map(_number, acrosses)])
+    axes.set_yticks(range(len(downs)), [f"{each:g}" for each in map(_number, downs)])
+    axes.set_xlabel("k of instances" if name == "n_neighbors_instance" else "k of features")
+    axes.set_ylabel("λ (share of the instance part)")
+    if best is not None:
+        axes.plot(best[1], best[0], "o", markersize=13, markerfacecolor="none", color="white")
+        axes.plot(best[1], best[0], "o", markersize=15, markerfacecolor="none", color=INK)
+    return image
+
+
+def _rows_of(table: TuningTable, method: str) -> Int:
+    """Return the settings of a method."""
+    return np.flatnonzero(np.array(table.methods) == method)
+
+
+def _neighbors_name(params: Any) -> str | None:
+    """Return what a method calls its k, None where it was not tuned."""
+    return next((name for name in NEIGHBORS if name in params), None)
+
+
+def _number(value: Any) -> float:
+    """Return a parameter to sort by; one that was not tuned has no number."""
+    return float("nan") if value is None else float(value)

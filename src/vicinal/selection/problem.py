@@ -1,0 +1,152 @@
+"""What is to be tuned on: rows and labels as a caller has them, checked, preprocessed, split."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from vicinal._base.arrays import Features, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import Labels, read_labels
+from vicinal._base.validation import check_features, check_integer
+from vicinal.estimators.stages import neighbors_of
+from vicinal.selection.fold_source import (
+    JOINT,
+    Folds,
+    PreparedFolds,
+    SharedFolds,
+    Step,
+    Widths,
+    fit_steps,
+)
+from vicinal.selection.grid import Grid, Position
+from vicinal.selection.splits import Split, read_splits
+from vicinal.selection.store import digest_of
+from vicinal.selection.strategy import farthest
+
+TRIAL_ROWS = 10
+"""Rows that every value of a grid is tried on before the work begins."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, labels and folds.
+
+    Parameters
+    ----------
+    given : object
+        Rows as they came.
+    Y : object
+        Labels as they came.
+    features : ndarray or csr_array
+        Rows after preprocessing fitted on all of them.
+    labels : Labels
+    steps : list of (name, transformer)
+        The preprocessing, fitted on all rows.
+    per_fold : bool
+        Whether each fold is preprocessed by its training rows only.
+    splits : list of Split
+    """
+
+    given: object
+    Y: object
+    features: Features
+    labels: Labels
+    steps: list[Step]
+    per_fold: bool
+    splits: list[Split]
+
+    @property
+    def digest(self) -> str:
+        """A digest of rows, labels and folds, and of the version that measures them."""
+        ids: list[Int] = [rows for split in self.splits for rows in (split.train, split.test)]
+        steps = repr(self.steps) if self.per_fold else ""
+        return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids)
+
+    def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
+        """Return the folds, searched as deep as the grids can ask for."""
+        widths, Y = neighbor_widths(grids), self.labels.matrix
+        if self.per_fold and self.steps:
+            return PreparedFolds(self.given, Y, self.splits, widths, self.steps, n_jobs)
+        return SharedFolds(self.features, Y, self.splits, widths, n_jobs)
+
+    def try_values(self, grids: Sequence[Grid]) -> None:
+        """Fit every value given on a few rows, so that a bad one is refused at once."""
+        X, Y = self.features[:TRIAL_ROWS], self.labels.matrix[:TRIAL_ROWS]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for grid in grids:
+                given = one_by_one(grid)[: 1 if grid.is_default else None]
+                for position in given:
+                    grid.estimator(position).fit(X, Y)
+
+
+def read_problem(
+    X: object,
+    Y: object,
+    cv: object,
+    preprocess: object,
+    per_fold: bool,
+    random_state: int | None,
+    label_names: Sequence[str] | None = None,
+) -> Problem:
+    """Check rows, labels, folds and preprocessing."""
+    if random_state is not None:
+        check_integer("random_state", random_state, low=0)
+    steps = read_steps(preprocess)
+    features = fit_steps(steps, X, Y) if steps else check_features(X)
+    labels = read_labels(Y, features.shape[0], label_names)
+    splits = read_splits(cv, features, labels.matrix, random_state)
+    return Problem(X, Y, features, labels, steps, per_fold, splits)
+
+
+def read_steps(preprocess: object) -> list[Step]:
+    """Return transformers, as one or several of them came, unfitted and named.
+
+    Examples
+    --------
+    >>> from vicinal.preprocess import MinMax
+    >>> read_steps(MinMax()), read_steps(None)
+    ([('minmax', MinMax())], [])
+    """
+    if preprocess is None:
+        return []
+    listed: list[Any] = list(preprocess) if isinstance(preprocess, list | tuple) else [preprocess]
+    named = [
+        each if isinstance(each, tuple) else (type(each).__name__.lower(), each) for each in listed
+    ]
+    for name, step in named:
+        if not (isinstance(name, str) and hasattr(step, "fit") and hasattr(step, "transform")):
+            raise InvalidArgumentError("preprocess", "transformers", repr(step))
+    return [(name, clone(step)) for name, step in named]
+
+
+def neighbor_widths(grids: Sequence[Grid]) -> Widths:
+    """Return how many neighbours the grids, as long as they can become, ask for."""
+    widths: dict[str, int] = {}
+    for grid in map(farthest, grids):
+        for position in one_by_one(grid):
+            model = grid.estimator(position)
+            k = neighbors_of(model)
+            widths[model.metric] = max(widths.get(model.metric, 0), k)
+            if getattr(model, "second_order", False):
+                widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
+    deepest = max(widths.values(), default=0)
+    # Axes are looked at one by one, so that a k and a metric may meet that were not seen together.
+    return Widths({metric: deepest if k else k for metric, k in widths.items()})
+
+
+def one_by_one(grid: Grid) -> list[Position]:
+    """Return settings in which every value of every axis occurs, one axis varying at a time."""
+    start = np.zeros(len(grid.axes), dtype=np.int64)
+    positions = []
+    for axis, values in enumerate(grid.axes.values()):
+        for place in range(len(values)):
+            position = start.copy()
+            position[axis] = place
+            positions.append(tuple(position.tolist()))
+    return list(dict.fromkeys(positions))

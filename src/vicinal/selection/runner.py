@@ -1,0 +1,147 @@
+"""The work of tuning: settings × folds, one piece at a time, kept as it is done."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vicinal._base.arrays import Float
+from vicinal._base.progress import stepped
+from vicinal.selection.fold_data import Fold
+from vicinal.selection.fold_source import Folds
+from vicinal.selection.grid import Grid, Position
+from vicinal.selection.measure import measure_sweep
+from vicinal.selection.measure_lcif import measure_lcif
+from vicinal.selection.meter import Metrics
+from vicinal.selection.store import Store, digest_of
+from vicinal.selection.sweeps import swept
+from vicinal.selection.table import TuningTable
+
+
+class Task(NamedTuple):
+    """Settings of one method that share a metric of distance."""
+
+    grid: Grid
+    positions: list[Position]
+    metric: str
+
+
+class Runner:
+    """Measures settings on every fold, and remembers.
+
+    Parameters
+    ----------
+    folds : SharedFolds or PreparedFolds
+    metrics : Metrics
+    store : Store
+    n_jobs : int or None
+    show : bool
+        Whether to show a bar with the time left, on a terminal.
+    """
+
+    def __init__(
+        self, folds: Folds, metrics: Metrics, store: Store, n_jobs: int | None, show: bool
+    ) -> None:
+        self._folds, self._metrics, self._store = folds, metrics, store
+        self._n_jobs, self._show = n_jobs, show
+        self._found: dict[str, dict[Position, dict[int, Float]]] = {}
+        self.complete = True
+
+    def run(self, work: Mapping[str, tuple[Grid, Sequence[Position]]], description: str) -> None:
+        """Measure the settings that were not measured before; an interrupt ends it early."""
+        tasks = [task for grid, positions in work.values() for task in self._tasks(grid, positions)]
+        pieces = [(fold, task) for fold in range(len(self._folds.splits)) for task in tasks]
+        if not self.complete or not pieces:
+            return
+        try:
+            current = _Current(self._folds)
+            steps = [len(task.positions) for _, task in pieces]
+            shown = stepped(pieces, steps, description) if self._show else pieces
+            for number, task in shown:
+                self._keep(task, number, self._values(task, number, current))
+        except KeyboardInterrupt:
+            self.complete = False
+            if not self._found:
+                raise
+
+    def known(self, method: str) -> list[Position]:
+        """Return the settings of a method measured so far, in grid order."""
+        return sorted(self._found.get(method, {}))
+
+    def table(self, grids: Sequence[Grid]) -> TuningTable:
+        """Return what was measured so far."""
+        rows = [(grid, position) for grid in grids for position in self.known(grid.method)]
+        n_folds = len(self._folds.splits)
+        values = np.full((len(rows), n_folds, len(self._metrics.names)), np.nan)
+        done = np.zeros((len(rows), n_folds), dtype=np.bool_)
+        for row, (grid, position) in enumerate(rows):
+            for fold, measured in self._found[grid.method][position].items():
+                values[row, fold] = measured
+                done[row, fold] = True
+        methods = tuple(grid.method for grid, _ in rows)
+        params = tuple(grid.settings(position) for grid, position in rows)
+        return TuningTable(methods, params, self._metrics.names, values, done)
+
+    def _tasks(self, grid: Grid, positions: Sequence[Position]) -> Iterator[Task]:
+        """Yield settings not measured before, by metric of distance."""
+        before = self._found.get(grid.method, {})
+        by_metric: dict[str, list[Position]] = {}
+        for position in positions:
+            if position not in before:
+                metric = str(grid.value(position, "metric"))
+                by_metric.setdefault(metric, []).append(position)
+        for metric, asked in by_metric.items():
+            yield Task(grid, asked, metric)
+
+    def _values(self, task: Task, number: int, current: "_Current") -> Float:
+        """Return the values of a piece, one row a setting: kept ones, or measured now."""
+        key = self._key(task, number)
+        values = self._store.get(key)
+        if values is None:
+            fold = current.fold(number, task.metric)
+            found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs)
+            values = np.stack([found[position] for position in task.positions])
+            self._store.put(key, values)
+        return values
+
+    def _key(self, task: Task, number: int) -> str:
+        """Return what tells a piece of work from every other."""
+        settings = [task.grid.settings(position) for position in task.positions]
+        parts = [part for each in settings for item in each.items() for part in item]
+        return digest_of(task.grid.method, number, self._metrics.names, *parts)
+
+    def _keep(self, task: Task, number: int, values: Float) -> None:
+        """Remember the values of a piece."""
+        of_method = self._found.setdefault(task.grid.method, {})
+        for position, measured in zip(task.positions, values, strict=True):
+            of_method.setdefault(position, {})[number] = measured
+
+
+def measure(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+) -> dict[Position, Float]:
+    """Return the metrics of settings of any method on a fold."""
+    if grid.method == "lcif":
+        return measure_lcif(grid, positions, fold, metrics, n_jobs)
+    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs)
+
+
+class _Current:
+    """The fold being worked on, made once for all methods that use its metric."""
+
+    def __init__(self, folds: Folds) -> None:
+        self._folds = folds
+        self._number = -1
+        self._by_metric: dict[str, Fold] = {}
+
+    def fold(self, number: int, metric: str) -> Fold:
+        """Return a fold; that of another number is let go."""
+        if number != self._number:
+            self._number, self._by_metric = number, {}
+        if metric not in self._by_metric:
+            self._by_metric[metric] = self._folds.fold(number, metric)
+        return self._by_metric[metric]

@@ -1,0 +1,103 @@
+"""Which settings to try next: all, or a coarse pass and its refinement; and beyond an edge."""
+
+from collections.abc import Sequence
+from itertools import product
+
+from vicinal.selection.default_grids import BEYOND_EDGE
+from vicinal.selection.grid import Grid, Position
+
+STRIDE = 3
+"""A coarse pass takes every third value of an axis, and the last."""
+
+
+def coarse_places(values: Sequence[object], start: int = 0) -> list[int]:
+    """Return the places on an axis that a coarse pass tries, from `start` on.
+
+    All of them where they are few, or no numbers.
+
+    Examples
+    --------
+    >>> coarse_places(range(1, 30, 2))
+    [0, 3, 6, 9, 12, 14]
+    >>> coarse_places(["feature", "label"])
+    [0, 1]
+    """
+    last = len(values) - 1
+    if last - start < STRIDE or not all(map(_is_number, values)):
+        return list(range(start, last + 1))
+    return sorted({*range(start, last + 1, STRIDE), last})
+
+
+def coarse(grid: Grid) -> list[Position]:
+    """Return the settings of a coarse pass, in grid order."""
+    return list(product(*(coarse_places(values) for values in grid.axes.values())))
+
+
+def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
+    """Return the settings between the best and those tried next to it, on every axis.
+
+    Examples
+    --------
+    >>> grid = Grid("mlknn", {"n_neighbors": tuple(range(1, 11))})
+    >>> around(grid, (3,), [(0,), (3,), (6,), (9,)])
+    [(1,), (2,), (3,), (4,), (5,)]
+    """
+    windows = []
+    for axis, values in enumerate(grid.axes.values()):
+        if not all(map(_is_number, values)):
+            windows.append(range(best[axis], best[axis] + 1))
+            continue
+        places = sorted({position[axis] for position in tried})
+        lower = [place for place in places if place < best[axis]]
+        higher = [place for place in places if place > best[axis]]
+        start = lower[-1] + 1 if lower else 0
+        windows.append(range(start, higher[0] if higher else len(values)))
+    return list(product(*windows))
+
+
+def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
+    """Return a default grid with longer axes where one of the best is the last of its values.
+
+    Examples
+    --------
+    >>> from vicinal.selection.grid import make_grids
+    >>> (grid,) = make_grids("instance-knn")
+    >>> beyond_edge(grid, [(3,)]) is None
+    True
+    >>> beyond_edge(grid, [(14,)]).axes["n_neighbors"][-2:]
+    (57, 59)
+    """
+    longer = {
+        name: (*values, *BEYOND_EDGE[values])
+        for axis, (name, values) in enumerate(grid.axes.items())
+        if values in BEYOND_EDGE and any(each[axis] == len(values) - 1 for each in best)
+    }
+    if not grid.is_default or not longer:
+        return None
+    for name, values in longer.items():
+        grid = grid.with_axis(name, values)
+    return grid
+
+
+def farthest(grid: Grid) -> Grid:
+    """Return the grid as long as the edge rule can make it."""
+    ends: Position = tuple(len(values) - 1 for values in grid.axes.values())
+    return beyond_edge(grid, [ends]) or grid
+
+
+def beyond(before: Grid, after: Grid, best: Position, fast: bool) -> list[Position]:
+    """Return the settings to try on axes that were made longer.
+
+    All; or, if fast, a coarse pass over what is new, with the best values on the other axes.
+    """
+    if not fast:
+        return after.positions()
+    lines = []
+    for axis, (old, new) in enumerate(zip(before.axes.values(), after.axes.values(), strict=True)):
+        grown = len(new) > len(old)
+        lines.append([best[axis], *coarse_places(new, len(old))] if grown else [best[axis]])
+    return list(product(*lines))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

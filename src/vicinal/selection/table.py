@@ -1,0 +1,184 @@
+"""What tuning found: every setting, fold and metric, and which setting is best for a metric."""
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vicinal._base.arrays import Bool, Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_option
+from vicinal.metrics import metric_info
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best setting for a metric.
+
+    Parameters
+    ----------
+    method : str
+    params : dict of str to object
+        The parameters that were tuned.
+    mean, std : float
+        Of the metric over the folds.
+    """
+
+    method: str
+    params: Mapping[str, object]
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True, eq=False)
+class TuningTable:
+    """Values of every setting on every fold.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        The method of each setting. Settings are in grid order, methods as they were asked for.
+    params : tuple of dict
+        The parameters of each setting that were tuned.
+    metrics : tuple of str
+    values : ndarray of float64, shape (settings, folds, metrics)
+        NaN where a metric has nothing to look at, and where a fold was not reached.
+    done : ndarray of bool, shape (settings, folds)
+        Which folds each setting was measured on; all, unless tuning was stopped.
+
+    Examples
+    --------
+    >>> values = np.array([[[0.5], [0.25]], [[0.75], [0.25]]])
+    >>> done = np.ones((2, 2), dtype=np.bool_)
+    >>> table = TuningTable(("mlknn",) * 2, ({"n_neighbors": 1}, {"n_neighbors": 2}),
+    ...                     ("micro-f1",), values, done)
+    >>> table.best("micro-f1")
+    Best(method='mlknn', params={'n_neighbors': 2}, mean=0.5, std=0.25)
+    """
+
+    methods: tuple[str, ...]
+    params: tuple[Mapping[str, object], ...]
+    metrics: tuple[str, ...]
+    values: Float
+    done: Bool
+
+    def __len__(self) -> int:
+        """Return the number of settings."""
+        return len(self.methods)
+
+    def of(self, metric: str) -> Float:
+        """Return the values of one metric, shape (settings, folds)."""
+        check_option("metric", metric, self.metrics)
+        of_metric: Float = self.values[:, :, self.metrics.index(metric)]
+        return of_metric
+
+    def mean(self, metric: str) -> Float:
+        """Return the mean over the folds measured, NaN where there is none, shape (settings,)."""
+        counts = self.done.sum(axis=1)
+        sums = np.where(self.done, self.of(metric), 0.0).sum(axis=1)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    def std(self, metric: str) -> Float:
+        """Return the standard deviation over the folds measured (of n, not n − 1)."""
+        far = self.of(metric) - self.mean(metric)[:, None]
+        counts = self.done.sum(axis=1)
+        squares = np.where(self.done, far * far, 0.0).sum(axis=1)
+        return np.where(counts > 0, np.sqrt(squares / np.maximum(counts, 1)), np.nan)
+
+    def best_row(self, metric: str, among: Sequence[int] | None = None) -> int | None:
+        """Return the setting with the best mean, the first of equals; None if no mean is a number.
+
+        Only settings measured on the most folds take part, so that all are measured on the same.
+
+        Parameters
+        ----------
+        metric : str
+        among : sequence of int, optional
+            Settings to choose from; all unless given.
+        """
+        rows = np.arange(len(self)) if among is None else np.asarray(among, dtype=np.int64)
+        better = metric_info(metric).better
+        if better == "none":
+            raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
+        counts = self.done[rows].sum(axis=1)
+        rows = rows[counts == counts.max(initial=1)]
+        means = self.mean(metric)[rows]
+        ranked = np.where(np.isnan(means), np.inf, means if better == "low" else -means)
+        if len(rows) == 0 or np.isinf(ranked.min()):
+            return None
+        return int(rows[np.argmin(ranked)])
+
+    def best(self, metric: str, method: str | None = None) -> Best | None:
+        """Return the best setting for a metric, None if its mean is nowhere a number.
+
+        Of all methods, unless one is named.
+        """
+        rows = [row for row in range(len(self)) if method in (None, self.methods[row])]
+        row = self.best_row(metric, rows)
+        if row is None:
+            return None
+        mean, std = (float(each[row]) for each in (self.mean(metric), self.std(metric)))
+        return Best(self.methods[row], self.params[row], mean, std)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one dictionary a setting and metric: method, parameters, mean, std, folds."""
+        summary = {metric: (self.mean(metric), self.std(metric)) for metric in self.metrics}
+        return [
+            {
+                "method": self.methods[row],
+                "params": {name: plain(value) for name, value in self.params[row].items()},
+                "metric": metric,
+                "mean": float(summary[metric][0][row]),
+                "std": float(summary[metric][1][row]),
+                "folds": self.of(metric)[row][self.done[row]].tolist(),
+            }
+            for row in range(len(self))
+            for metric in self.metrics
+        ]
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the records as JSON; a value that is no number is null."""
+        text = json.dumps(_nulls(self.records()), ensure_ascii=False, indent=1)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one line a setting and metric, one column a parameter and a fold."""
+        names = list(dict.fromkeys(name for params in self.params for name in params))
+        folds = [f"fold {fold + 1}" for fold in range(self.done.shape[1])]
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["method", *names, "metric", "mean", "std", *folds])
+            for record, params in zip(self.records(), self._params_by_record(), strict=True):
+                values = [plain(params[name]) if name in params else "" for name in names]
+                head = [record["method"], *values, record["metric"], record["mean"], record["std"]]
+                measured = record["folds"]
+                writer.writerow([*head, *(measured if isinstance(measured, list) else [])])
+
+    def _params_by_record(self) -> list[Mapping[str, object]]:
+        return [params for params in self.params for _ in self.metrics]
+
+
+def plain(value: object) -> str | int | float | bool | None:
+    """Return a parameter as JSON can hold it: a rule or an array as text.
+
+    Examples
+    --------
+    >>> plain(np.int64(3)), plain((1, 2))
+    (3, '(1, 2)')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+def _nulls(value: object) -> object:
+    """Return nested values with None for NaN and infinity, which JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _nulls(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_nulls(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,222 @@
+"""Tuning: the best setting of one method or of all, for every metric at once, from one search."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag
+from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.stages import neighbors_of
+from vicinal.metrics import METRICS, metric_info
+from vicinal.selection.explore import explore
+from vicinal.selection.fold_source import Folds, SharedFolds
+from vicinal.selection.grid import Grid, make_grids
+from vicinal.selection.meter import Metrics
+from vicinal.selection.plots import plot_mixing, plot_neighbors
+from vicinal.selection.problem import Problem, read_problem
+from vicinal.selection.runner import Runner
+from vicinal.selection.store import Store
+from vicinal.selection.table import Best, TuningTable
+from vicinal.selection.threshold_curve import plot_threshold
+
+DEPTHS = (1, 3, 5)
+"""k of the metrics at k, unless others are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class TuningResult:
+    """What tuning found.
+
+    Parameters
+    ----------
+    metric : str
+        The metric that the estimator was chosen for.
+    best : dict of str to Best
+        The best setting for each metric that has a better side, over all methods. A metric that is
+        nowhere a number (macro-auc, where no label has both classes) is absent.
+    table : TuningTable
+        Every setting, metric and fold.
+    estimator : estimator, Pipeline or None
+        Fitted on all rows with the best setting for `metric`; after preprocessing, a pipeline.
+    complete : bool
+        False where tuning was interrupted, and `best` is the best so far.
+    """
+
+    metric: str
+    best: Mapping[str, Best]
+    table: TuningTable
+    estimator: Model | None
+    complete: bool = True
+
+    def plot_neighbors(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric against k, one curve a method, the chosen points marked."""
+        plot_neighbors(self.table, metric or self.metric, path)
+
+    def plot_mixing(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric of LCIF over λ and either k, the chosen point marked."""
+        plot_mixing(self.table, metric or self.metric, path)
+
+    def plot_threshold(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
+        """Draw the metric against the threshold, on leave-one-out scores of the training rows."""
+        if self.estimator is None:
+            raise InvalidArgumentError("refit", "a fitted estimator (refit=True)", None)
+        plot_threshold(estimator_of(self.estimator), metric or self.metric, path)
+
+
+def tune(
+    methods: str | Sequence[str],
+    X: object,
+    Y: object,
+    metric: str = "example-f1",
+    cv: object = 10,
+    grid: Mapping[str, object] | None = None,
+    *,
+    params: Mapping[str, object] | None = None,
+    metrics: Sequence[str] | None = None,
+    edge_metrics: Sequence[str] | None = None,
+    fast: bool = False,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    store: str | os.PathLike[str] | None = None,
+    preprocess: object = None,
+    per_fold: bool = False,
+    refit: bool = True,
+    label_names: Sequence[str] | None = None,
+) -> TuningResult:
+    """Cross-validate every setting of methods, for every metric at once, from one search.
+
+    Parameters
+    ----------
+    methods : str or sequence of str
+        Names of :data:`vicinal.estimators.METHODS`, or ``"all"``.
+    X : array-like, sparse matrix or data frame, shape (n, m)
+        What the first step of `preprocess` takes, where there is one.
+    Y : indicator, dense or sparse, or list of label-name collections
+    metric : str
+        What the estimator returned is chosen for.
+    cv : int, splitter or iterable of (train, test)
+        A number is that of folds by shuffled iterative stratification.
+    grid : mapping of parameter to values, or None
+        What to try, as in scikit-learn's ``GridSearchCV``; a value that is itself a mapping is for
+        the method of that name. None: each method's default grid.
+    params : mapping of parameter to value, or None
+        Parameters that are the same in every setting.
+    metrics : sequence of str, or None
+        What to measure; None for every metric of :func:`vicinal.metrics.evaluate`.
+    edge_metrics : sequence of str, or None
+        Metrics the edge rule looks at: where the best k of a default grid with odd k is its last,
+        29, it goes on to 59. None for `metric`; empty for never.
+    fast : bool
+        Try every third value first, then those around the best.
+    random_state : int or None
+        Seed of the folds and of the methods that draw; None: folds by row id.
+    n_jobs : int or None
+        Threads; None for all. The result does not depend on it.
+    progress : bool
+        Whether to show a bar with the time left, on a terminal.
+    store : path or None
+        File to keep results in as they come. A run that was stopped goes on from it and gives the
+        same table.
+    preprocess : transformer, list of transformers, or None
+    per_fold : bool
+        Whether preprocessing is fitted on the training rows of each fold; else on all rows, once
+        (it sees no labels).
+    refit : bool
+        Whether to fit the best setting on all rows.
+    label_names : sequence of str, optional
+
+    Returns
+    -------
+    TuningResult
+        Interrupted (Ctrl-C) it is what was found so far, with ``complete=False``.
+
+    Notes
+    -----
+    Neighbours are searched once a metric of distance, a little deeper than the largest k; each
+    fold's graphs are made from that search and equal a fresh one
+    (:mod:`vicinal.selection.shared_search`). Each value in the table equals, to the bit, that of
+    the estimator fitted on the fold's training rows. Ties go to the first setting in grid order.
+    Memory: 12 bytes a row and neighbour, the rows of one fold, 8 bytes a setting, fold and metric.
+
+    Examples
+    --------
+    Rows near 0 carry the label, those near 10 do not; one neighbour tells, ten do not.
+
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [10.0], [10.1], [10.2], [10.3]]
+    >>> Y = [[1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
+    >>> found = tune("brknn", X, Y, "micro-f1", cv=2, grid={"n_neighbors": [10, 1]})
+    >>> found.best["micro-f1"]
+    Best(method='brknn', params={'n_neighbors': 1}, mean=1.0, std=0.0)
+    >>> found.estimator.predict([[9.0]])
+    array([[0, 1]])
+    """
+    wanted = metric_names(metric, metrics)
+    edge = (metric,) if edge_metrics is None else _with_a_better_side(edge_metrics)
+    grids = make_grids(methods, grid, params, random_state, n_jobs)
+    problem = read_problem(
+        X, Y, cv, preprocess, check_flag("per_fold", per_fold), random_state, label_names
+    )
+    problem.try_values(grids)
+    folds = problem.folds(grids, n_jobs)
+    measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))))
+    runner = Runner(folds, measured, Store(store, problem.digest), n_jobs, progress)
+    grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
+    table = runner.table(grids)
+    model = _refitted(problem, folds, table, grids, metric, n_jobs) if refit else None
+    return TuningResult(metric, _best(table), table, model, runner.complete)
+
+
+def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the metrics to measure, each once, the chosen one among them."""
+    _with_a_better_side([metric])
+    if metrics is None:
+        everything = [
+            name.removesuffix("k") + str(depth) if name.endswith("@k") else name
+            for name in METRICS
+            for depth in (DEPTHS if name.endswith("@k") else (0,))
+        ]
+        return tuple(dict.fromkeys((*everything, metric)))
+    if isinstance(metrics, str):
+        raise InvalidArgumentError("metrics", "a sequence of names", repr(metrics))
+    return tuple(dict.fromkeys((*(metric_info(name).name for name in metrics), metric)))
+
+
+def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Refuse metrics that nothing can be chosen by."""
+    for name in metrics:
+        if metric_info(name).better == "none":
+            raise InvalidArgumentError("metric", "a metric with a better side", repr(name))
+    return tuple(metrics)
+
+
+def _best(table: TuningTable) -> dict[str, Best]:
+    """Return the best setting for each metric that has one."""
+    sided = [name for name in table.metrics if metric_info(name).better != "none"]
+    return {name: best for name in sided if (best := table.best(name)) is not None}
+
+
+def _refitted(
+    problem: Problem,
+    folds: Folds,
+    table: TuningTable,
+    grids: Sequence[Grid],
+    metric: str,
+    n_jobs: int | None,
+) -> Model | None:
+    """Return the best setting fitted on all rows, from the graph that the folds came from."""
+    best = table.best(metric)
+    if best is None:
+        return None
+    (grid,) = (each for each in grids if each.method == best.method)
+    model: NeighborEstimator = grid.make({**best.params, "n_jobs": n_jobs})
+    graph = None
+    if isinstance(folds, SharedFolds) and neighbors_of(model):
+        graph = folds.search(model.metric).graph
+    X = problem.features if problem.steps else problem.given
+    model.fit(X, problem.Y, graph, label_names=problem.labels.names)
+    return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model

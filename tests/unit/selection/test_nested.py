@@ -1,0 +1,105 @@
+"""Nested evaluation never sees the rows it is tested on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal.estimators import METHODS
+from vicinal.metrics import evaluate
+from vicinal.preprocess import MinMax
+from vicinal.selection import nested, tune
+from vicinal.selection import nested as nested_function
+from vicinal.selection.splits import read_splits
+
+pytestmark = pytest.mark.native
+
+RNG = np.random.default_rng(11)
+X = RNG.random((60, 4)) * [1, 10, 100, 1]
+Y = (X[:, :3] > np.median(X[:, :3], axis=0)).astype(int) ^ (RNG.random((60, 3)) < 0.2)
+OUTER = [(np.arange(0, 40), np.arange(40, 60)), (np.arange(20, 60), np.arange(0, 20))]
+GRID = {"n_neighbors": [1, 3, 7]}
+
+
+def test_what_is_chosen_does_not_depend_on_the_test_rows() -> None:
+    other_X, other_Y = X.copy(), Y.copy()
+    other_X[40:], other_Y[40:] = 1e6, 1
+    options: dict[str, Any] = {
+        "outer": OUTER[:1],
+        "inner": 3,
+        "grid": GRID,
+        "preprocess": MinMax(),
+    }
+    found = nested(["mlknn", "brknn"], X, Y, **options)
+    other = nested(["mlknn", "brknn"], other_X, other_Y, **options)
+    assert found.chosen == other.chosen
+    assert not np.array_equal(found.values, other.values)
+
+
+def test_tuning_gets_the_training_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = __import__(nested_function.__module__, fromlist=["tune"])
+    seen = []
+
+    def watched(methods: Any, rows: Any, labels: Any, *rest: Any, **options: Any) -> Any:
+        seen.append((rows, labels))
+        return tune(methods, rows, labels, *rest, **options)
+
+    monkeypatch.setattr(module, "tune", watched)
+    nested("mlknn", X, Y, outer=OUTER, inner=2, grid=GRID)
+    for (rows, labels), (train, _) in zip(seen, OUTER, strict=True):
+        assert np.array_equal(rows, X[train])
+        assert np.array_equal(labels.toarray(), Y[train])
+
+
+def test_values_are_those_of_the_chosen_setting_on_the_test_rows() -> None:
+    found = nested(["mlknn", "lpknn"], X, Y, "micro-f1", OUTER, 3, GRID)
+    for fold, (train, test) in enumerate(OUTER):
+        inner = tune(["mlknn", "lpknn"], X[train], Y[train], "micro-f1", 3, GRID)
+        best = inner.best["micro-f1"]
+        assert found.chosen[fold] == best
+        model = METHODS[best.method](**best.params).fit(X[train], Y[train])
+        expected = evaluate(
+            Y[test],
+            model.predict(X[test]),
+            model.scores(X[test]),
+            metrics=found.metrics,
+            train_label_counts=Y[train],
+        )
+        np.testing.assert_equal(dict(zip(found.metrics, found.values[fold], strict=True)), expected)
+    assert found.mean()["micro-f1"] == pytest.approx(
+        found.values[:, found.metrics.index("micro-f1")].mean()
+    )
+
+
+def test_a_number_of_outer_folds_is_stratified() -> None:
+    found = nested("brknn", X, sparse.csr_array(Y), outer=3, inner=2, grid=GRID, metrics=[])
+    splits = read_splits(3, X, sparse.csr_array(Y))
+    assert found.values.shape == (3, 1)
+    again = nested(
+        "brknn", X, Y, outer=[(s.train, s.test) for s in splits], inner=2, grid=GRID, metrics=[]
+    )
+    assert np.array_equal(found.values, again.values)
+
+
+def test_an_interrupt_gives_the_folds_that_were_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vicinal.selection import runner
+
+    measure, left = runner.measure, [3]  # two pieces a tuning: stop within the second
+
+    def interrupted(*arguments: Any) -> Any:
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return measure(*arguments)
+
+    monkeypatch.setattr(runner, "measure", interrupted)
+    found = nested("brknn", X, Y, outer=OUTER, inner=2, grid=GRID)
+    assert not found.complete
+    assert len(found.chosen) == len(found.values) == 1
+
+
+@pytest.mark.parametrize("option", ["cv", "store", "refit", "label_names"])
+def test_options_that_make_no_sense_are_refused(option: str) -> None:
+    with pytest.raises(ValueError, match=f"no {option} in a nested evaluation"):
+        nested("brknn", X, Y, **{option: 1})
