@@ -8,8 +8,10 @@ import pytest
 from scipy import stats
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.comparison import standing
 from vicinal.metrics import metric_info
 from vicinal.report import Curve, ReportedCell, comparison_page, comparison_report
+from vicinal.report.compared.summary import verdict
 from vicinal.results import Result, ResultStore
 
 METRICS = ("hamming-loss", "micro-f1", "coverage")
@@ -247,6 +249,30 @@ def test_holes_are_said(results, read):
     assert cells(table)["scene"][heads(table).index("B") - 1] is None
     one = [r for r in results if r.data == "scene" and r.method == "A" and r.seed == 0]
     assert "not enough for a test" in read(comparison_page(one).html()).text
+
+
+def test_the_first_sentence_says_who_shares_the_first_place():
+    def of_ranks(**values):
+        return [
+            Result("compare/split", f"d{at}", method, {"hamming-loss": (value,)})
+            for method, each in values.items()
+            for at, value in enumerate(each)
+        ]
+
+    tied = of_ranks(A=(0.1, 0.2), B=(0.2, 0.1))
+    assert "A and B rank best (mean rank 1.50 over 2 data sets)" in said(tied)
+    apart = of_ranks(A=[0.1] * 9, B=[0.2] * 9, C=[0.3] * 9)
+    assert "A ranks best (mean rank 1.00 over 9 data sets)" in said(apart)
+    assert "cannot" not in said(of_ranks(A=[0.1] * 90, B=[0.2] * 90))
+    assert "differs from every other method" in said(of_ranks(A=[0.1] * 90, B=[0.2] * 90))
+    both = of_ranks(A=[0.1] * 90, B=[0.1] * 90, C=[0.2] * 90)
+    assert "they differ from every other method" in said(both)
+    three = of_ranks(A=[0.1] * 3 + [0.2], B=[0.2] * 3 + [0.1], C=[0.3] * 4)
+    assert "it cannot be told apart from B" in said(three)
+
+
+def said(results):
+    return verdict(standing(results, "hamming-loss"))
 
 
 def test_values_that_are_nan_are_dashes(read):
