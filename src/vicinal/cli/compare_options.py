@@ -32,6 +32,10 @@ SetOption = Annotated[
         "--set", help="A parameter, as method.name=value, or name=value for all that have it."
     ),
 ]
+TuneOption = Annotated[
+    bool,
+    typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
+]
 PreprocessOption = Annotated[
     str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
 ]

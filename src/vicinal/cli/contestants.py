@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 from vicinal.cli.settings import make_estimator
+from vicinal.comparison import Tuned
 from vicinal.estimators import METHODS, NeighborEstimator
 
 NEIGHBORS = ("n_neighbors_instance", "n_neighbors")
@@ -45,6 +46,23 @@ def contestants(
             name = next(each for each in NEIGHBORS if each in parameters(method))
             found[f"{method} k={k}"] = make_estimator(method, {**own, name: k})
     return found
+
+
+def tuned_contestants(
+    methods: Sequence[str], settings: Mapping[str, object], metric: str
+) -> dict[str, Tuned]:
+    """Return methods whose settings are chosen inside each fold, those given excepted.
+
+    Examples
+    --------
+    >>> tuned_contestants(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
+    {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
+    """
+    contestants(methods, settings)  # which refuses what the methods do not know
+    return {
+        f"{method} tuned": Tuned(method, metric, params=_own_settings(method, settings) or None)
+        for method in methods
+    }
 
 
 def parse_numbers(option: str, words: str | None) -> list[int]:

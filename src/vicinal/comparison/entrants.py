@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators.stages import neighbors_of
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
 NOT_KEPT = frozenset({"n_jobs", "verbose"})
@@ -38,7 +39,7 @@ class Entrant:
         """How many neighbours it takes from a shared graph; 0 for methods that take none."""
         if not isinstance(self.estimator, NeighborEstimator):
             return 0
-        return self.estimator._neighbors()
+        return neighbors_of(self.estimator)
 
     def fresh(self, seed: int | None = None, n_jobs: int | None = None) -> Any:
         """Return an unfitted copy; `seed` goes where a parameter left chance open."""

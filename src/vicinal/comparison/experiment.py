@@ -40,7 +40,8 @@ def run_comparison(
         As :func:`vicinal.datasets.load` takes them.
     methods : sequence of str, or mapping of name to method or estimator
         Names of ``vicinal.estimators.METHODS``, or what to call them and such a name, an estimator
-        of vicinal, or any scikit-learn estimator that takes a label indicator.
+        of vicinal, a :class:`Tuned` method (its settings chosen on the training rows of each fold),
+        or any scikit-learn estimator that takes a label indicator.
     metrics : sequence of str or None
         As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
         estimator without scores is measured by those that need none.
