@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from vicinal.estimators import METHODS
+from vicinal.comparison.entrants import KNOWN
 
 DataArguments = Annotated[
     list[str] | None,
     typer.Argument(help="Names from `vicinal data list`, or files.", metavar="DATA..."),
 ]
 MethodsOption = Annotated[
-    str | None, typer.Option(help=f"Separated by commas, of: {', '.join(METHODS)}.")
+    str | None, typer.Option(help=f"Separated by commas, of: {', '.join(KNOWN)}.")
 ]
 MetricOption = Annotated[
     list[str] | None,
