@@ -54,13 +54,14 @@ std::optional<Tail> tail_of(const Cells<Value>& cells, std::int64_t wanted,
   return tail;
 }
 
-// The highest score below `value`; minus infinity if no cell has a lower one, nothing if it may lie
-// below the floor.
+// The highest score below that of `tail`; minus infinity if no cell has a lower one, nothing if it
+// may lie below the floor.
 template <class Value>
-std::optional<double> score_below(const Cells<Value>& cells, double value) {
-  const double stored = next_below(cells.n, cells.value, value);
+std::optional<double> score_below(const Cells<Value>& cells, const Tail& tail) {
+  const double stored =
+      std::isinf(tail.below) ? next_below(cells.n, cells.value, tail.value) : tail.below;
   if (cells.complete())
-    return cells.n < cells.n_cells && value > 0.0 ? std::max(stored, 0.0) : stored;
+    return cells.n < cells.n_cells && tail.value > 0.0 ? std::max(stored, 0.0) : stored;
   if (stored >= cells.floor) return stored;
   return std::nullopt;
 }
@@ -85,7 +86,7 @@ std::optional<double> exact_threshold(const Cells<Value>& cells, std::int64_t wa
   const auto tail = tail_of(cells, wanted, scratch);
   if (!tail) return std::nullopt;
   if (wanted - tail->above <= tail->above + tail->equal - wanted) return tail->value;
-  const auto lower = score_below(cells, tail->value);
+  const auto lower = score_below(cells, *tail);
   if (!lower) return std::nullopt;
   return std::isinf(*lower) ? just_below(tail->value) : *lower;
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "vicinal/cardinality_threshold.hpp"
@@ -46,8 +47,7 @@ class MixtureThresholds {
   MixtureThresholds(CardinalityRule rule, std::int64_t n_true, std::vector<double> mixings)
       : rule_(rule), n_true_(n_true), mixings_(std::move(mixings)) {}
 
-  const std::vector<double>& mixings() const { return mixings_; }
-
+  // What a part's own scores say.
   PartTail alone(const CsrView<double>& scores, std::vector<double>& numbers) const {
     const double* const stored = scores.values.data();
     const auto n = static_cast<std::int64_t>(scores.values.size());

@@ -17,11 +17,13 @@
 
 namespace vicinal {
 
-// The number asked for, and how many are larger and how many the same.
+// The number asked for, how many are larger and how many the same. `below` is the next lower one if
+// it was come across, which it mostly is; else minus infinity.
 struct Tail {
   double value = 0.0;
   std::int64_t above = 0;
   std::int64_t equal = 0;
+  double below = -std::numeric_limits<double>::infinity();
 };
 
 namespace order_statistic_detail {
@@ -95,6 +97,7 @@ Tail tail_at(std::int64_t n, const Value& value, std::int64_t rank, std::vector<
   for (auto each = begin; each != end; ++each) {
     tail.above += *each > tail.value;
     tail.equal += *each == tail.value;
+    if (*each < tail.value && *each > tail.below) tail.below = *each;
   }
   return tail;
 }

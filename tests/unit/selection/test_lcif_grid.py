@@ -62,6 +62,7 @@ def check(problem: Problem, ks: list[int], ks_feature: list[int], **options: Any
         ks_feature=ks_feature,
         mixings=MIXINGS,
         metrics=SET_METRICS,
+        n_jobs=1,  # so that each k_feat starts from the thresholds of the one before
         **options,
     )
     assert found.shape == (len(ks), len(ks_feature), len(MIXINGS), len(SET_METRICS))
@@ -96,7 +97,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(rows[:n], Y[:n], rows[n:], Y[n:], metric)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(), OPTIONS, st.sampled_from([([1, 3], [1, 2]), ([2, 20], [60])]))
 def test_every_setting_equals_refitting(
     problem: Problem, options: dict[str, Any], ks: tuple[list[int], list[int]]
@@ -120,14 +121,14 @@ def random_problem(
 @pytest.mark.parametrize("threshold", ["cardinality", "two-pass"])
 @pytest.mark.parametrize("levels", [0, 1, 2])
 def test_enough_cells_for_low_ones_to_be_left_out(threshold: str, levels: int) -> None:
-    check(random_problem(330, 12, 25, levels=levels), [1, 4, 9], [2, 7], threshold=threshold)
+    check(random_problem(330, 12, 25, levels=levels), [1, 4, 9], [1, 2, 3, 7], threshold=threshold)
 
 
 @pytest.mark.parametrize("neighbors_of", ["feature", "label"])
 @pytest.mark.parametrize("aggregate", ["mean", "max"])
 def test_the_switches_on_many_rows(neighbors_of: str, aggregate: str) -> None:
     problem = random_problem(260, 15, 20, levels=3)
-    check(problem, [3, 8], [2, 5], neighbors_of=neighbors_of, aggregate=aggregate)
+    check(problem, [3, 8], [1, 3, 5], neighbors_of=neighbors_of, aggregate=aggregate)
 
 
 def test_the_second_order_on_many_rows() -> None:
