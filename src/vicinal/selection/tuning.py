@@ -141,7 +141,8 @@ def tune(
     fold's graphs are made from that search and equal a fresh one
     (:mod:`vicinal.selection.shared_search`). Each value in the table equals, to the bit, that of
     the estimator fitted on the fold's training rows. Ties go to the first setting in grid order.
-    Memory: 12 bytes a row and neighbour, the rows of one fold, 8 bytes a setting, fold and metric.
+    Memory: 12 bytes a row and neighbour, the rows of one fold for each metric of distance, 8 bytes
+    a setting, fold and metric.
 
     Examples
     --------

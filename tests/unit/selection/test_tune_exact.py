@@ -58,11 +58,11 @@ GRIDS: dict[str, dict[str, Any]] = {
 
 LCIF_RULES: dict[str, Any] = {
     "n_neighbors_instance": [5, 1],
-    "n_neighbors_feature": [2],
+    "n_neighbors_feature": [2, 1],
     "mixing": [0, 0.3, 1.0],
-    "threshold": [None, "two-pass", 0.2, decision.MetricThreshold("micro-f1")],
+    "threshold": [None, "two-pass", decision.MetricThreshold("micro-f1"), decision.TopS()],
     "never_empty": [None, False],
-    "metric": ["cosine", "euclidean"],
+    "metric": ["euclidean"],
 }
 
 
