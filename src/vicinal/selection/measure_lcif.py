@@ -36,8 +36,8 @@ def measure_lcif(
             sweep = lcif_swept if metrics.labels else only_ranked
             found |= measure_sweep(sweep, grid, block, fold, metrics, n_jobs)
             continue
-        sets = _of_sets(grid, block, fold, metrics.labels, rule, n_jobs)
-        rankings = Metrics(metrics.scores)
+        sets = _of_sets(grid, block, fold, metrics, rule, n_jobs)
+        rankings = Metrics(metrics.scores, metrics.rules)
         ranked = measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs)
         for position in block:
             values = dict(zip(metrics.labels, sets[position], strict=True))
@@ -66,7 +66,7 @@ def _of_sets(
     grid: Grid,
     block: Sequence[Position],
     fold: Fold,
-    names: Sequence[str],
+    metrics: Metrics,
     rule: str,
     n_jobs: int | None,
 ) -> dict[Position, Float]:
@@ -81,7 +81,8 @@ def _of_sets(
         mixings=axes[2],
         **{name: getattr(model, name) for name in ("second_order", "neighbors_of", "aggregate")},
         threshold=rule,
-        metrics=names,
+        metrics=metrics.labels,
+        conventions=metrics.rules,
         n_jobs=n_jobs,
     )
     places = [{value: place for place, value in enumerate(axis)} for axis in axes]
