@@ -6,6 +6,7 @@ void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
 void bind_parsing(nb::module_& m);
 void bind_ranking(nb::module_& m);
+void bind_rivals(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_selection(nb::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_dml(m);
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_ranking(m);
+  vicinal::bindings::bind_rivals(m);
   vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_selection(m);

@@ -4,7 +4,9 @@ The road that data takes, one package a stage::
 
     datasets → preprocess → index → graph → scoring → scores → decision → labels → metrics
 
-``vicinal.estimators`` composes the stages into scikit-learn estimators, exported here.
+``vicinal.estimators`` composes the stages into scikit-learn estimators, exported here. A name is
+loaded when it is first asked for, so that ``vicinal.gpu`` can be imported where neither the
+compiled core nor scikit-learn is installed.
 
 Examples
 --------
@@ -15,36 +17,42 @@ Examples
 >>> scores = vicinal.metrics.evaluate(test.Y, model.predict(test.X))
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-from vicinal import (
-    comparison,
-    datasets,
-    decision,
-    graph,
-    index,
-    metrics,
-    preprocess,
-    reduction,
-    selection,
-)
-from vicinal.estimators import (
-    IBLR,
-    LCIF,
-    BRkNN,
-    DMLkNN,
-    FeatureKNN,
-    InstanceKNN,
-    LAMLkNN,
-    LPkNN,
-    MLkNN,
-    load,
-    save,
-)
-from vicinal.graph import NeighborGraph
-from vicinal.scores import Scores
+if TYPE_CHECKING:
+    from vicinal import (
+        comparison,
+        datasets,
+        decision,
+        graph,
+        index,
+        metrics,
+        preprocess,
+        reduction,
+        report,
+        results,
+        rivals,
+        selection,
+    )
+    from vicinal.estimators import (
+        IBLR,
+        LCIF,
+        BRkNN,
+        DMLkNN,
+        FeatureKNN,
+        InstanceKNN,
+        LAMLkNN,
+        LPkNN,
+        MLkNN,
+        load,
+        save,
+    )
+    from vicinal.graph import NeighborGraph
+    from vicinal.scores import Scores
 
-__version__ = version("vicinal")
+    __version__: str
 
 __all__ = [
     "IBLR",
@@ -67,6 +75,30 @@ __all__ = [
     "metrics",
     "preprocess",
     "reduction",
+    "report",
+    "results",
+    "rivals",
     "save",
     "selection",
 ]
+
+_HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
+"""Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
+
+
+def __getattr__(name: str) -> object:
+    """Load a name of ``__all__`` (lower-case nouns are packages), or the version."""
+    if name == "__version__":
+        return version("vicinal")
+    if name not in __all__:
+        raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
+    if name.islower() and name not in ("load", "save"):
+        return import_module(f"vicinal.{name}")
+    value: object = getattr(import_module(_HOMES.get(name, "vicinal.estimators")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List what can be asked for."""
+    return sorted({*globals(), *__all__, "__version__"})

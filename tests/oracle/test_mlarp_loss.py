@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
+from vicinal.gpu import ProjectionLoss
 from vicinal.metrics import example_f1
 from vicinal.reduction import MLARP
 from vicinal.reduction._objective import Objective
@@ -38,6 +39,12 @@ def hamming(Y, label_sets):
     return wrong / Y.size
 
 
+def on_device(X, Y, k, s):
+    """Return the loss as it is computed on a device, here the CPU."""
+    labels = sparse.csr_array(Y)
+    return ProjectionLoss(X, labels.indptr, labels.indices, Y.shape[1], k, s, "cpu")
+
+
 @settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_loss_on_rows_full_of_ties(oracle, data):
@@ -52,6 +59,7 @@ def test_loss_on_rows_full_of_ties(oracle, data):
         assert Objective(rows, sparse.csr_array(Y), k, s)(P) == hamming(Y, sets)
         other = Objective(rows, sparse.csr_array(Y), k, s, "example-f1")
         assert other(P) == -example_f1(Y, labels)
+    assert on_device(X, Y, k, s)(P) == hamming(Y, sets)
 
 
 @pytest.mark.parametrize("s", [0.0, 1.0])
@@ -62,6 +70,7 @@ def test_loss_on_random_rows(oracle, seed, s):
     Y = (rng.random((60, 4)) < [0.5, 0.3, 0.05, 0.9]).astype(np.int32)
     expected = hamming(Y, predicted(oracle, X, P, Y, 5, s))
     assert Objective(X, sparse.csr_array(Y), 5, s)(P) == expected
+    assert on_device(X, Y, 5, s)(P) == expected
 
 
 def test_a_case_of_nothing_over_nothing(oracle):
@@ -70,6 +79,7 @@ def test_a_case_of_nothing_over_nothing(oracle):
     Y = np.array([[1, 1], [1, 1], [0, 1], [0, 1]], dtype=np.int32)
     expected = hamming(Y, predicted(oracle, X, P, Y, 1, 0.0))
     assert Objective(X, sparse.csr_array(Y), 1, 0.0)(P) == expected == 0.0
+    assert on_device(X, Y, 1, 0.0)(P) == expected
 
 
 def test_the_fitted_loss_is_that_of_the_projection(oracle):
@@ -89,4 +99,5 @@ def test_an_exact_half_is_predicted_for_every_objective():
     X = np.array([[0.0], [1], [10], [11], [20], [21], [30], [31]])
     Y = sparse.csr_array(np.array([[1], [0], [1], [0], [1], [1], [0], [0]], dtype=np.int32))
     assert Objective(X, Y, 1, 0.0)(np.eye(1)) == 0.5
+    assert on_device(X, Y, 1, 0.0)(np.eye(1)) == 0.5
     assert Objective(X, Y, 1, 0.0, "micro-f1")(np.eye(1)) == pytest.approx(-2 / 3)

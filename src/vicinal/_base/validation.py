@@ -3,8 +3,6 @@
 Behind it the stages and the compiled core rely on what is promised here and check nothing again.
 """
 
-import operator
-from collections.abc import Collection
 from typing import Any, cast
 
 import numpy as np
@@ -13,62 +11,20 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.scalars import METRICS, check_flag, check_integer, check_option, check_real
 
-METRICS = ("euclidean", "cosine", "dot")
-
-
-def check_integer(name: str, value: object, low: int | None = None) -> int:
-    """Return `value` as an int, or say why it is none.
-
-    Examples
-    --------
-    >>> check_integer("k", np.int64(3), low=1)
-    3
-    >>> check_integer("k", 0, low=1)
-    Traceback (most recent call last):
-    ...
-    vicinal._base.errors.InvalidArgumentError: k: expected an integer of at least 1, got 0
-    """
-    expected = "an integer" if low is None else f"an integer of at least {low}"
-    if isinstance(value, bool | np.bool_):
-        raise InvalidArgumentError(name, expected, repr(value))
-    try:
-        number = operator.index(cast("Any", value))
-    except TypeError:
-        raise InvalidArgumentError(name, expected, repr(value)) from None
-    if low is not None and number < low:
-        raise InvalidArgumentError(name, expected, number)
-    return number
-
-
-def check_real(name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
-    """Return `value` as a finite float between `low` and `high`, both included."""
-    expected = "a finite number"
-    if low > -np.inf or high < np.inf:
-        expected += f" between {low:g} and {high:g}"
-    if isinstance(value, bool | np.bool_ | str | bytes):
-        raise InvalidArgumentError(name, expected, repr(value))
-    try:
-        number = float(cast("Any", value))
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(name, expected, repr(value)) from None
-    if not (np.isfinite(number) and low <= number <= high):
-        raise InvalidArgumentError(name, expected, number)
-    return number
-
-
-def check_flag(name: str, value: object) -> bool:
-    """Return `value` if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InvalidArgumentError(name, "True or False", repr(value))
-    return bool(value)
-
-
-def check_option(name: str, value: object, options: Collection[str]) -> str:
-    """Return `value` if it is one of `options`."""
-    if not isinstance(value, str) or value not in options:
-        raise InvalidArgumentError(name, "one of " + ", ".join(map(repr, options)), repr(value))
-    return value
+__all__ = [
+    "METRICS",
+    "canonical_csr",
+    "check_csr_structure",
+    "check_features",
+    "check_flag",
+    "check_integer",
+    "check_option",
+    "check_real",
+    "check_rows",
+    "csr_parts",
+]
 
 
 def check_rows(name: str, rows: object, n_rows: int) -> Int:

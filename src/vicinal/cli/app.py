@@ -5,6 +5,8 @@ import sys
 import typer
 
 from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal.cli.bench import bench
+from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
@@ -24,6 +26,8 @@ app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
 app.command("tune")(tune_settings)
+app.command()(compare)
+app.command()(bench)
 app.command()(demo)
 
 

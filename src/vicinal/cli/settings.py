@@ -7,10 +7,10 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 from vicinal.estimators import METHODS, NeighborEstimator
-from vicinal.preprocess import STEPS
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
@@ -68,16 +68,8 @@ def make_model(steps: Sequence[tuple[str, Any]], estimator: NeighborEstimator) -
 
 
 def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
-    """Return the preprocessing steps named, separated by commas.
-
-    ``auto`` is min-max scaling for dense features, as the papers do, and nothing for sparse ones.
-    """
-    if names == "auto":
-        names = "none" if is_sparse else "minmax"
-    if names == "none":
-        return []
-    chosen = [check_option("--preprocess", name, tuple(STEPS)) for name in names.split(",")]
-    return [(name, STEPS[name]()) for name in chosen]
+    """Return the preprocessing steps that ``--preprocess`` names."""
+    return preprocess.make_steps(names, is_sparse, "--preprocess")
 
 
 def _check_parameters(

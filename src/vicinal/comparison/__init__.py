@@ -1,9 +1,17 @@
-"""Which method is better, and can we know: tests over paired results, and the diagram of ranks.
+"""Which method is better, and can we know: experiments, tests over paired results, diagrams.
 
-Comes in: scores of methods on the same folds or data sets. Goes out: frozen records of the tests,
-and figures. Imports only ``metrics`` and ``_base``; the command line may import it.
+Comes in: methods and data sets, or scores of methods on the same folds or data sets. Goes out:
+results with their provenance, frozen records of the tests, and figures. The tests import only
+``metrics`` and ``_base``, experiments what lies below; ``report``, ``papers`` and the command line
+import it.
 
 ::
+
+    entrants, folds ─▶ trial ─▶ outcome ─▶ rounds ─▶ experiment (run_comparison)
+                                                         │ results
+                                                         ▼
+                                            tables ─▶ standing (one metric: who stands where)
+                                              │
 
     table ─▶ ranks ─▶ friedman ─▶ groups ─▶ diagram
           ├▶ differences ─▶ paired_order (t-test, summed over metrics)
@@ -13,10 +21,13 @@ and figures. Imports only ``metrics`` and ``_base``; the command line may import
 
 from vicinal.comparison.bootstrap import MeanDifference, mean_differences
 from vicinal.comparison.diagram import critical_difference_diagram
+from vicinal.comparison.experiment import run_comparison
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
 from vicinal.comparison.paired_order import PairedOrder, Win, paired_order
 from vicinal.comparison.ranks import rank_table
+from vicinal.comparison.standing import Standing, standing
 from vicinal.comparison.table import Table, read_table
+from vicinal.comparison.tables import results_table
 from vicinal.comparison.wilcoxon import SignedRank, holm, wilcoxon_holm
 
 __all__ = [
@@ -24,6 +35,7 @@ __all__ = [
     "MeanDifference",
     "PairedOrder",
     "SignedRank",
+    "Standing",
     "Table",
     "Win",
     "critical_difference",
@@ -34,5 +46,8 @@ __all__ = [
     "paired_order",
     "rank_table",
     "read_table",
+    "results_table",
+    "run_comparison",
+    "standing",
     "wilcoxon_holm",
 ]

@@ -13,6 +13,7 @@ from vicinal.comparison.friedman import FriedmanNemenyi
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, QUIET, BAR = "#1a1a1a", "#6b6b6b", "#b3401f"
 LINE_INCHES = 0.25
@@ -25,24 +26,10 @@ def draw(found: FriedmanNemenyi, paths: Sequence[Path], title: str | None) -> No
     """Draw the diagram and write it to each path, in the format its ending names."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
-    ranks = list(found.mean_ranks.values())
-    lanes = assign_lanes(_spans(found))
-    names_at = 1.0 + LANE * (1 + max(lanes, default=-1))
-    n_lines = names_at + (len(ranks) + 1) // 2
+    figure = rank_figure(found, title)
     # Text that stays text can be searched and is small; the salt makes the ids in it repeatable.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "vicinal"}):
-        figure = Figure(figsize=(_width(len(ranks)), LINE_INCHES * (n_lines + 3)))
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set(xlim=(0.5, len(ranks) + 0.5), ylim=(n_lines, -3.0))
-        axes.axis("off")
-        _scale(axes, len(ranks))
-        _critical_difference(axes, found)
-        _bars(axes, found, lanes)
-        _names(axes, found, names_at)
-        if title:
-            axes.set_title(title, fontsize=11, color=INK, pad=10)
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else None
             figure.savefig(
@@ -53,6 +40,27 @@ def draw(found: FriedmanNemenyi, paths: Sequence[Path], title: str | None) -> No
                 metadata=metadata,
                 facecolor="white",
             )
+
+
+def rank_figure(found: FriedmanNemenyi, title: str | None = None) -> "Figure":
+    """Return the diagram as a matplotlib figure."""
+    from matplotlib.figure import Figure
+
+    ranks = list(found.mean_ranks.values())
+    lanes = assign_lanes(_spans(found))
+    names_at = 1.0 + LANE * (1 + max(lanes, default=-1))
+    n_lines = names_at + (len(ranks) + 1) // 2
+    figure = Figure(figsize=(_width(len(ranks)), LINE_INCHES * (n_lines + 3)))
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set(xlim=(0.5, len(ranks) + 0.5), ylim=(n_lines, -3.0))
+    axes.axis("off")
+    _scale(axes, len(ranks))
+    _critical_difference(axes, found)
+    _bars(axes, found, lanes)
+    _names(axes, found, names_at)
+    if title:
+        axes.set_title(title, fontsize=11, color=INK, pad=10)
+    return figure
 
 
 def assign_lanes(spans: Sequence[tuple[float, float]]) -> list[int]:

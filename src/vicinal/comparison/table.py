@@ -20,10 +20,13 @@ class Table:
         A row a sample (a fold or a data set), a column a method.
     methods : tuple of str
         What the columns are called.
+    samples : tuple of str
+        What the rows are called; empty where nobody said.
     """
 
     values: Float
     methods: tuple[str, ...]
+    samples: tuple[str, ...] = ()
 
 
 def read_table(table: object, methods: Sequence[str] | None = None, name: str = "table") -> Table:

@@ -1,6 +1,7 @@
 """Which names in a manifest stand for which types."""
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
@@ -66,6 +67,10 @@ _TYPES: dict[str, type[Saveable]] = {
 }
 
 
+REGISTERING = ("estimators", "reduction")
+"""Packages after this one that register types: loaded when a name asks for them."""
+
+
 def register(name: str, part: type[Saveable]) -> None:
     """Let parts of this type be saved, under this name for good."""
     _TYPES[name] = part
@@ -81,6 +86,9 @@ def name_of(part: Saveable) -> str:
 
 def build(name: str, state: Mapping[str, State]) -> Saveable:
     """Build the part called `name`; it checks the state itself."""
+    package, _, kind = name.partition(".")
+    if name not in _TYPES and package in REGISTERING:
+        getattr(import_module(f"vicinal.{package}"), kind, None)  # its module registers it
     if name not in _TYPES:
         raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
     try:

@@ -8,23 +8,12 @@ it learnt by ``get_state()`` and is built again by ``from_state(state)``.
 Imports only ``_base``; may be imported by everything after it.
 """
 
-from collections.abc import Callable, Mapping
-
-from vicinal.preprocess._transformer import ColumnwiseTransformer
 from vicinal.preprocess.binary import Binary
 from vicinal.preprocess.bm25 import BM25
 from vicinal.preprocess.minmax import MinMax
+from vicinal.preprocess.steps import STEPS, make_steps
 from vicinal.preprocess.text_vectorizer import TextVectorizer
 from vicinal.preprocess.tfidf import TfIdf
 from vicinal.preprocess.unit_rows import UnitRows
 
-STEPS: Mapping[str, Callable[[], ColumnwiseTransformer]] = {
-    "minmax": MinMax,
-    "binary": Binary,
-    "tfidf": TfIdf,
-    "bm25": lambda: BM25(side="pipeline"),
-    "unit": UnitRows,
-}
-"""The steps by the names the command line uses."""
-
-__all__ = ["BM25", "STEPS", "Binary", "MinMax", "TextVectorizer", "TfIdf", "UnitRows"]
+__all__ = ["BM25", "STEPS", "Binary", "MinMax", "TextVectorizer", "TfIdf", "UnitRows", "make_steps"]

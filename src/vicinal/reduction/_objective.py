@@ -11,11 +11,13 @@ are wrong:
     + \left[ r_l(j) \ge \tfrac12 \right] c'_l[j]
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import one_blas_thread
 from vicinal.decision import Threshold
@@ -23,6 +25,9 @@ from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
 from vicinal.metrics import evaluate, metric_info
 from vicinal.scoring import MLkNNScoring, Training
+
+if TYPE_CHECKING:
+    from vicinal.gpu import ProjectionLoss
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,26 @@ class Objective:
 
     def __call__(self, P: Float) -> float:
         """Return the loss of the projection P, shape (m, r)."""
-        graph = self._neighbors(P)
+        return self.of_graph(self.graph(P))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    def of_rows(self, rows: Int) -> Self:
+        """Return the loss on some of the rows alone."""
+        return replace(self, X=self.X[rows], Y=self.Y[rows])
+
+    def graph(self, P: Float) -> NeighborGraph:
+        """Return the leave-one-out graph of the projected rows."""
+        with one_blas_thread():  # so that the last bits do not depend on the number of threads
+            projected = np.asarray(self.X @ P)
+        width = max(1, min(self.k, len(projected) - 1))
+        return DenseIndex(projected, n_jobs=self.n_jobs).query_self(width)
+
+    def of_graph(self, graph: NeighborGraph) -> float:
+        """Return the loss of ML-kNN on a leave-one-out graph."""
         scoring = MLkNNScoring.fit(Training(graph, self.Y), self.k, self.smoothing)
         if self.metric == "hamming-loss":
             return wrong_cells(scoring) / (self.Y.shape[0] * self.Y.shape[1])
@@ -57,12 +81,43 @@ class Objective:
         value = evaluate(self.Y, labels, metrics=self.metric)[self.metric]
         return -value if metric_info(self.metric).better == "high" else value
 
-    def _neighbors(self, P: Float) -> NeighborGraph:
-        """Return the leave-one-out graph of the projected rows."""
-        with one_blas_thread():  # so that the last bits do not depend on the number of threads
-            projected = np.asarray(self.X @ P)
-        width = max(1, min(self.k, len(projected) - 1))
-        return DenseIndex(projected, n_jobs=self.n_jobs).query_self(width)
+
+@dataclass(frozen=True, eq=False)
+class DeviceObjective:
+    """The same loss with the projection and the search on a device.
+
+    The Hamming loss is counted there too; other metrics are, from the graph, here.
+    """
+
+    here: Objective
+    there: "ProjectionLoss"
+
+    @classmethod
+    def of(cls, here: Objective, device: str | None) -> Self:
+        """Bring rows and labels to a device."""
+        from vicinal.gpu import ProjectionLoss, sparse_rows
+
+        X: object = here.X
+        if isinstance(here.X, sparse.csr_array):
+            X = sparse_rows(here.X.indptr, here.X.indices, here.X.data, here.X.shape, device)
+        parts = here.Y.indptr, here.Y.indices, int(here.Y.shape[1])
+        return cls(here, ProjectionLoss(X, *parts, here.k, here.smoothing, device))
+
+    def __call__(self, P: Float) -> float:
+        """Return the loss of the projection P, shape (m, r)."""
+        if self.here.metric == "hamming-loss":
+            return self.there(P)
+        ids, values = self.there.graph(P)
+        return self.here.of_graph(NeighborGraph(ids, values, "euclidean", len(ids)))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.here.n_rows
+
+    def of_rows(self, rows: Int) -> Self:
+        """Return the loss on some of the rows alone."""
+        return replace(self, here=self.here.of_rows(rows), there=self.there.of_rows(rows))
 
 
 def wrong_cells(scoring: MLkNNScoring) -> int:

@@ -10,25 +10,25 @@ by reduced variable neighbourhood search (:mod:`vicinal.reduction._descent`); th
 import itertools
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.arrays import Float
+from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import progress
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import check_integer, check_option, check_real
+from vicinal._base.validation import check_flag, check_integer, check_option, check_real
 from vicinal._base.warn import warn_user
+from vicinal.index.backend import BACKENDS, chosen_backend
 from vicinal.persistence import register
-from vicinal.reduction._descent import descent
-from vicinal.reduction._objective import Objective, check_objective
+from vicinal.reduction._descent import Loss, Walk, descent
+from vicinal.reduction._objective import DeviceObjective, Objective, check_objective
 from vicinal.reduction._plotting import plot_loss
 from vicinal.reduction._projection import LinearProjection
-
-BACKENDS = ("numpy",)
+from vicinal.reduction._starts import STARTS, start_from
 
 
 class MLARP(LinearProjection):
@@ -52,15 +52,31 @@ class MLARP(LinearProjection):
         No evaluation starts later than this.
     random_state : int, numpy Generator or None
         The same seed gives the same projection, unless time was the limit.
-    backend : {"numpy"}
-        Where the loss is evaluated.
+    backend : {"numpy", "torch"}
+        Where the loss is evaluated: here, or on a GPU (needs the extra ``vicinal[gpu]``; without a
+        GPU it is the CPU, and a warning says so).
     objective : str
         A metric of predicted label sets (:data:`vicinal.metrics.METRICS`); one where more is better
         counts with the opposite sign.
     sigma : float
-        Standard deviation of the entries of a step.
+        Standard deviation of the entries of a step, at first.
+    learned_step : bool
+        Whether sigma grows after a step that helps and shrinks after one that does not, in balance
+        where one in five helps. Not in the paper.
+    init : {"noise", "pca", "mddm"}
+        What the search starts from: the paper's noise, the directions in which rows vary most, or
+        those of :class:`MDDM`.
+    restarts, patience : int
+        How often the search begins anew, and after how many steps in a row that did not help. Not
+        in the paper; a new start is noise.
+    sample : int, float or None
+        Rows (or the share of them) on which a step is looked at first; only one that helps there is
+        looked at on all rows, and kept if it helps there too. Not in the paper, which names it as
+        future work.
     n_jobs : int or None
         Threads of the search for neighbours; None for all.
+    device : str or None
+        For the backend ``"torch"``: which device; None for the first GPU.
 
     Attributes
     ----------
@@ -106,7 +122,13 @@ class MLARP(LinearProjection):
         *,
         objective: str = "hamming-loss",
         sigma: float = 1.0,
+        learned_step: bool = False,
+        init: str = "noise",
+        restarts: int = 0,
+        patience: int = 100,
+        sample: float | None = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
@@ -117,21 +139,49 @@ class MLARP(LinearProjection):
         self.backend = backend
         self.objective = objective
         self.sigma = sigma
+        self.learned_step = learned_step
+        self.init = init
+        self.restarts = restarts
+        self.patience = patience
+        self.sample = sample
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: object, Y: object) -> Self:
         """Search for the projection of rows `X` with labels `Y`."""
         began = time.perf_counter()
         self._check_params()
         rows, labels = self._read_both(X, Y)
+        loss_of = self._loss(rows, labels)
+        rng = _generator(self.random_state)
+        first = iter([self.init])
+
+        def start() -> Float:
+            return start_from(next(first, "noise"), rows, labels, self.n_components, rng)
+
+        walk = Walk(self.sigma, self.learned_step, self.restarts, self.patience)
+        self._follow(descent(loss_of, start, walk, rng, self._look(loss_of, rng)), began)
+        self.offset_ = np.zeros(self.n_components)
+        return self
+
+    def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
+        """Return what is minimised, where it is to be evaluated."""
         loss_of = Objective(
             rows, labels, self.n_neighbors, self.smoothing, self.objective, self.n_jobs
         )
-        shape = int(rows.shape[1]), self.n_components
-        steps = descent(loss_of, shape, self.sigma, _generator(self.random_state))
-        self._follow(steps, began)
-        self.offset_ = np.zeros(self.n_components)
-        return self
+        if chosen_backend(self.backend, self.device) == "numpy":
+            return loss_of
+        return DeviceObjective.of(loss_of, self.device)
+
+    def _look(
+        self, loss_of: Objective | DeviceObjective, rng: np.random.Generator
+    ) -> Callable[[], Loss] | None:
+        """Return what makes cheap losses, each on rows of its own; None where none are wanted."""
+        n_rows = loss_of.n_rows
+        size = sample_size(self.sample, n_rows)
+        if size >= n_rows:
+            return None
+        return lambda: loss_of.of_rows(np.sort(rng.choice(n_rows, size, replace=False)))
 
     def _follow(self, steps: Iterator[tuple[Float, float]], began: float) -> None:
         """Take steps until a limit is met; keep the last best."""
@@ -170,6 +220,11 @@ class MLARP(LinearProjection):
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_real("smoothing", self.smoothing, low=0.0)
         check_real("sigma", self.sigma, low=0.0)
+        check_flag("learned_step", self.learned_step)
+        check_option("init", self.init, STARTS)
+        check_integer("restarts", self.restarts, low=0)
+        check_integer("patience", self.patience, low=1)
+        sample_size(self.sample, n_rows=1)
         check_option("backend", self.backend, BACKENDS)
         check_objective(self.objective)
         thread_count(self.n_jobs)
@@ -179,6 +234,22 @@ class MLARP(LinearProjection):
             check_real("max_seconds", self.max_seconds, low=0.0)
         if self.max_iter is None and self.max_seconds is None:
             raise InvalidArgumentError("max_iter, max_seconds", "one limit at least", "neither")
+
+
+def sample_size(sample: object, n_rows: int) -> int:
+    """Return how many rows a first look takes: all where `sample` is None or more than there are.
+
+    Examples
+    --------
+    >>> [sample_size(sample, 1000) for sample in (None, 0.25, 400, 5000)]
+    [1000, 250, 400, 1000]
+    """
+    if sample is None:
+        return n_rows
+    if isinstance(sample, float | np.floating):
+        share = check_real("sample", sample, low=0.0, high=1.0)
+        return min(n_rows, max(2, round(share * n_rows)))
+    return min(n_rows, check_integer("sample", sample, low=2))
 
 
 def _generator(random_state: object) -> np.random.Generator:

@@ -35,6 +35,8 @@ class Result:
         What a reader of the figure must know.
     provenance : mapping of str to str
         See :func:`vicinal.results.provenance`.
+    label_names : tuple of str
+        Of the values in `per_label`, in their order.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Result:
     per_label: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     note: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
+    label_names: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -92,10 +95,11 @@ class Result:
             "values": _nullable(self.values),
             "seconds": dict(self.seconds),
             "per_label": _nullable(self.per_label),
+            "label_names": list(self.label_names),
             "note": self.note,
             "provenance": dict(self.provenance),
         }
-        return {name: part for name, part in parts.items() if part not in (None, "", {})}
+        return {name: part for name, part in parts.items() if part not in (None, "", {}, [])}
 
     @classmethod
     def from_json(cls, parts: Mapping[str, Any]) -> Self:
@@ -114,6 +118,7 @@ class Result:
             per_label=_floats("per_label", parts.get("per_label", {})),
             note=parts.get("note", ""),
             provenance=parts.get("provenance", {}),
+            label_names=tuple(map(str, parts.get("label_names", ()))),
         )
 
 

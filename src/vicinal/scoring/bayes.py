@@ -1,64 +1,14 @@
-r"""The arithmetic that ML-kNN, DML-kNN and LAML-kNN share: prior, likelihood, posterior.
+"""What ML-kNN, DML-kNN and LAML-kNN share: how votes are tabulated.
 
-.. math::
-
-    P(H_1) &= \frac{s + n_1}{2s + n}, \qquad P(H_0) = 1 - P(H_1) \\
-    P(E \mid H_b) &= \frac{s + v_b}{s\,m + n_b} \\
-    r &= \frac{P(H_1) P(E \mid H_1)}{P(H_1) P(E \mid H_1) + P(H_0) P(E \mid H_0)}
-
-Of *n* rows :math:`n_1` carry the label (:math:`n_0` do not), and of those :math:`v_1` (of these
-:math:`v_0`) showed the evidence *E*, one of *m* outcomes. Without smoothing (s = 0) there can be
-0/0: as a probability it counts as 0, and where both products of the posterior are 0, the posterior
-is the prior.
-
-All functions are of arrays, cell by cell, so that the same counts give the same bits everywhere.
+The arithmetic on those tables is that of :mod:`vicinal._base.posterior`.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Float, Int, Int32, is_stored
+from vicinal._base.arrays import Csr, Int, is_stored
+from vicinal._base.posterior import likelihood, posterior, prior
 
-
-def prior(n_with: Int, n_rows: Int | int, smoothing: float) -> Float:
-    """Return :math:`P(H_1)`.
-
-    Examples
-    --------
-    Of two rows one, and of no rows none:
-
-    >>> prior(np.array([1, 0]), np.array([2, 0]), smoothing=1.0)
-    array([0.5, 0.5])
-    >>> prior(np.array([1, 0]), np.array([2, 0]), smoothing=0.0)
-    array([0.5, 0. ])
-    """
-    return _ratio(smoothing + n_with, 2 * smoothing + n_rows)
-
-
-def likelihood(shown: Int | Int32, n_rows: Int, smoothing: float, n_outcomes: int) -> Float:
-    """Return :math:`P(E | H_b)`; `shown` is :math:`v_b`, `n_rows` is :math:`n_b`.
-
-    Examples
-    --------
-    >>> likelihood(np.array([2]), np.array([2]), smoothing=1.0, n_outcomes=2)
-    array([0.75])
-    """
-    return _ratio(smoothing + shown, smoothing * n_outcomes + n_rows)
-
-
-def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Float) -> Float:
-    """Return *r*.
-
-    Examples
-    --------
-    >>> posterior(np.array([0.5, 0.3]), np.array([0.75, 0.0]), np.array([0.25, 0.0]))
-    array([0.75, 0.3 ])
-    """
-    joint_with = prior_with * likelihood_with
-    joint_without = (1 - prior_with) * likelihood_without
-    total = joint_with + joint_without
-    undecided = total == 0
-    return np.where(undecided, prior_with, joint_with / np.where(undecided, 1, total))
+__all__ = ["likelihood", "posterior", "prior", "tally"]
 
 
 def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
@@ -99,9 +49,3 @@ def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
     with_label[:, 0] = positives - with_label.sum(axis=1)
     without_label[:, 0] = n_rows - positives - without_label.sum(axis=1)
     return with_label, without_label
-
-
-def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:
-    """Return `part` / `whole`, 0 where that is 0/0."""
-    ratio: Float = part / np.where(whole == 0, 1.0, whole)
-    return ratio

@@ -50,7 +50,8 @@ def test_a_step_that_helps_is_repeated_and_another_is_drawn_after_one_that_does_
         tried.append(P.copy())
         return verdicts[len(tried) - 1]
 
-    walk = _descent.descent(loss_of, (3, 2), 1.0, np.random.default_rng(0))
+    start = np.ones((3, 2))
+    walk = _descent.descent(loss_of, lambda: start, _descent.Walk(), np.random.default_rng(0))
     seen = list(itertools.islice(walk, len(verdicts)))
     assert [loss for _, loss in seen] == [5.0, 4.0, 3.0, 3.0, 2.0, 2.0]
     steps = [tried[1] - tried[0], tried[2] - tried[1], tried[3] - tried[2]]
@@ -128,6 +129,14 @@ def test_the_history_is_drawn(tmp_path, ending):
         {"max_iter": -1},
         {"max_seconds": -1.0},
         {"backend": "cuda"},
+        {"device": "cpu"},
+        {"init": "zeros"},
+        {"learned_step": 1},
+        {"restarts": -1},
+        {"patience": 0},
+        {"sample": 1},
+        {"sample": 1.5},
+        {"sample": "half"},
         {"objective": "ranking-loss"},
         {"objective": "cardinality"},
         {"random_state": "seed"},

@@ -19,6 +19,7 @@ def test_results_come_back_as_they_were(tmp_path):
         per_label={"f1": (0.1, 0.9)},
         note="é",
         provenance={"cpu": "x"},
+        label_names=("red", "é"),
     )
     store.add(whole)
     store.add(result("brknn"))

@@ -1,0 +1,138 @@
+"""``vicinal compare``: methods against each other, on folds or published splits."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.cli.compare_options import (
+    AlphaOption,
+    DataArguments,
+    FoldsOption,
+    FromOption,
+    MethodsOption,
+    MetricOption,
+    NeighborsOption,
+    PreprocessOption,
+    ReportOption,
+    SeedsOption,
+    SetOption,
+    StoreOption,
+)
+from vicinal.cli.contestants import contestants, parse_numbers
+from vicinal.cli.output import JsonFlag, out, print_json
+from vicinal.cli.settings import parse_settings
+from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
+from vicinal.comparison import run_comparison, standing
+from vicinal.comparison.experiment import all_metrics
+from vicinal.comparison.outcome import EXPERIMENT, experiment_name
+from vicinal.report import comparison_report
+from vicinal.report.comparison_report import SHOWN
+from vicinal.results import Result, ResultStore
+
+USUAL = ("brknn", "lpknn", "mlknn", "dmlknn", "iblr", "instance-knn")
+
+
+def compare(
+    data: DataArguments = None,
+    methods: MethodsOption = None,
+    metric: MetricOption = None,
+    folds: FoldsOption = None,
+    seeds: SeedsOption = 1,
+    neighbors: NeighborsOption = None,
+    settings: SetOption = None,
+    preprocess: PreprocessOption = "auto",
+    store: StoreOption = None,
+    source: FromOption = None,
+    report: ReportOption = None,
+    alpha: AlphaOption = 0.05,
+    json: JsonFlag = False,
+) -> None:
+    """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    metrics = metric or ["hamming-loss"]
+    names = methods.split(",") if methods else []
+    if source is not None:
+        results = stored_results(source, data or [], names, folds)
+    elif not data:
+        raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
+    else:
+        results = run_comparison(
+            data,
+            contestants(
+                names or USUAL,
+                parse_settings(settings or []),
+                parse_numbers("--neighbors", neighbors),
+            ),
+            metrics=[*all_metrics(), *metrics],
+            folds=parse_folds(folds or "10"),
+            seeds=range(seeds),
+            preprocess=preprocess,
+            store=store,
+            progress=True,
+        )
+    show(results, metrics, alpha, json)
+    if report is not None:
+        write_report(results, report, metrics, alpha, json)
+
+
+def stored_results(
+    path: Path, data: Sequence[str], methods: Sequence[str], folds: str | None
+) -> list[Result]:
+    """Return the comparison that a file holds, or the part of it that was asked for."""
+    if not path.is_file():
+        raise InvalidArgumentError("--from", "a file of results", repr(str(path)))
+    found = [each for each in ResultStore(path).read() if each.experiment.startswith(EXPERIMENT)]
+    if folds is not None:
+        wanted = experiment_name(parse_folds(folds))
+        found = [each for each in found if each.experiment == wanted]
+    experiments = sorted({each.experiment for each in found})
+    if len(experiments) > 1:
+        said = f"{path} holds {', '.join(experiments)}"
+        raise InvalidArgumentError("--folds", "which of the comparisons to show", said)
+    found = [
+        each
+        for each in found
+        if (not data or each.data in data)
+        and (not methods or each.method.partition(" ")[0] in methods or each.method in methods)
+    ]
+    if not found:
+        raise InvalidArgumentError("--from", "a file with such results", repr(str(path)))
+    return found
+
+
+def parse_folds(word: str) -> int | str:
+    """Return a number of folds, or ``split``.
+
+    Examples
+    --------
+    >>> parse_folds("10"), parse_folds("split")
+    (10, 'split')
+    """
+    if word == "split":
+        return word
+    try:
+        return int(word)
+    except ValueError:
+        raise InvalidArgumentError("--folds", "a number, or split", repr(word)) from None
+
+
+def show(results: Sequence[Result], metrics: Sequence[str], alpha: float, json: bool) -> None:
+    """Print where the methods stand by each metric."""
+    found = [standing(results, name, alpha) for name in metrics]
+    seconds = spent_seconds(results)
+    if json:
+        print_json([standing_json(each, seconds) for each in found])
+        return
+    for each in found:
+        out.print(standing_table(each, seconds))
+        out.print(conclusion(each), soft_wrap=True, highlight=False)
+
+
+def write_report(
+    results: Sequence[Result], path: Path, metrics: Sequence[str], alpha: float, quiet: bool
+) -> None:
+    """Write the report; the metrics asked for come first."""
+    measured = {name for result in results for name in result.values}
+    shown = dict.fromkeys([*metrics, *(name for name in SHOWN if name in measured)])
+    written = comparison_report(results, path, metrics=list(shown), alpha=alpha)
+    if not quiet:
+        out.print(f"Report written to {written}")

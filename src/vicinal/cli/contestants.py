@@ -1,0 +1,88 @@
+"""Words of the command line as methods to compare."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_integer
+from vicinal.cli.settings import make_estimator
+from vicinal.estimators import METHODS, NeighborEstimator
+
+NEIGHBORS = ("n_neighbors_instance", "n_neighbors")
+"""What methods call their number of neighbours, the first that they have."""
+
+
+def contestants(
+    methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
+) -> dict[str, NeighborEstimator]:
+    """Return the estimators to compare, by the names of tables.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Names of ``METHODS``.
+    settings : mapping of str to object
+        By ``method.parameter``, or by ``parameter`` for every method that has it.
+    neighbors : sequence of int
+        Each method with each number of neighbours; none for the methods' own.
+
+    Examples
+    --------
+    >>> contestants(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
+    {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
+     'mlknn k=10': MLkNN(smoothing=0.5)}
+    """
+    for method in methods:
+        if method not in METHODS:
+            raise InvalidArgumentError("--methods", f"some of {', '.join(METHODS)}", repr(method))
+    _check_settings(methods, settings)
+    found: dict[str, NeighborEstimator] = {}
+    for method in methods:
+        own = _own_settings(method, settings)
+        if not neighbors:
+            found[method] = make_estimator(method, own)
+        for k in neighbors:
+            name = next(each for each in NEIGHBORS if each in parameters(method))
+            found[f"{method} k={k}"] = make_estimator(method, {**own, name: k})
+    return found
+
+
+def parse_numbers(option: str, words: str | None) -> list[int]:
+    """Return whole numbers separated by commas.
+
+    Examples
+    --------
+    >>> parse_numbers("--neighbors", "5,10"), parse_numbers("--neighbors", None)
+    ([5, 10], [])
+    """
+    if words is None:
+        return []
+    try:
+        numbers = [int(word) for word in words.split(",")]
+    except ValueError:
+        raise InvalidArgumentError(option, "numbers separated by commas", repr(words)) from None
+    return [check_integer(option, number, low=1) for number in dict.fromkeys(numbers)]
+
+
+def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of one method; those given for it alone come last."""
+    shared = {name: value for name, value in settings.items() if name in parameters(method)}
+    prefix = f"{method}."
+    own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
+    return {**shared, **own}
+
+
+def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> None:
+    """Refuse settings that no method of the comparison has."""
+    for setting in settings:
+        method, dot, _ = setting.rpartition(".")
+        if dot and method not in methods:
+            raise InvalidArgumentError("--set", f"a method of {', '.join(methods)}", repr(setting))
+        if not dot and not any(setting in parameters(each) for each in methods):
+            expected = f"a parameter of {', '.join(methods)}"
+            raise InvalidArgumentError("--set", expected, repr(setting))
+
+
+def parameters(method: str) -> list[str]:
+    """Return the names of a method's parameters."""
+    return list(inspect.signature(METHODS[method]).parameters)

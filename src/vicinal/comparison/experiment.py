@@ -1,0 +1,151 @@
+"""Methods × data sets × folds, from one search a fold; what is in the store is not run again."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.progress import progress as with_bar
+from vicinal._base.validation import check_integer
+from vicinal.comparison.entrants import Methods, read_entrants
+from vicinal.comparison.folds import Folds, count_folds
+from vicinal.comparison.rounds import Round, Runner
+from vicinal.datasets import Dataset, load
+from vicinal.metrics import METRICS, metric_info
+from vicinal.results import Result, ResultStore, provenance
+
+Data: TypeAlias = Sequence[str | Dataset] | Mapping[str, str | Dataset]
+DEPTHS = (1, 3, 5)
+"""Depths of the metrics at k, unless others are asked for."""
+
+
+def run_comparison(
+    datasets: Data,
+    methods: Methods,
+    *,
+    metrics: Sequence[str] | None = None,
+    folds: Folds = 10,
+    seeds: Sequence[int] = (0,),
+    preprocess: str = "auto",
+    store: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Measure methods on data sets, every metric on every fold.
+
+    Parameters
+    ----------
+    datasets : sequence of str or Dataset, or mapping of name to these
+        As :func:`vicinal.datasets.load` takes them.
+    methods : sequence of str, or mapping of name to method or estimator
+        Names of ``vicinal.estimators.METHODS``, or what to call them and such a name, an estimator
+        of vicinal, or any scikit-learn estimator that takes a label indicator.
+    metrics : sequence of str or None
+        As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
+        estimator without scores is measured by those that need none.
+    folds : int or "split"
+        Folds of shuffled iterative stratification, or the published split.
+    seeds : sequence of int
+        One round of folds each; the seed also goes to methods that left theirs open.
+    preprocess : str
+        Steps fitted on the training rows (:func:`vicinal.preprocess.make_steps`): ``"auto"`` scales
+        dense features to [0, 1] and leaves sparse ones as they are.
+    store : path or None
+        Results are appended as they come. Those of the same data, settings and version that are
+        there already are returned and not run again.
+    n_jobs : int or None
+    progress : bool
+        Whether to show a bar on a terminal.
+
+    Returns
+    -------
+    list of Result
+        By data set, method, seed. ``per_label`` holds, over all test rows of a result, the F1 and
+        the number of rows that have the label.
+
+    Notes
+    -----
+    In each fold the neighbours are searched once for each metric, at the largest k that any method
+    looks at, and all methods share the two graphs; so each method's result equals that of fitting
+    it alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[0.0], [1], [2], [10], [11], [12]]), [[1, 0]] * 3 + [[0, 1]] * 3
+    >>> data = Dataset(X, Y, feature_names=("f",), label_names=("near", "far"))
+    >>> from vicinal.estimators import BRkNN, LPkNN
+    >>> pair = {"BR": BRkNN(1), "LP": LPkNN(1)}
+    >>> for result in run_comparison({"line": data}, pair, folds=3, metrics=["hamming-loss"]):
+    ...     print(result.data, result.method, result.values)
+    line BR {'hamming-loss': (0.0, 0.0, 0.0)}
+    line LP {'hamming-loss': (0.0, 0.0, 0.0)}
+    """
+    runner = Runner(
+        entrants=read_entrants(methods),
+        metrics=_metric_names(metrics),
+        folds=folds,
+        preprocess=preprocess,
+        n_jobs=n_jobs,
+        store=None if store is None else ResultStore(store),
+    )
+    named = _named(datasets)
+    seeds = [check_integer("seeds", seed, low=0) for seed in seeds]
+    if not named or not seeds:
+        raise InvalidArgumentError("datasets, seeds", "at least one of each", "none")
+    n_steps = len(named) * len(seeds) * count_folds(folds)
+    steps = _steps(runner, named, seeds)
+    for _ in with_bar(steps, "Comparing", n_steps) if progress else steps:
+        pass
+    keys = [(data, method.name, s) for data in named for method in runner.entrants for s in seeds]
+    return [runner.found[key] for key in keys]
+
+
+def _steps(
+    runner: Runner, named: Mapping[str, str | Dataset], seeds: Sequence[int]
+) -> Iterator[None]:
+    """Run round by round, one step a fold; one data set is held at a time."""
+    for name, given in named.items():
+        dataset = given if isinstance(given, Dataset) else load(given)
+        origin = provenance(dataset)
+        for seed in seeds:
+            yield from runner.run(Round(name, dataset, seed, origin))
+
+
+def _named(datasets: Data) -> dict[str, str | Dataset]:
+    """Return the data sets by name."""
+    if isinstance(datasets, str | Dataset):
+        datasets = [datasets]
+    if isinstance(datasets, Mapping):
+        return {str(name): each for name, each in datasets.items()}
+    named: dict[str, str | Dataset] = {}
+    for each in datasets:
+        name = each.source or "data" if isinstance(each, Dataset) else Path(each).name
+        if name in named:
+            raise InvalidArgumentError("datasets", "different names", f"{name!r} twice")
+        named[name] = each
+    return named
+
+
+def _metric_names(metrics: Sequence[str] | None) -> list[str]:
+    """Return the metrics to measure, checked; all of them unless told."""
+    if metrics is None:
+        return all_metrics()
+    names = [metrics] if isinstance(metrics, str) else metrics
+    return list(dict.fromkeys(metric_info(name).name for name in names))
+
+
+def all_metrics() -> list[str]:
+    """Return the metrics that are measured unless others are asked for: every one there is.
+
+    Examples
+    --------
+    >>> "hamming-loss" in all_metrics(), "ndcg@3" in all_metrics()
+    (True, True)
+    """
+    return [
+        name.removesuffix("k") + str(depth) if depth else name
+        for name in METRICS
+        for depth in (DEPTHS if name.endswith("@k") else [0])
+    ]

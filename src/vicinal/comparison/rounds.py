@@ -1,0 +1,99 @@
+"""A round: every method on every fold of one data set, for one seed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vicinal.comparison.entrants import Entrant
+from vicinal.comparison.folds import Folds, count_folds, fold_rows, prepare
+from vicinal.comparison.outcome import as_result, experiment_name, is_current
+from vicinal.comparison.trial import Trial, run_trial
+from vicinal.datasets import Dataset
+from vicinal.results import Result, ResultStore
+from vicinal.results.record import Key
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a round is of, and where its figures come from."""
+
+    data: str
+    dataset: Dataset
+    seed: int
+    provenance: Mapping[str, str]
+
+
+@dataclass(eq=False)
+class Runner:
+    """Runs rounds, except for what the store holds already.
+
+    Parameters
+    ----------
+    entrants : list of Entrant
+    metrics : list of str
+    folds : int or "split"
+    preprocess : str
+    n_jobs : int or None
+    store : ResultStore or None
+    found : dict of (data, method, seed) to Result
+        Filled as rounds are run.
+    """
+
+    entrants: Sequence[Entrant]
+    metrics: Sequence[str]
+    folds: Folds
+    preprocess: str
+    n_jobs: int | None
+    store: ResultStore | None
+    found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
+
+    def run(self, at: Round) -> Iterator[None]:
+        """Run a round, one step a fold; its results are kept when all its folds are in."""
+        missing = [entrant for entrant in self.entrants if not self._is_known(at, entrant)]
+        if not missing:
+            yield from [None] * count_folds(self.folds)
+            return
+        trials: dict[str, list[Trial]] = {entrant.name: [] for entrant in missing}
+        for train, test in fold_rows(at.dataset, self.folds, at.seed):
+            fold = prepare(at.dataset, train, test, self.preprocess)
+            fold.search(missing, self.n_jobs)
+            for entrant in missing:
+                trial = run_trial(entrant, fold, self.metrics, at.seed, self.n_jobs)
+                trials[entrant.name].append(trial)
+            yield
+        for entrant in missing:
+            self._keep(at, entrant, trials[entrant.name])
+
+    @cached_property
+    def _stored(self) -> dict[Key, Result]:
+        """What was in the store at the start."""
+        return {} if self.store is None else {each.key: each for each in self.store.read()}
+
+    def _is_known(self, at: Round, entrant: Entrant) -> bool:
+        """Take a result from the store, where it is there and still true."""
+        known = self._stored.get((experiment_name(self.folds), at.data, entrant.name, at.seed))
+        settings = self._settings(entrant)
+        if known is None or not is_current(known, settings, self.metrics, at.provenance):
+            return False
+        self.found[at.data, entrant.name, at.seed] = known
+        return True
+
+    def _keep(self, at: Round, entrant: Entrant, trials: Sequence[Trial]) -> None:
+        """Keep a result, in the store too."""
+        result = as_result(
+            trials,
+            experiment=experiment_name(self.folds),
+            data=at.data,
+            method=entrant.name,
+            seed=at.seed,
+            settings=self._settings(entrant),
+            provenance=at.provenance,
+            label_names=at.dataset.label_names,
+        )
+        if self.store is not None:
+            self.store.add(result)
+        self.found[at.data, entrant.name, at.seed] = result
+
+    def _settings(self, entrant: Entrant) -> dict[str, object]:
+        """Return all that a result depends on besides data, folds and seed."""
+        return {**entrant.settings(), "preprocess": self.preprocess}

@@ -1,0 +1,237 @@
+"""Exact search over dense rows on a device."""
+
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.scalars import METRICS, check_integer, check_option
+from vicinal.gpu.definition import Definition, nearest, square_roots
+from vicinal.gpu.device import cells_at_once, pick_device
+from vicinal.gpu.fused import Fused, runs_on, squared_distances
+from vicinal.gpu.plain import Candidates, plain_candidates
+from vicinal.gpu.prepared import Prepared, prepare
+
+Graph = tuple[NDArray[np.int32], NDArray[np.float64]]
+
+
+class DenseSearch:
+    """The nearest rows of a dense matrix on a device, exactly.
+
+    Products in low precision, each with a bound on its error (:mod:`vicinal.gpu.prepared`), give
+    each query a little more than k candidates; those are compared by the float64 definition
+    (:mod:`vicinal.gpu.definition`). Where the bound leaves it open whether the k nearest are among
+    them, as in data full of ties, the query is asked again with more candidates, and then compared
+    with every row.
+
+    Parameters
+    ----------
+    X : Tensor of float32 or float64, shape (n, d)
+        Finite; the search is made on its device.
+    metric : {"euclidean", "cosine", "dot"}
+        For cosine and dot product only rows that share a non-zero feature are neighbours.
+    fused : bool or None
+        Whether candidates are found by the Triton kernel; None for where it can be and pays.
+
+    Notes
+    -----
+    Memory on the device: 4 bytes a cell of `X` besides `X` (8 with the kernel), and while searching
+    4 bytes for each of :func:`~vicinal.gpu.device.cells_at_once` cells.
+
+    Examples
+    --------
+    >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
+    >>> DenseSearch(X).query_self(1)
+    (tensor([[2],
+            [2],
+            [0]]), tensor([[1.0000],
+            [4.4721],
+            [1.0000]], dtype=torch.float64))
+    """
+
+    def __init__(self, X: Tensor, metric: str = "euclidean", *, fused: bool | None = None) -> None:
+        self.definition = Definition(X, metric)
+        self.prepared: Prepared | None = prepare(X, metric)
+        self._wants_fused = fused
+
+    @classmethod
+    def of(
+        cls,
+        X: object,
+        metric: str = "euclidean",
+        device: str | torch.device | None = None,
+        *,
+        fused: bool | None = None,
+    ) -> Self:
+        """Bring rows to a device: None for CUDA where there is one, else the CPU."""
+        metric = check_option("metric", metric, METRICS)
+        return cls(on_device(X, "X", pick_device(device)), metric, fused=fused)
+
+    @cached_property
+    def fused(self) -> Fused | None:
+        """The kernel over these rows, or None where it is not used."""
+        if self.prepared is None or self._wants_fused is False:
+            return None
+        return Fused.over(self.prepared, must=self._wants_fused is True)
+
+    def query(self, Q: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Return ids (int64, −1 for none) and values (float64) of the k nearest rows."""
+        return self._search(Q, None, k)
+
+    def query_self(self, k: int) -> tuple[Tensor, Tensor]:
+        """Return the k nearest other rows for each row; a duplicate is another row."""
+        rows = self.definition.X
+        return self._search(rows, torch.arange(len(rows), device=rows.device), k)
+
+    def graph(self, Q: object, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest rows as arrays."""
+        rows = self.definition.X
+        queries = on_device(Q, "Q", rows.device)
+        if queries.shape[1] != rows.shape[1]:
+            raise InvalidArgumentError("Q", f"{rows.shape[1]} features", queries.shape[1])
+        return as_arrays(*self.query(queries, check_integer("k", k, low=1)))
+
+    def self_graph(self, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest other rows as arrays."""
+        return as_arrays(*self.query_self(check_integer("k", k, low=1)))
+
+    def _search(self, Q: Tensor, own: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
+        n_rows = len(self.definition.X)
+        ids = torch.full((len(Q), k), -1, dtype=torch.int64, device=Q.device)
+        keys = torch.full((len(Q), k), torch.nan, dtype=torch.float64, device=Q.device)
+        width = min(k, n_rows)
+        if len(Q) and n_rows:
+            self._answer(Q, own, ids[:, :width], keys[:, :width])
+        return ids, self._values(keys)
+
+    def _values(self, keys: Tensor) -> Tensor:
+        """Turn keys into distances or similarities, padded as a graph is."""
+        if self.definition.metric == "euclidean":
+            return square_roots(keys).nan_to_num(nan=torch.inf, posinf=torch.inf)
+        return (-keys).nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
+
+    def _answer(self, Q: Tensor, own: Tensor | None, ids: Tensor, keys: Tensor) -> None:
+        """Write the answers: by ever wider candidates, and the rest by comparing with every row."""
+        left = torch.arange(len(Q), device=Q.device)
+        width = list_width(ids.shape[1])
+        for attempt in range(2):
+            if self.prepared is None or not len(left):
+                break
+            asked = slice(None) if len(left) == len(Q) else left
+            mine = None if own is None else own[asked]
+            sure, found = self._attempt(Q[asked], mine, ids.shape[1], width * 8**attempt, attempt)
+            done = left[sure]
+            ids[done], keys[done] = found[0][sure], found[1][sure]
+            left = left[~sure]
+        self._compare_with_all(Q, own, left, ids, keys)
+
+    def _attempt(
+        self, Q: Tensor, own: Tensor | None, k: int, width: int, attempt: int
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return which queries are answered for sure, and answers."""
+        if self.prepared is None:
+            raise RuntimeError("rows without products")
+        queries = self.prepared.queries(Q.double())
+        candidates: Candidates
+        if attempt == 0 and self.fused is not None and self.fused.takes(k):
+            usable = queries.fits_float16()
+            candidates = self.fused.candidates(queries, own, k, width)
+        else:
+            usable = queries.usable
+            candidates = plain_candidates(self.prepared, queries, own, width)
+        keys = self._keys(Q, candidates.ids)
+        sure = candidates.certain(~keys.isnan(), k) & usable
+        return sure, nearest(keys, candidates.ids, k)
+
+    def _keys(self, Q: Tensor, ids: Tensor) -> Tensor:
+        """Compare with the candidates by the definition."""
+        kernels = self._wants_fused or (self._wants_fused is None and runs_on(Q.device))
+        if kernels and self.definition.metric == "euclidean":
+            return squared_distances(self.definition.X, Q, ids)
+        return self.definition.chosen(Q, ids)
+
+    def _compare_with_all(
+        self, Q: Tensor, own: Tensor | None, left: Tensor, ids: Tensor, keys: Tensor
+    ) -> None:
+        """Write the answers of queries `left`, by the definition alone."""
+        every = torch.arange(len(self.definition.X), device=Q.device)
+        step = max(1, cells_at_once(Q.device) // (8 * len(every)))
+        for start in range(0, len(left), step):
+            part = left[start : start + step]
+            found = self.definition.all(Q[part])
+            if own is not None:
+                found.scatter_(1, own[part][:, None], torch.nan)
+            ids[part], keys[part] = nearest(found, every.expand(found.shape), ids.shape[1])
+
+
+def list_width(k: int) -> int:
+    """Return how many candidates a query gets at first.
+
+    Examples
+    --------
+    >>> list_width(5), list_width(30)
+    (16, 48)
+    """
+    return -(-(k + max(10, k // 2)) // 16) * 16
+
+
+def dense_graph(
+    X: object,
+    Q: object = None,
+    k: int = 10,
+    metric: str = "euclidean",
+    device: str | torch.device | None = None,
+    *,
+    fused: bool | None = None,
+) -> Graph:
+    """Return ids and values of the k nearest rows of `X` for each row of `Q`, exactly.
+
+    Parameters
+    ----------
+    X, Q : array-like of numbers, shapes (n, d) and (n_queries, d)
+        Without `Q` the rows of `X`, each left out of its own neighbours.
+    k : int
+    metric : {"euclidean", "cosine", "dot"}
+    device : str or None
+        None for CUDA where there is one, else the CPU.
+    fused : bool or None
+        See :class:`DenseSearch`.
+
+    Returns
+    -------
+    ids : ndarray of int32, shape (n_queries, k)
+        −1 where there is no further candidate.
+    values : ndarray of float64, shape (n_queries, k)
+        Distances rising (inf where there is none), or similarities falling (0 where there is none).
+
+    Examples
+    --------
+    >>> ids, values = dense_graph([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]], k=1, device="cpu")
+    >>> ids.ravel(), values.ravel().round(2)
+    (array([2, 2, 0], dtype=int32), array([2.  , 3.61, 2.  ]))
+    """
+    search = DenseSearch.of(X, metric, device, fused=fused)
+    return search.self_graph(k) if Q is None else search.graph(Q, k)
+
+
+def on_device(rows: object, name: str, device: torch.device) -> Tensor:
+    """Return a matrix of finite float32 or float64 on the device."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidArgumentError(
+            name, "a matrix of numbers", f"{array.dtype} of shape {array.shape}"
+        )
+    dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidArgumentError(name, "finite values", "input with NaN or infinity")
+    writable = np.require(array, dtype=dtype, requirements=["C", "W"])
+    return torch.from_numpy(writable).to(device)
+
+
+def as_arrays(ids: Tensor, values: Tensor) -> Graph:
+    """Return what a search gave as NumPy arrays."""
+    return ids.to(torch.int32).cpu().numpy(), values.cpu().numpy()

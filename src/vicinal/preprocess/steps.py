@@ -1,0 +1,50 @@
+"""The steps by name, and which of them a data set gets unless told."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vicinal._base.validation import check_option
+from vicinal.preprocess._transformer import ColumnwiseTransformer
+from vicinal.preprocess.binary import Binary
+from vicinal.preprocess.bm25 import BM25
+from vicinal.preprocess.minmax import MinMax
+from vicinal.preprocess.tfidf import TfIdf
+from vicinal.preprocess.unit_rows import UnitRows
+
+STEPS: Mapping[str, Callable[[], ColumnwiseTransformer]] = {
+    "minmax": MinMax,
+    "binary": Binary,
+    "tfidf": TfIdf,
+    "bm25": lambda: BM25(side="pipeline"),
+    "unit": UnitRows,
+}
+"""The steps by the names the command line uses."""
+
+
+def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[tuple[str, Any]]:
+    """Return the preprocessing steps named, separated by commas, not fitted.
+
+    ``auto`` is min-max scaling for dense features, as the papers do, and nothing for sparse ones;
+    ``none`` is nothing.
+
+    Parameters
+    ----------
+    names : str
+    is_sparse : bool
+        Whether the features are.
+    option : str
+        What the caller calls the argument, for the error.
+
+    Examples
+    --------
+    >>> make_steps("auto", is_sparse=False), make_steps("auto", is_sparse=True)
+    ([('minmax', MinMax())], [])
+    >>> [name for name, _ in make_steps("binary,unit", is_sparse=True)]
+    ['binary', 'unit']
+    """
+    if names == "auto":
+        names = "none" if is_sparse else "minmax"
+    if names == "none":
+        return []
+    chosen = [check_option(option, name, tuple(STEPS)) for name in names.split(",")]
+    return [(name, STEPS[name]()) for name in chosen]

@@ -1,0 +1,98 @@
+"""The start of the report: what was compared, and every method's mean rank by every metric."""
+
+from collections.abc import Mapping, Sequence
+
+from vicinal.comparison import Standing, paired_order
+from vicinal.report.blocks import Block, Facts, Paragraph, Section
+from vicinal.report.cells import Cell
+from vicinal.report.compared.words import counted, listed, metric_title
+from vicinal.report.table import Column, DataTable
+from vicinal.results import Result
+
+NAMED = 6
+"""Methods that the first sentence names before it counts them."""
+PROTOCOLS = {"split": "the published split"}
+
+
+def lead(results: Sequence[Result], main: Standing) -> list[Block]:
+    """Say what was compared, and what came out by the first metric."""
+    return [Paragraph(verdict(main)), Facts(_facts(results, main))]
+
+
+def verdict(found: Standing) -> str:
+    """Say who is best by a metric, and from whom it can be told apart.
+
+    Examples
+    --------
+    >>> from vicinal.comparison import standing
+    >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
+    >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
+    >>> verdict(standing(results, "hamming-loss"))
+    'By hamming-loss, A ranks best (mean rank 1.00 over 3 folds). By the Nemenyi test it cannot be
+    told apart from B.'
+    """
+    if not found.mean_ranks:
+        return f"No data set has {found.metric} for every method, so there is no order."
+    best, rank = next(iter(found.mean_ranks.items()))
+    thing = found.samples.removesuffix("s")
+    over = counted(len(found.table.values), thing)
+    said = f"By {found.metric}, {best} ranks best (mean rank {rank:.2f} over {over})."
+    if found.tests is None:
+        return f"{said} One sample or one method is not enough for a test."
+    if not found.tests.rejected:
+        return f"{said} Friedman's test does not tell the methods apart."
+    alike = [name for name in found.methods[1:] if not found.tests.differ(best, name)]
+    if not alike:
+        return f"{said} By the Nemenyi test it differs from every other method."
+    named = listed(alike) if len(alike) <= NAMED else f"{len(alike)} others"
+    return f"{said} By the Nemenyi test it cannot be told apart from {named}."
+
+
+def summary_section(standings: Mapping[str, Standing]) -> Section:
+    """Return the mean rank of every method by every metric, and the order of wins."""
+    main = next(iter(standings.values()))
+    columns = [
+        Column("method"),
+        Column("wins − losses", form="+d", better="high", note="paired t-tests, summed"),
+        *(Column(metric_title(metric), ".2f", "low") for metric in standings),
+    ]
+    wins = _wins(standings)
+    rows = [
+        (
+            method,
+            Cell(wins.get(method)),
+            *(found.mean_ranks.get(method) for found in standings.values()),
+        )
+        for method in main.methods
+    ]
+    level = main.tests.alpha if main.tests else 0.05
+    text = (
+        "Mean ranks: 1 is best, ties share their places; ↓ and ↑ say which side of the metric is "
+        "better. Wins − losses adds, over these metrics and all pairs of methods, two-tailed "
+        f"paired t-tests over {main.samples} at α = {level:g}."
+    )
+    return Section("Ranks", [Paragraph(text), DataTable("Mean rank by metric", columns, rows)])
+
+
+def _wins(standings: Mapping[str, Standing]) -> Mapping[str, int]:
+    """Return wins less losses of each method, over the metrics that can be tested."""
+    tables = {m: found.table for m, found in standings.items() if found.tests is not None}
+    level = next((found.tests.alpha for found in standings.values() if found.tests), 0.05)
+    return paired_order(tables, level).scores if tables else {}
+
+
+def _facts(results: Sequence[Result], main: Standing) -> dict[str, str]:
+    """Return the outline of the comparison."""
+    experiment = results[0].experiment.partition("/")[2] or results[0].experiment
+    seeds = sorted({result.seed for result in results if result.seed is not None})
+    days = sorted({result.provenance.get("date", "") for result in results} - {""})
+    facts = {
+        "methods": listed(main.methods),
+        "data sets": listed(main.data),
+        "tested on": PROTOCOLS.get(experiment, f"{experiment}, labels in proportion"),
+    }
+    if seeds:
+        facts["seeds"] = ", ".join(map(str, seeds))
+    if days:
+        facts["run"] = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return facts

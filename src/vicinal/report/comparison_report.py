@@ -1,0 +1,131 @@
+"""The report of a comparison: results in, one page out."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.comparison import Standing, standing
+from vicinal.comparison.standing import marks_of
+from vicinal.comparison.tables import one_experiment
+from vicinal.metrics import metric_info
+from vicinal.report.compared.curves import Curve, curves_section, k_curves
+from vicinal.report.compared.every_metric import every_metric_section
+from vicinal.report.compared.labels import labels_section
+from vicinal.report.compared.metric import metric_section
+from vicinal.report.compared.origin import origin_section
+from vicinal.report.compared.summary import lead, summary_section
+from vicinal.report.compared.times import times_section
+from vicinal.report.compared.words import counted
+from vicinal.report.page import Page
+from vicinal.report.reported import OwnCell, ReportedCell, reported_section, same_name
+from vicinal.results import Result
+
+SHOWN = (
+    "hamming-loss",
+    "subset-accuracy",
+    "example-f1",
+    "micro-f1",
+    "macro-f1",
+    "one-error",
+    "ranking-loss",
+    "average-precision",
+)
+"""Metrics that get a section of their own, unless others are asked for."""
+
+
+def comparison_report(
+    results: Iterable[Result],
+    path: str | os.PathLike[str],
+    *,
+    metrics: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    reported: Iterable[ReportedCell] = (),
+    curves: Iterable[Curve] = (),
+    title: str | None = None,
+) -> Path:
+    """Write the report of a comparison as one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one experiment, e.g. from :func:`vicinal.comparison.run_comparison` or a store.
+    path : path
+        Where to write. The same results give the same bytes.
+    metrics : sequence of str or None
+        Which get tables, tests and a diagram; the first decides the order of methods. None for the
+        usual ones. Every other metric is in a folded table.
+    alpha : float
+        Level of significance.
+    reported : iterable of ReportedCell
+        What papers say; those that the results have too are set beside them.
+    curves : iterable of Curve
+        Further curves over k, e.g. of a tuning; those the results hold are drawn anyway.
+    title : str or None
+
+    Returns
+    -------
+    Path
+    """
+    page = comparison_page(
+        results, metrics=metrics, alpha=alpha, reported=reported, curves=curves, title=title
+    )
+    return page.write(path)
+
+
+def comparison_page(
+    results: Iterable[Result],
+    *,
+    metrics: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    reported: Iterable[ReportedCell] = (),
+    curves: Iterable[Curve] = (),
+    title: str | None = None,
+) -> Page:
+    """Return the page that :func:`comparison_report` writes."""
+    kept = one_experiment(results)
+    standings = _standings(kept, metrics, alpha)
+    main = next(iter(standings.values()))
+    drawn = [*k_curves(kept, main.metric), *curves]
+    sections = [
+        summary_section(standings),
+        *(metric_section(found) for found in standings.values()),
+        curves_section(drawn),
+        labels_section(kept, main.methods),
+        reported_section(reported, _own_cells(kept)),
+        every_metric_section(kept, main.methods),
+        times_section(kept, main.methods),
+        origin_section(kept, main.methods),
+    ]
+    said = f"{counted(len(main.methods), 'method')} on {counted(len(main.data), 'data set')}"
+    return Page(
+        title=title or said,
+        lead=lead(kept, main),
+        sections=[section for section in sections if section is not None],
+        footer="Made by vicinal.",
+    )
+
+
+def _standings(
+    results: Sequence[Result], metrics: Sequence[str] | None, alpha: float
+) -> dict[str, Standing]:
+    """Return where the methods stand by each metric that is to be shown."""
+    measured = {name for result in results for name in result.values}
+    asked = list(SHOWN) if metrics is None else [metric_info(name).name for name in metrics]
+    names = [name for name in dict.fromkeys(asked) if metrics is not None or name in measured]
+    if not names:  # none of the usual ones
+        names = sorted(name for name in measured if metric_info(name).better != "none")
+    for name in names or ["none"]:
+        if name not in measured:
+            known = ", ".join(sorted(measured)) or "none"
+            raise InvalidArgumentError("metrics", f"metrics of the results ({known})", repr(name))
+    return {name: standing(results, name, alpha) for name in names}
+
+
+def _own_cells(results: Sequence[Result]) -> dict[tuple[str, str, str], OwnCell]:
+    """Return every mean of the results, as papers' cells are looked up."""
+    cells = {}
+    for metric in {name for result in results for name in result.values}:
+        for (data, method), mark in marks_of(results, metric).items():
+            cells[data, same_name(method), metric] = OwnCell(mark.mean, mark.deviation)
+    return cells

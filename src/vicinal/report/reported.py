@@ -1,0 +1,151 @@
+"""Ours against what papers report, cell by cell."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeAlias
+
+from vicinal.report.blocks import Details, Paragraph, Section
+from vicinal.report.cells import Cell
+from vicinal.report.table import Column, DataTable
+
+NEAR = 0.02
+"""Differences up to this are near."""
+FOLDED = 24
+"""With more cells than this, a summary stands first."""
+ALIASES = {"iblrml": "iblr"}
+TEXT = (
+    "Papers differ in folds, splits, preprocessing and settings, so a difference here is not an "
+    "error by itself. Near, and green, is a difference of at most {near:g}, or of that share of a "
+    "figure above 1."
+)
+
+
+@dataclass(frozen=True)
+class ReportedCell:
+    """A figure that a paper reports.
+
+    Parameters
+    ----------
+    paper, table : str
+        Where it stands.
+    dataset, method, metric : str
+        What it is of; methods are matched without regard to case and hyphens.
+    value : float
+    std : float or None
+        As the paper gives it.
+    """
+
+    paper: str
+    table: str
+    dataset: str
+    method: str
+    metric: str
+    value: float
+    std: float | None = None
+
+
+@dataclass(frozen=True)
+class OwnCell:
+    """Our figure for the same: mean and standard deviation."""
+
+    mean: float
+    deviation: float | None = None
+
+
+Pair: TypeAlias = tuple[ReportedCell, OwnCell]
+
+
+def same_name(name: str) -> str:
+    """Return what two spellings of a method's name share.
+
+    Examples
+    --------
+    >>> same_name("ML-kNN") == same_name("mlknn"), same_name("IBLR-ML")
+    (True, 'iblr')
+    """
+    bare = re.sub(r"[^a-z0-9=]+", "", name.lower())
+    return ALIASES.get(bare, bare)
+
+
+def reported_section(
+    cells: Iterable[ReportedCell], ours: Mapping[tuple[str, str, str], OwnCell]
+) -> Section | None:
+    """Return a table of the cells that we have too; None where there are none.
+
+    Parameters
+    ----------
+    cells : iterable of ReportedCell
+    ours : mapping of (data set, method, metric) to OwnCell
+        Methods as :func:`same_name` spells them.
+    """
+    pairs = [
+        (cell, ours[key])
+        for cell in cells
+        if (key := (cell.dataset, same_name(cell.method), cell.metric)) in ours
+    ]
+    if not pairs:
+        return None
+    text = Paragraph(TEXT.format(near=NEAR))
+    table = _all_cells(pairs)
+    if len(pairs) <= FOLDED:
+        return Section("Against the papers", [text, table])
+    return Section("Against the papers", [text, _by_paper(pairs), Details("Every cell", [table])])
+
+
+def is_near(reported: float, own: float) -> bool:
+    """Tell whether two figures are near: by :data:`NEAR`, as a share of figures above 1.
+
+    Examples
+    --------
+    >>> is_near(0.50, 0.53), is_near(6.20, 6.25)
+    (False, True)
+    """
+    return abs(own - reported) <= NEAR * max(1.0, abs(reported))
+
+
+def _by_paper(pairs: Sequence[Pair]) -> DataTable:
+    """Return how many cells of each paper are near."""
+    rows = []
+    for paper in dict.fromkeys(cell.paper for cell, _ in pairs):
+        of_paper = [(cell.value, own.mean) for cell, own in pairs if cell.paper == paper]
+        near = sum(is_near(*each) for each in of_paper)
+        apart = median(abs(own - value) for value, own in of_paper)
+        rows.append((paper, len(of_paper), near, apart))
+    columns = [
+        Column("paper"),
+        Column("cells", "d"),
+        Column("near", "d"),
+        Column("median difference"),
+    ]
+    return DataTable("Cells that both have, by paper", columns, rows)
+
+
+def _all_cells(pairs: Sequence[Pair]) -> DataTable:
+    """Return every cell beside ours."""
+    columns: Sequence[Column | str] = [
+        "data set",
+        "method",
+        "metric",
+        "paper",
+        "table",
+        Column("reported"),
+        Column("ours"),
+        Column("difference", "+.3f", note="ours − reported"),
+    ]
+    return DataTable("Ours against the papers'", columns, [_row(*pair) for pair in pairs])
+
+
+def _row(cell: ReportedCell, own: OwnCell) -> list[str | Cell]:
+    """Return the row of one cell."""
+    return [
+        cell.dataset,
+        cell.method,
+        cell.metric,
+        cell.paper,
+        cell.table,
+        Cell(cell.value, spread=cell.std, kind="paper"),
+        Cell(own.mean, spread=own.deviation, kind="ours"),
+        Cell(own.mean - cell.value, kind="near" if is_near(cell.value, own.mean) else ""),
+    ]

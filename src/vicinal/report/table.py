@@ -1,0 +1,143 @@
+"""Tables that a screen reader can read and a reader can sort."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.report.cells import Cell, Value, as_cell, mark_best
+from vicinal.report.ids import Ids
+from vicinal.report.markup import Html, element, together
+
+Row: TypeAlias = Sequence[Value | Cell]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    title : str
+    form : str
+        Format of its numbers, e.g. ``".3f"``, ``",d"``.
+    better : {"low", "high"} or None
+        Which number is put in bold; None for none.
+    group : str
+        A heading over this column and its neighbours of the same group.
+    note : str
+        Shown when the heading is pointed at.
+    """
+
+    title: str
+    form: str = ".3f"
+    better: Literal["low", "high"] | None = None
+    group: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table with a caption; the first cell of a row names it.
+
+    Parameters
+    ----------
+    caption : str
+    columns : sequence of Column or str
+    rows, footer : sequence of rows
+        Values or cells, one a column. The footer is not sorted and not searched for the best.
+
+    Examples
+    --------
+    >>> table = DataTable("Loss", ["method", Column("yeast", better="low")], [("A", 0.2)])
+    >>> table.render(Ids(), 2)[:74]
+    '<div class="scroll" role="region" tabindex="0" aria-labelledby="loss"><tab'
+    """
+
+    caption: str
+    columns: Sequence[Column | str]
+    rows: Sequence[Row]
+    footer: Sequence[Row] = ()
+
+    def __post_init__(self) -> None:
+        """See that every row has a cell for every column."""
+        for row in (*self.rows, *self.footer):
+            if len(row) != len(self.columns):
+                raise InvalidArgumentError("rows", f"{len(self.columns)} cells", len(row))
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``table`` in a region that scrolls where the page is narrow."""
+        columns = [Column(each) if isinstance(each, str) else each for each in self.columns]
+        name = ids.take(self.caption)
+        foot = element("tfoot", *_rows(columns, self.footer)) if self.footer else None
+        table = element(
+            "table",
+            element("caption", element("span", self.caption), id=name),
+            _head(columns, _number_columns(self.rows)),
+            element("tbody", *_rows(columns, _with_best(columns, self.rows))),
+            foot,
+            class_="sortable",
+        )
+        return element(
+            "div", table, class_="scroll", role="region", tabindex=0, aria_labelledby=name
+        )
+
+
+def _number_columns(rows: Sequence[Row]) -> set[int]:
+    """Return the columns that hold numbers, whose headings stand at the right as they do."""
+    return {at for row in rows for at, cell in enumerate(row) if as_cell(cell).number is not None}
+
+
+def _head(columns: Sequence[Column], numbers: set[int]) -> Html:
+    """Return the headings: those of groups, if any, above those of columns."""
+    titles = together(
+        *(
+            element(
+                "th",
+                each.title,
+                scope="col",
+                class_="number" if at in numbers else None,
+                data_column=at,
+                title=each.note or None,
+            )
+            for at, each in enumerate(columns)
+        )
+    )
+    if not any(column.group for column in columns):
+        return element("thead", element("tr", titles))
+    groups = [(name, len(list(each))) for name, each in groupby(columns, lambda c: c.group)]
+    over = together(
+        *(
+            element("th", name, scope="colgroup", colspan=width)
+            if name
+            else element("td", colspan=width)
+            for name, width in groups
+        )
+    )
+    return element("thead", element("tr", over, class_="groups"), element("tr", titles))
+
+
+def _rows(columns: Sequence[Column], rows: Sequence[Row]) -> list[Html]:
+    """Return the ``tr`` of each row."""
+    return [
+        element(
+            "tr",
+            *(
+                as_cell(cell).render(column.form, heads_row=at == 0)
+                for at, (column, cell) in enumerate(zip(columns, row, strict=True))
+            ),
+        )
+        for row in rows
+    ]
+
+
+def _with_best(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Value | Cell]]:
+    """Return the rows with the best of each column in bold, where the column wants it."""
+    marked: list[list[Value | Cell]] = [list(row) for row in rows]
+    for at, column in enumerate(columns):
+        if column.better is not None:
+            cells = mark_best([row[at] for row in rows], column.better, column.form)
+            for row, cell in zip(marked, cells, strict=True):
+                row[at] = cell
+    return marked

@@ -1,0 +1,18 @@
+"""The methods that the papers compare neighbours with: boosting, support vectors, a baseline.
+
+Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
+scikit-learn classifier whose ``scores`` rank the labels and whose ``predict`` picks a set. None
+looks at neighbours, so none takes a graph, and all hold a number per row and label.
+
+``BoosTexter`` and ``ADTBoostMH`` share one search for the best split; ``RankSVM`` holds an n × n
+kernel; ``BinaryRelevanceSVM`` is scikit-learn's own, label by label; ``LabelFrequency`` looks at no
+feature. May be imported by selection, comparison, the tables of the papers and the command line.
+"""
+
+from vicinal.rivals.adtboost import ADTBoostMH
+from vicinal.rivals.binary_relevance import BinaryRelevanceSVM
+from vicinal.rivals.boostexter import BoosTexter
+from vicinal.rivals.label_frequency import LabelFrequency
+from vicinal.rivals.rank_svm import RankSVM
+
+__all__ = ["ADTBoostMH", "BinaryRelevanceSVM", "BoosTexter", "LabelFrequency", "RankSVM"]

@@ -1,0 +1,4 @@
+from sklearn.base import TransformerMixin
+
+class GaussianRandomProjection(TransformerMixin):
+    def __init__(self, n_components: int, *, random_state: int | None = ...) -> None: ...

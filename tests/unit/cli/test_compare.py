@@ -1,0 +1,179 @@
+"""``vicinal compare`` says what the library says, runs nothing twice, and shows it again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from vicinal.comparison import run_comparison
+from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.estimators import BRkNN, MLkNN
+from vicinal.results import ResultStore
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def other_file(dataset, tmp_path):
+    """Another data set, with a published split."""
+    rng = np.random.default_rng(1)
+    other = Dataset(
+        X=rng.random((40, 4)),
+        Y=dataset.Y[:40],
+        feature_names=dataset.feature_names,
+        label_names=dataset.label_names,
+        train=np.arange(30),
+        test=np.arange(30, 40),
+    )
+    path = tmp_path / "other.npz"
+    write_file(other, path)
+    return path
+
+
+SMALL = ("--methods", "brknn,mlknn", "--folds", "3", "--set", "mlknn.n_neighbors=4")
+
+
+def test_the_table_is_that_of_the_library(run, data_file, other_file):
+    words = (data_file, other_file, *SMALL, "--set", "never_empty=True", "--seeds", "2")
+    code, out, err = run("compare", *words, "--metric", "micro-f1", "--json")
+    assert code == 0, err
+    (found,) = json.loads(out)
+    models = {"brknn": BRkNN(never_empty=True), "mlknn": MLkNN(4, never_empty=True)}
+    results = run_comparison([str(data_file), str(other_file)], models, folds=3, seeds=(0, 1))
+    for data in ("signs.arff", "other.npz"):
+        for method in models:
+            values = [
+                value
+                for result in results
+                if (result.data, result.method) == (data, method)
+                for value in result.values["micro-f1"]
+            ]
+            assert len(values) == 6
+            assert found["values"][data][method] == pytest.approx(np.mean(values))
+    assert set(found["mean_ranks"]) == set(models)
+    assert found["samples"] == "data sets"
+
+
+def test_a_terminal_gets_tables_in_the_order_of_ranks(run, data_file):
+    code, out, _ = run("compare", data_file, *SMALL, "--metric", "one-error")
+    assert code == 0
+    code, asked, _ = run("compare", data_file, *SMALL, "--metric", "one-error", "--json")
+    order = list(json.loads(asked)[0]["mean_ranks"])
+    head = next(line for line in out.splitlines() if "brknn" in line and "mlknn" in line)
+    assert sorted(order, key=head.index) == order
+    for word in ("one-error", "mean rank", "seconds", "signs.arff", "ranks best"):
+        assert word in out
+
+
+def test_the_store_is_shown_again_without_running(
+    run, data_file, other_file, tmp_path, monkeypatch
+):
+    store, page = tmp_path / "results.jsonl", tmp_path / "report.html"
+    words = (data_file, other_file, *SMALL, "--store", store)
+    code, first, err = run("compare", *words, "--report", page, "--json")
+    assert code == 0, err
+    written, lines = page.read_bytes(), store.read_text()
+    assert written.startswith(b"<!doctype html>")
+
+    def refuse(*_, **__):
+        raise AssertionError("ran again")
+
+    monkeypatch.setattr("vicinal.comparison.rounds.run_trial", refuse)
+    code, again, err = run("compare", *words, "--json")
+    assert (code, again) == (0, first), err
+    assert store.read_text() == lines
+    code, shown, err = run("compare", "--from", store, "--report", page, "--json")
+    assert (code, shown) == (0, first), err
+    assert page.read_bytes() == written
+    code, part, _ = run("compare", "--from", store, "other.npz", "--methods", "mlknn", "--json")
+    assert code == 0
+    assert list(json.loads(part)[0]["values"]) == ["other.npz"]
+    assert list(json.loads(part)[0]["values"]["other.npz"]) == ["mlknn"]
+
+
+def test_the_published_split_and_several_neighbours(run, other_file, tmp_path):
+    store = tmp_path / "results.jsonl"
+    words = ("--methods", "brknn,lcif", "--neighbors", "2,5", "--folds", "split", "--store", store)
+    code, _, err = run("compare", other_file, *words)
+    assert code == 0, err
+    results = ResultStore(store).read()
+    assert [r.method for r in results] == ["brknn k=2", "brknn k=5", "lcif k=2", "lcif k=5"]
+    assert [r.settings.get("n_neighbors") for r in results] == [2, 5, None, None]
+    assert [r.settings.get("n_neighbors_instance") for r in results] == [None, None, 2, 5]
+    assert all(len(r.values["hamming-loss"]) == 1 for r in results)
+
+
+def test_the_split_gives_what_train_and_evaluate_give(run, other_file, tmp_path):
+    words = ("--folds", "split", "--methods", "mlknn", "--metric", "average-precision", "--json")
+    code, out, err = run("compare", other_file, *words)
+    assert code == 0, err
+    assert run("train", other_file, "-o", tmp_path / "model")[0] == 0
+    _, evaluated, _ = run("evaluate", tmp_path / "model", other_file, "--json")
+    wanted = json.loads(evaluated)["average-precision"]
+    assert json.loads(out)[0]["values"]["other.npz"] == {"mlknn": wanted}
+
+
+def test_a_store_of_two_comparisons_asks_which(run, other_file, tmp_path):
+    store = tmp_path / "results.jsonl"
+    for folds in ("2", "split"):
+        assert (
+            run("compare", other_file, "--methods", "brknn", "--folds", folds, "--store", store)[0]
+            == 0
+        )
+    code, _, err = run("compare", "--from", store)
+    assert code == 2
+    assert "compare/2 folds, compare/split" in err
+    code, out, _ = run("compare", "--from", store, "--folds", "split", "--json")
+    assert code == 0
+    assert json.loads(out)[0]["samples"] == "folds"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "DATA"),
+        (("debtags", "--methods", "mlnn"), "--methods"),
+        (("debtags", "--folds", "some"), "--folds"),
+        (("debtags", "--folds", "1"), "folds"),
+        (("debtags", "--set", "mlknn.k=3"), "n_neighbors"),
+        (("debtags", "--set", "lcif.mixing=1", "--methods", "mlknn"), "--set"),
+        (("debtags", "--set", "magic=1"), "--set"),
+        (("debtags", "--neighbors", "a"), "--neighbors"),
+        (("debtags", "--neighbors", "0"), "--neighbors"),
+        (("debtags", "--metric", "f2"), "metric"),
+        (("debtags", "--preprocess", "magic"), "preprocess"),
+        (("no-such-data",), "no-such-data"),
+        (("--from", "nothing.jsonl"), "nothing.jsonl"),
+    ],
+)
+def test_bad_words_are_one_line_and_exit_code_2(run, monkeypatch, tmp_path, words, says):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("compare", *words)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_bench_times_every_part(run, data_file, dataset):
+    code, out, err = run("bench", data_file, "--methods", "all", "--neighbors", "3", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["rows searched"], found["rows asked for"]) == (48, 12)
+    assert found["metric"] == "euclidean"
+    assert [each["method"] for each in found["methods"]][-1] == "lcif"
+    for name in ("load, s", "batch search, ms a query", "single query, ms, median"):
+        assert found[name] > 0
+    assert found["single query, ms, 99th percentile"] >= found["single query, ms, median"]
+    code, out, _ = run("bench", data_file, "--metric", "cosine", "--methods", "brknn")
+    assert code == 0
+    for word in ("build the index", "cosine", "brknn", "predict"):
+        assert word in out
+    assert dataset.n_rows == read_file(data_file).n_rows
+
+
+def test_bench_refuses_what_it_cannot_time(run, tmp_path, dataset):
+    write_file(dataset.subset([0]), tmp_path / "one.arff")
+    code, _, err = run("bench", tmp_path / "one.arff")
+    assert code == 2
+    assert "DATA" in err
+    assert run("bench", "--metric", "far")[0] == 2

@@ -1,0 +1,159 @@
+"""What is in the store is not run again, unless it is of other data, settings or version."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from vicinal.comparison import rounds, run_comparison
+from vicinal.comparison.entrants import plain
+from vicinal.datasets import Dataset
+from vicinal.decision import CardinalityThreshold
+from vicinal.estimators import LAMLkNN, MLkNN
+from vicinal.results import ResultStore
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 3))
+    return Dataset(
+        X, (X[:, :2] > 0.5).astype(int), feature_names=tuple("abc"), label_names=("x", "y")
+    )
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The methods that were run, one entry a fold."""
+    names = []
+    original = rounds.run_trial
+
+    def counted(entrant, *rest):
+        names.append(entrant.name)
+        return original(entrant, *rest)
+
+    monkeypatch.setattr(rounds, "run_trial", counted)
+    return names
+
+
+@pytest.fixture
+def compare(data, tmp_path):
+    def call(methods=None, given=data, **more):
+        store = tmp_path / "results.jsonl"
+        methods = {"a": MLkNN(3), "b": MLkNN(5)} if methods is None else methods
+        return run_comparison({"d": given}, methods, **{"folds": 3, "store": store, **more})
+
+    return call
+
+
+def test_a_second_run_gives_the_same_results_and_runs_nothing(compare, ran, tmp_path):
+    first = compare()
+    assert ran == ["a", "b"] * 3
+    lines = (tmp_path / "results.jsonl").read_text()
+    assert compare() == first
+    assert ran == ["a", "b"] * 3
+    assert (tmp_path / "results.jsonl").read_text() == lines
+    assert ResultStore(tmp_path / "results.jsonl").read() == first
+
+
+def test_only_what_is_missing_is_run(compare, ran):
+    compare()
+    ran.clear()
+    compare({"a": MLkNN(3), "b": MLkNN(5), "c": "brknn"})
+    assert ran == ["c"] * 3
+    ran.clear()
+    compare(seeds=(0, 1))
+    assert ran == ["a", "b"] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ({"methods": {"a": MLkNN(3), "b": MLkNN(4)}}, ["b"] * 3),
+        ({"methods": {"a": MLkNN(3), "b": MLkNN(5, threshold=0.4)}}, ["b"] * 3),
+        ({"methods": {"a": MLkNN(3, n_jobs=1), "b": MLkNN(5)}}, []),
+        ({"preprocess": "none"}, ["a", "b"] * 3),
+        ({"folds": 2}, ["a", "b"] * 2),
+        ({"metrics": ["hamming-loss"]}, []),
+        ({"metrics": ["precision@2"]}, ["a", "b"] * 3),
+        ({"n_jobs": 1}, []),
+    ],
+)
+def test_other_settings_are_run_again(compare, ran, change, again):
+    compare()
+    ran.clear()
+    compare(**change)
+    assert ran == again
+    ran.clear()
+    compare(**change)
+    assert ran == []
+
+
+def test_other_data_under_the_same_name_are_run_again(compare, ran, data):
+    old = compare()
+    ran.clear()
+    changed = data.X.copy()
+    changed[0, 0] += 1e-9
+    new = compare(
+        given=Dataset(
+            changed, data.Y, feature_names=data.feature_names, label_names=data.label_names
+        )
+    )
+    assert ran == ["a", "b"] * 3
+    assert new[0].provenance["data"] != old[0].provenance["data"]
+
+
+def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
+    compare()
+    ran.clear()
+    store = tmp_path / "results.jsonl"
+    lines = [json.loads(line) for line in store.read_text().splitlines()]
+    lines[0]["provenance"]["vicinal"] = "0.0.1"
+    store.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    compare()
+    assert ran == ["a"] * 3
+
+
+def test_a_stopped_run_goes_on(compare, ran, monkeypatch):
+    original = rounds.run_trial
+
+    def stopped(entrant, fold, metrics, seed, n_jobs):
+        if seed == 1:
+            raise KeyboardInterrupt
+        return original(entrant, fold, metrics, seed, n_jobs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "run_trial", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            compare(seeds=(0, 1))
+    ran.clear()
+    assert len(compare(seeds=(0, 1))) == 4
+    assert ran == ["a", "b"] * 3
+
+
+def test_a_method_without_scores_is_not_run_again_for_ranking_metrics(compare, ran):
+    class Quiet(BaseEstimator):
+        def fit(self, X, Y):
+            return self
+
+        def predict(self, X):
+            return np.zeros((X.shape[0], 2), dtype=int)
+
+    compare({"quiet": Quiet()})
+    ran.clear()
+    compare({"quiet": Quiet()})
+    assert ran == []
+
+
+def test_settings_tell_parameters_apart_and_survive_json():
+    one = plain(LAMLkNN(centers=np.zeros((2, 3))).get_params())
+    two = plain(LAMLkNN(centers=np.full((2, 3), 1e-12)).get_params())
+    assert one != two
+    assert one == plain(LAMLkNN(centers=np.zeros((2, 3))).get_params())
+    assert json.loads(json.dumps(one, allow_nan=False)) == one
+    assert plain(float("nan")) == "nan"
+    assert plain(CardinalityThreshold()) == plain(CardinalityThreshold())
+    assert plain(object()) == plain(object())
