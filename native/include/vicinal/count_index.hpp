@@ -116,8 +116,13 @@ class CountIndex {
       sweep_with(scratch.narrow.data(), block, begin, end, collection, plan, query, scratch);
   }
 
+  void start(const QueryState&, Scratch&) const {}
+
   // Counts are exact: nothing is left open.
-  bool finish(Metric, const Plan&, const QueryState&) const { return true; }
+  template <class Value>
+  bool finish(const Collection<Value>&, const Plan&, QueryState&, Scratch&) const {
+    return true;
+  }
 
  private:
   static constexpr std::int64_t sparsest_bitmap = 256;

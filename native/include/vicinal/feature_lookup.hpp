@@ -1,13 +1,14 @@
 // A query's features by name, so that many rows can be compared with it one after the other.
 //
 // Walking two sorted lists side by side costs a step for each entry of both, each waiting for the
-// one before, and whether the next entries match is a coin the processor cannot guess. Here the
-// query is put in buckets of two by a hash that was chosen so that no bucket overflows: a row's
-// entry is looked up by two comparisons and no branch. Matches are then multiplied in rising order,
-// so sums are those of the definition.
+// one before, and whether the next entries match is a coin the processor cannot guess. Here most
+// entries are passed over by a look at a small table, without a branch. For the others the query is
+// put in buckets of two by a hash that was chosen so that no bucket overflows: two comparisons.
+// Products are added in rising order, so sums are those of the definition.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "vicinal/exact.hpp"
@@ -22,24 +23,26 @@ class FeatureLookup {
       factor_ = factor_ * 747796405u + 2891336454u * 2;  // stays odd
       if (attempt % 4 == 3) ++bits_;
     }
+    mark(query);
   }
 
   template <class Value>
   Dot dot(const SparseRow<Value>& row) const {
-    thread_local std::vector<Match> matches;
-    if (matches.size() <= row.size()) matches.resize(2 * row.size() + 1);
-    Match* const found = matches.data();
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::int32_t feature = row.columns[i];
+    thread_local std::vector<std::uint32_t> entries;
+    if (entries.size() <= row.size()) entries.resize(2 * row.size() + 1);
+    const std::size_t count = find(row.columns, entries.data());
+    Dot dot;
+    for (std::size_t e = 0; e < count; ++e) {
+      const std::uint32_t entry = entries[e];
+      const std::int32_t feature = row.columns[entry];
       const Bucket& bucket = buckets_[place(feature)];
       const bool second = bucket.feature[1] == feature;
-      found[count] = {&bucket.value[second], i};
-      count += second | (bucket.feature[0] == feature);
+      const bool there = second | (bucket.feature[0] == feature);
+      // A feature that is not there adds zero, which changes no sum.
+      const double query_value = there ? bucket.value[second] : 0.0;
+      dot.value += query_value * static_cast<double>(row.values[entry]);
+      dot.shares_feature |= there;
     }
-    Dot dot{0.0, count > 0};
-    for (std::size_t m = 0; m < count; ++m)
-      dot.value += *found[m].query_value * static_cast<double>(row.values[found[m].entry]);
     return dot;
   }
 
@@ -49,10 +52,18 @@ class FeatureLookup {
     std::int32_t feature[2] = {none, none};
     double value[2] = {0.0, 0.0};
   };
-  struct Match {
-    const double* query_value;
-    std::size_t entry;
-  };
+
+  // Write the places of entries that may be the query's, and return how many.
+  std::size_t find(std::span<const std::int32_t> columns, std::uint32_t* __restrict out) const {
+    const std::uint8_t* const marks = marks_.data();
+    const auto mask = static_cast<std::uint32_t>(marks_.size() - 1);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      out[count] = static_cast<std::uint32_t>(i);
+      count += marks[static_cast<std::uint32_t>(columns[i]) & mask];
+    }
+    return count;
+  }
 
   std::size_t place(std::int32_t feature) const {
     return (static_cast<std::uint32_t>(feature) * factor_) >> (32 - bits_);
@@ -70,6 +81,16 @@ class FeatureLookup {
     return true;
   }
 
+  // Marks by a feature's low bits: enough that few others meet one, few enough for the cache.
+  void mark(const SparseRow<double>& query) {
+    std::size_t size = 1024;
+    while (size < 32 * query.size() && size < 16384) size *= 2;
+    marks_.assign(size, 0);
+    for (const std::int32_t feature : query.columns)
+      marks_[static_cast<std::uint32_t>(feature) & (size - 1)] = 1;
+  }
+
+  std::vector<std::uint8_t> marks_;  // 1 where a feature of the query may be
   int bits_ = 4;
   std::uint32_t factor_ = 2654435769u;
   std::vector<Bucket> buckets_;

@@ -117,8 +117,9 @@ struct QueryBatch {
     }
     if (travellers.empty()) return left;
     walk(road, travellers, desk);
-    for (auto& [query, state, plan] : travellers) {
-      if (road.finish(collection.metric, plan, state))
+    for (std::size_t i = 0; i < travellers.size(); ++i) {
+      auto& [query, state, plan] = travellers[i];
+      if (road.finish(collection, plan, state, desk[Road::sweep_rows > 0 ? i : 0]))
         answers.write(query, state.best);
       else
         left.push_back(query);
@@ -131,7 +132,10 @@ struct QueryBatch {
             std::vector<typename Road::Scratch>& desk) const {
     const std::size_t parallel = Road::sweep_rows > 0 ? travellers.size() : 1;
     while (desk.size() < parallel) desk.emplace_back(road);
-    for (auto& traveller : travellers) offer_special(traveller.state);
+    for (std::size_t i = 0; i < travellers.size(); ++i) {
+      offer_special(travellers[i].state);
+      road.start(travellers[i].state, desk[Road::sweep_rows > 0 ? i : 0]);
+    }
     const double middle = travellers[travellers.size() / 2].state.norm;
     for (const std::int64_t block : block_order(road.blocks(), middle))
       for (std::size_t i = 0; i < travellers.size(); i += parallel)

@@ -1,6 +1,7 @@
 // What a search knows of one query, and how a row is offered to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -9,6 +10,12 @@
 #include "vicinal/top_k.hpp"
 
 namespace vicinal {
+
+inline void prefetch([[maybe_unused]] const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#endif
+}
 
 struct QueryState {
   SparseRow<double> row;
@@ -43,6 +50,20 @@ struct Collection {
       return push(query, exact_squared_distance(query.row, row_of(rows, row)), row);
     const Dot dot = query.lookup.dot(row_of(rows, row));
     if (dot.shares_feature) push(query, key_of(metric, dot.value, query.norm, norms[row]), row);
+  }
+
+  // Ask for what comparing a row needs, before it is needed: first where its entries are, then the
+  // entries themselves, of which the memory system brings more by itself.
+  void fetch_place(std::int32_t row) const {
+    prefetch(rows.indptr.data() + row);
+    prefetch(norms.data() + row);
+  }
+  void fetch_entries(std::int32_t row) const {
+    const std::int64_t begin = rows.indptr[row], end = std::min(rows.indptr[row + 1], begin + 128);
+    for (std::int64_t at = begin; at < end; at += 16) {
+      prefetch(rows.indices.data() + at);
+      prefetch(rows.values.data() + at);
+    }
   }
 
   // The same for rows and queries whose values are all one, from the number they share: sums of
