@@ -159,9 +159,8 @@ struct QueryBatch {
 
   QueryState state(std::int64_t query) const {
     const double square = squared_norm(queries.row(query));
-    return {row_of(queries, query), square,
-            std::sqrt(square),      excluded.empty() ? -1 : excluded[query],
-            answers.read(query),    FeatureLookup(row_of(queries, query))};
+    return {row_of(queries, query), square, std::sqrt(square),
+            excluded.empty() ? -1 : excluded[query], answers.read(query)};
   }
 
   // Rows outside the blocks. Of the empty ones only the first k that count can matter.

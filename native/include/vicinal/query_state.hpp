@@ -23,7 +23,7 @@ struct QueryState {
   double norm;
   std::int32_t excluded;  // a row id, or -1: leave-one-out is by index
   TopK best;
-  FeatureLookup lookup;
+  FeatureLookup lookup = {};
 };
 
 // The rows of an index as the definition sees them. Row i is known to callers as first_id + i.
@@ -48,6 +48,7 @@ struct Collection {
     if (!admits(query, row)) return;
     if (metric == Metric::euclidean)
       return push(query, exact_squared_distance(query.row, row_of(rows, row)), row);
+    if (!query.lookup.ready()) query.lookup.prepare(query.row);
     const Dot dot = query.lookup.dot(row_of(rows, row));
     if (dot.shares_feature) push(query, key_of(metric, dot.value, query.norm, norms[row]), row);
   }

@@ -69,6 +69,7 @@ class Shortlist {
       if (entries_[i].range.low <= query.best.worst_key())
         collection.offer(query, entries_[i].row);
     }
+    query.lookup.release();  // its memory serves the next query while it is in the cache
     entries_.clear();
     bound_ = std::min(bound_, query.best.worst_key());
   }
