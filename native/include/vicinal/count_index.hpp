@@ -88,7 +88,8 @@ class CountIndex {
   }
 
   // Queries cross a block one after the other: its bitmaps are small beside the counters.
-  static constexpr std::int64_t sweep_rows = 0;
+  static constexpr bool together = false;
+  std::int64_t sweep_rows() const { return blocks_.rows_per_block; }
 
   // Begin a block: add the lists, and fill a query that has room.
   template <class Value>

@@ -83,8 +83,13 @@ class ImpactIndex {
     return plan;
   }
 
-  // Rows swept at a time by each query of a batch, while their columns are in the cache.
-  static constexpr std::int64_t sweep_rows = 4 * Blocks::group;
+  // Queries of a batch sweep the same rows before any goes on, as many as have their columns fit
+  // a core's cache: what columns cost to fetch is paid once.
+  static constexpr bool together = true;
+  std::int64_t sweep_rows() const {
+    const std::int64_t cache = 1 << 19, all = std::max<std::int64_t>(postings_.n_columns, 1);
+    return std::clamp<std::int64_t>(cache / (all * Blocks::group), 1, 8) * Blocks::group;
+  }
 
   // Begin with a query whose rows outside the blocks have been looked at.
   void start(const QueryState& query, Scratch& scratch) const { scratch.shortlist.open(query); }
@@ -105,7 +110,7 @@ class ImpactIndex {
              const Collection<Value>& collection, const Plan& plan, QueryState& query,
              Scratch& scratch) const {
     for (std::int64_t first = begin; first < end; first += Blocks::group) {
-      if (!scratch.primed.holds(first)) add_columns(first, scratch);
+      if (!scratch.primed.holds(first)) add_columns(block, first, scratch);
       sift(block, first, collection, plan, query, scratch);
     }
   }
@@ -167,8 +172,10 @@ class ImpactIndex {
         const double difference = byte * peak / 127.0 - value;
         error += difference * difference;
         postings_.append(slot, position, blocks_, byte,
-                         [&](std::int64_t column, std::int64_t block, std::int64_t local,
-                             std::int8_t weight) { column_of(block, column)[local] = weight; });
+                         [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
+                           columns_[group_of(position) + column * Blocks::group +
+                                    position % Blocks::group] = cell;
+                         });
       }
       errors_[position] = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
                                          std::numeric_limits<float>::infinity());
@@ -180,11 +187,9 @@ class ImpactIndex {
     for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
   }
 
-  std::int8_t* column_of(std::int64_t block, std::int64_t column) {
-    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
-  }
-  const std::int8_t* column_of(std::int64_t block, std::int64_t column) const {
-    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
+  // The columns of the group that a position is in.
+  std::int64_t group_of(std::int64_t position) const {
+    return position / Blocks::group * postings_.n_columns * Blocks::group;
   }
 
   void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch) const {
@@ -193,7 +198,7 @@ class ImpactIndex {
     scratch.columns.clear();
     for (const auto& [place, weight] : plan.terms) {
       if (place->is_column()) {
-        scratch.columns.push_back({column_of(block, place->shape), weight});
+        scratch.columns.push_back({place->shape, weight});
       } else if (place->is_rare()) {
         const auto span = postings_.rare(*place, begin, size);
         for (std::int64_t i = 0; i < span.size; ++i)
@@ -206,9 +211,9 @@ class ImpactIndex {
     }
   }
 
-  void add_columns(std::int64_t first, Scratch& scratch) const {
+  void add_columns(std::int64_t block, std::int64_t first, Scratch& scratch) const {
     kernels_.add(scratch.sums.data() + first, scratch.columns.data(), scratch.columns.size(),
-                 first);
+                 columns_.data() + group_of(blocks_.begin(block) + first));
   }
 
   double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
@@ -236,7 +241,7 @@ class ImpactIndex {
     const auto wanted = static_cast<std::int64_t>(query.best.capacity());
     const PrimeWindow window(home_in(block, query.norm), size, wanted);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
-      add_columns(first, scratch);
+      add_columns(block, first, scratch);
     std::int32_t least =
         reached_by(scratch.sums.data() + window.begin, std::min(window.end, size) - window.begin,
                    wanted, scratch.maxima);
@@ -306,7 +311,7 @@ class ImpactIndex {
   std::int64_t longest_row_ = 0;
   Postings postings_;
   std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;  // of frequent features, block by block
+  std::vector<std::int8_t> columns_;  // of frequent features, group by group
 };
 
 }  // namespace vicinal

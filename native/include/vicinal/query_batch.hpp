@@ -70,13 +70,14 @@ struct QueryBatch {
   std::vector<std::int64_t> along(const Road& road, std::span<const std::int64_t> chosen,
                                   const SearchOptions& options) const {
     const auto n = static_cast<std::int64_t>(chosen.size());
+    const std::int64_t batch = batch_of(n, options);
     std::vector<std::int64_t> left;
     std::mutex mutex;
     std::vector<std::vector<typename Road::Scratch>> desks(std::max(options.n_threads, 1));
-    parallel_for((n + options.batch - 1) / options.batch, options.n_threads,
+    parallel_for((n + batch - 1) / batch, options.n_threads,
                  [&](std::int64_t task, int worker) {
-                   const std::int64_t begin = task * options.batch;
-                   const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
+                   const std::int64_t begin = task * batch;
+                   const auto part = chosen.subspan(begin, std::min(batch, n - begin));
                    const auto unfinished = answer(road, part, desks[worker]);
                    std::lock_guard lock(mutex);
                    left.insert(left.end(), unfinished.begin(), unfinished.end());
@@ -93,6 +94,12 @@ struct QueryBatch {
   }
 
  private:
+  // No more at a time than leaves each thread a few batches, so that all end together.
+  static std::int64_t batch_of(std::int64_t n, const SearchOptions& options) {
+    const std::int64_t wanted = 4 * std::max(options.n_threads, 1);
+    return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
+  }
+
   template <class Road>
   struct Traveller {
     std::int64_t query;
@@ -119,7 +126,7 @@ struct QueryBatch {
     walk(road, travellers, desk);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
       auto& [query, state, plan] = travellers[i];
-      if (road.finish(collection, plan, state, desk[Road::sweep_rows > 0 ? i : 0]))
+      if (road.finish(collection, plan, state, desk[Road::together ? i : 0]))
         answers.write(query, state.best);
       else
         left.push_back(query);
@@ -130,11 +137,11 @@ struct QueryBatch {
   template <class Road>
   void walk(const Road& road, std::vector<Traveller<Road>>& travellers,
             std::vector<typename Road::Scratch>& desk) const {
-    const std::size_t parallel = Road::sweep_rows > 0 ? travellers.size() : 1;
+    const std::size_t parallel = Road::together ? travellers.size() : 1;
     while (desk.size() < parallel) desk.emplace_back(road);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
       offer_special(travellers[i].state);
-      road.start(travellers[i].state, desk[Road::sweep_rows > 0 ? i : 0]);
+      road.start(travellers[i].state, desk[Road::together ? i : 0]);
     }
     const double middle = travellers[travellers.size() / 2].state.norm;
     for (const std::int64_t block : block_order(road.blocks(), middle))
@@ -150,7 +157,7 @@ struct QueryBatch {
     for (std::size_t i = 0; i < travellers.size(); ++i)
       road.enter(block, collection, travellers[i].plan, travellers[i].state, desk[i]);
     const std::int64_t size = road.blocks().size(block);
-    const std::int64_t step = Road::sweep_rows > 0 ? Road::sweep_rows : size;
+    const std::int64_t step = road.sweep_rows();
     for (std::int64_t begin = 0; begin < size; begin += step)
       for (std::size_t i = 0; i < travellers.size(); ++i)
         road.sweep(block, begin, std::min(begin + step, size), collection, travellers[i].plan,
