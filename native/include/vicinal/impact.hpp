@@ -71,7 +71,8 @@ inline double least_cosine(Metric metric, double worst_key, double query_norm, d
 }
 
 // The keys a row of norm `row_norm` may have whose cosine lies within `error` of `cosine`, where
-// the metric is not the cosine itself. For distances, the margin covers the rounding of `n_terms` squares added up.
+// the metric is not the cosine itself. For distances, the margin covers the rounding of `n_terms`
+// squares added up.
 inline KeyRange impact_keys(Metric metric, double cosine, double error, double query_norm,
                             double row_norm, std::int64_t n_terms) {
   const double size = query_norm * row_norm;

@@ -2,8 +2,8 @@
 //
 // For each block the sums of all its rows are made at once (impact.hpp says how wrong they can be).
 // A row whose sum cannot reach what k others have at least is dropped; the others are put on a list
-// (shortlist.hpp), of which the end is compared by the definition. Rows that share no feature have sum
-// zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
+// (shortlist.hpp), of which the end is compared by the definition. Rows that share no feature have
+// sum zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
 // could belong to the answer, finish() says so and the caller compares the query with every row.
 #pragma once
 
@@ -37,7 +37,8 @@ class ImpactIndex {
         errors_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows);
-    columns_.resize(blocks_.count * postings_.n_columns * blocks_.rows_per_block);
+    tiles_ = Blocks(blocks_.n_rows, tile_bytes / std::max<std::int64_t>(postings_.n_columns, 1));
+    columns_.resize(tiles_.count * postings_.n_columns * tiles_.rows_per_block);
     fill(rows);
   }
 
@@ -86,10 +87,7 @@ class ImpactIndex {
   // Queries of a batch sweep the same rows before any goes on, as many as have their columns fit
   // a core's cache: what columns cost to fetch is paid once.
   static constexpr bool together = true;
-  std::int64_t sweep_rows() const {
-    const std::int64_t cache = 1 << 19, all = std::max<std::int64_t>(postings_.n_columns, 1);
-    return std::clamp<std::int64_t>(cache / (all * Blocks::group), 1, 8) * Blocks::group;
-  }
+  std::int64_t sweep_rows() const { return tiles_.rows_per_block; }
 
   // Begin with a query whose rows outside the blocks have been looked at.
   void start(const QueryState& query, Scratch& scratch) const { scratch.shortlist.open(query); }
@@ -137,6 +135,7 @@ class ImpactIndex {
 
   static constexpr std::int16_t listed = std::numeric_limits<std::int16_t>::min();
   static constexpr std::int64_t sparsest_column = 40;
+  static constexpr std::int64_t tile_bytes = 1 << 19;
 
   template <class Value>
   void choose_shapes(const CsrView<Value>& rows) {
@@ -173,8 +172,7 @@ class ImpactIndex {
         error += difference * difference;
         postings_.append(slot, position, blocks_, byte,
                          [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
-                           columns_[group_of(position) + column * Blocks::group +
-                                    position % Blocks::group] = cell;
+                           columns_[cell_of(position) + column * tiles_.rows_per_block] = cell;
                          });
       }
       errors_[position] = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
@@ -187,9 +185,10 @@ class ImpactIndex {
     for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
   }
 
-  // The columns of the group that a position is in.
-  std::int64_t group_of(std::int64_t position) const {
-    return position / Blocks::group * postings_.n_columns * Blocks::group;
+  // Where a position's byte of the first column is. Columns are laid out tile by tile.
+  std::int64_t cell_of(std::int64_t position) const {
+    const std::int64_t tile = position / tiles_.rows_per_block;
+    return tiles_.begin(tile) * postings_.n_columns + (position - tiles_.begin(tile));
   }
 
   void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch) const {
@@ -198,7 +197,7 @@ class ImpactIndex {
     scratch.columns.clear();
     for (const auto& [place, weight] : plan.terms) {
       if (place->is_column()) {
-        scratch.columns.push_back({place->shape, weight});
+        scratch.columns.push_back({place->shape * tiles_.rows_per_block, weight});
       } else if (place->is_rare()) {
         const auto span = postings_.rare(*place, begin, size);
         for (std::int64_t i = 0; i < span.size; ++i)
@@ -213,7 +212,7 @@ class ImpactIndex {
 
   void add_columns(std::int64_t block, std::int64_t first, Scratch& scratch) const {
     kernels_.add(scratch.sums.data() + first, scratch.columns.data(), scratch.columns.size(),
-                 columns_.data() + group_of(blocks_.begin(block) + first));
+                 columns_.data() + cell_of(blocks_.begin(block) + first));
   }
 
   double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
@@ -293,15 +292,16 @@ class ImpactIndex {
       const std::int64_t position = begin + survivor.local;
       const std::int32_t row = order_->ranked[position];
       const double cosine = survivor.sum / plan.scale.unit, error = errors_[position] + others;
-      scratch.shortlist.add(
-          collection, query, row,
-          collection.metric == Metric::cosine
-              ? KeyRange{-cosine - error, error - cosine}
-              : impact_keys(collection.metric, cosine, error, query.norm, order_->norms[row], n_terms));
+      scratch.shortlist.add(collection, query, row,
+                            collection.metric == Metric::cosine
+                                ? KeyRange{-cosine - error, error - cosine}
+                                : impact_keys(collection.metric, cosine, error, query.norm,
+                                              order_->norms[row], n_terms));
     }
   }
 
   Blocks blocks_;
+  Blocks tiles_;  // rows whose columns lie together
   const RowOrder* order_;
   ImpactKernels kernels_;
   std::vector<NormRange> group_norms_;
@@ -311,7 +311,7 @@ class ImpactIndex {
   std::int64_t longest_row_ = 0;
   Postings postings_;
   std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;  // of frequent features, group by group
+  std::vector<std::int8_t> columns_;  // of frequent features, tile by tile
 };
 
 }  // namespace vicinal

@@ -13,14 +13,14 @@
 namespace vicinal {
 
 struct ImpactColumn {
-  std::int64_t column;
+  std::int64_t offset;  // from the first column of the same rows
   std::int16_t weight;
 };
 
 struct ImpactKernels {
-  // Add columns to the sums of a group. `bytes` holds 512 of every column, one after the other.
+  // Add columns to the sums of a group; `group` is where its rows are in the first column.
   void (*add)(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
-              const std::int8_t* bytes);
+              const std::int8_t* group);
   // Write the rows whose sum is at least `threshold` and return how many; `take` then sets all sums
   // to zero.
   std::size_t (*find)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
@@ -34,7 +34,7 @@ namespace plain {
 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
                         const std::int8_t* group) {
   for (std::size_t c = 0; c < n_columns; ++c) {
-    const std::int8_t* bytes = group + columns[c].column * Blocks::group;
+    const std::int8_t* bytes = group + columns[c].offset;
     const std::int16_t weight = columns[c].weight;
     for (std::int64_t i = 0; i < Blocks::group; ++i)
       sums[i] = static_cast<std::int16_t>(sums[i] + impact_of(bytes[i], weight));
@@ -63,8 +63,7 @@ VICINAL_AVX2 inline void add_columns(std::int16_t* sums, const ImpactColumn* col
     auto* at = reinterpret_cast<__m256i*>(sums + i);
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
     for (std::size_t c = 0; c < n_columns; ++c) {
-      const auto* bytes =
-          reinterpret_cast<const __m128i*>(group + columns[c].column * Blocks::group + i);
+      const auto* bytes = reinterpret_cast<const __m128i*>(group + columns[c].offset + i);
       const __m256i weight = _mm256_set1_epi16(columns[c].weight);
       // A byte moved to the upper half of its 16 bits: the rounded product is b w / 128.
       const __m256i b0 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), 8);
@@ -120,7 +119,7 @@ VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* c
     __m512i even[2], odd[2];
     for (int j = 0; j < 2; ++j) even[j] = odd[j] = _mm512_setzero_si512();
     for (std::size_t c = 0; c < n_columns; ++c) {
-      const std::int8_t* bytes = group + columns[c].column * Blocks::group + i;
+      const std::int8_t* bytes = group + columns[c].offset + i;
       const __m512i weight = _mm512_set1_epi16(columns[c].weight);
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j) {

@@ -41,7 +41,7 @@ struct Answers {
 
 struct SearchOptions {
   int n_threads = 1;
-  std::int64_t batch = 16;  // queries that visit a block one after the other, while it is cached
+  std::int64_t batch = 32;  // queries that visit a block one after the other, while it is cached
   InterruptCheck interrupted = never_interrupted;
 };
 

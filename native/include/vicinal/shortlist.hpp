@@ -58,16 +58,14 @@ class Shortlist {
   void compare(const Collection<Value>& collection, QueryState& query) {
     const std::size_t k = query.best.capacity();
     if (entries_.size() > k)
-      std::nth_element(
-          entries_.begin(), entries_.begin() + k, entries_.end(),
-          [](const Entry& a, const Entry& b) { return a.range.low < b.range.low; });
+      std::nth_element(entries_.begin(), entries_.begin() + k, entries_.end(),
+                       [](const Entry& a, const Entry& b) { return a.range.low < b.range.low; });
     for (std::size_t i = 0; i < std::min(ahead, entries_.size()); ++i)
       collection.fetch_place(entries_[i].row);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i + ahead < entries_.size()) collection.fetch_place(entries_[i + ahead].row);
       if (i + near < entries_.size()) collection.fetch_entries(entries_[i + near].row);
-      if (entries_[i].range.low <= query.best.worst_key())
-        collection.offer(query, entries_[i].row);
+      if (entries_[i].range.low <= query.best.worst_key()) collection.offer(query, entries_[i].row);
     }
     query.lookup.release();  // its memory serves the next query while it is in the cache
     entries_.clear();

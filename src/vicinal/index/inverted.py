@@ -68,7 +68,7 @@ class InvertedIndex:
         *,
         n_jobs: int | None = None,
         block_rows: int = 65_536,
-        batch_queries: int = 16,
+        batch_queries: int = 32,
         simd: str | None = None,
         patterns: bool = True,
     ) -> None:
