@@ -5,7 +5,7 @@ Read with NumPy alone, so that a machine with a GPU needs no more.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +84,20 @@ class Result:
     evaluations: int = 0
     first_loss: float | None = None
     last_loss: float | None = None
+    path: list[tuple[int, float, float]] = field(default_factory=list)
+    """Evaluations, training loss and test loss on the way."""
 
     @property
     def key(self) -> tuple[str, str, int]:
         """What a run needs not do again."""
         return self.dataset, self.method, self.fold
+
+
+def min_max(X: Float, X_test: Float) -> tuple[Float, Float]:
+    """Scale columns to [0, 1] by the training rows; constant ones to 0."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    return (X - low) / width, (X_test - low) / width
 
 
 def read_results(path: Path) -> Iterator[Result]:

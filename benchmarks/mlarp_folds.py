@@ -25,6 +25,7 @@ from benchmarks.fold_files import (
     Folds,
     Result,
     append_result,
+    min_max,
     read_results,
 )
 from vicinal._base.posterior import likelihood, posterior, prior
@@ -42,6 +43,8 @@ class Variant:
     walk: Walk = PAPER
     init: str = "noise"
     sample: float | None = None
+    scaled: bool = False
+    """Whether features are scaled to [0, 1] first; the paper's are as they come."""
 
 
 VARIANTS = {
@@ -53,6 +56,8 @@ VARIANTS = {
     "ml-arp, mddm": Variant(init="mddm"),
     "ml-arp, pca, learned step": Variant(LEARNED, "pca"),
     "ml-arp, pca, learned step, sample 1/2": Variant(LEARNED, "pca", 0.5),
+    "ml-arp, min-max": Variant(scaled=True),
+    "ml-arp, min-max, pca": Variant(init="pca", scaled=True),
 }
 
 
@@ -62,10 +67,12 @@ def run_fold(
     """Search for `seconds` on the training rows of a fold; test what was found."""
     torch.set_num_threads(1)
     folds = Folds.read(folder, name)
-    X, Y = folds.train(fold)
+    variant = VARIANTS[method]
+    (X, Y), (X_test, Y_test) = folds.train(fold), folds.test(fold)
+    if variant.scaled:
+        X, X_test = min_max(X, X_test)
     indptr = np.concatenate([[0], np.cumsum(Y.sum(axis=1))])
     loss_of = ProjectionLoss(X, indptr, np.nonzero(Y)[1], Y.shape[1], K, 0.0, device)
-    variant = VARIANTS[method]
     rng = np.random.default_rng(fold)
     first = start_from(variant.init, X, Y, folds.n_components, rng)
     loss_of(first)  # so that kernels are compiled
@@ -75,30 +82,34 @@ def run_fold(
         size = round(variant.sample * len(X))
         look = partial(_some_rows, loss_of, len(X), size, rng)
     steps = descent(loss_of, lambda: next(starts), variant.walk, rng, look)
-    P, losses, took = follow(steps, seconds)
+    kept, losses, took = follow(steps, seconds)
+    path = [(count, loss, test_loss(P, X, Y, X_test, Y_test, device)) for count, loss, P in kept]
     return Result(
         dataset=name,
         method=method,
         fold=fold,
-        hamming_loss=test_loss(P, X, Y, *folds.test(fold), device),
+        hamming_loss=path[-1][2],
         seconds=round(took, 2),
         evaluations=len(losses),
         first_loss=losses[0],
         last_loss=losses[-1],
+        path=path,
     )
 
 
 def follow(
     steps: Iterator[tuple[Float, float]], seconds: float
-) -> tuple[Float, list[float], float]:
-    """Take steps for so long; return the best projection, the losses, the time."""
+) -> tuple[list[tuple[int, float, Float]], list[float], float]:
+    """Take steps for so long; return the best projections after 1, 2, 5, 10, … and all of them."""
     began = time.perf_counter()
-    losses = []
+    losses, kept = [], []
     for P, loss in steps:
         losses.append(loss)
         took = time.perf_counter() - began
+        if str(len(losses)).rstrip("0") in ("1", "2", "5") or took >= seconds:
+            kept.append((len(losses), loss, P))
         if took >= seconds:
-            return P, losses, took
+            return kept, losses, took
     raise RuntimeError("a search without end ended")
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -22,7 +23,7 @@ def markdown_files() -> list[Path]:
 
 def dead_links(file: Path) -> list[str]:
     """Return the links of a file to files that are not there."""
-    targets = _LINK.findall(file.read_text(encoding="utf-8"))
+    targets = _LINK.findall(_CODE.sub("", file.read_text(encoding="utf-8")))
     local = [t.partition("#")[0] for t in targets if "://" not in t and not t.startswith("#")]
     return [target for target in local if not (file.parent / target).exists()]
 

@@ -129,6 +129,49 @@ void features_are_found_and_others_are_not() {
   CHECK(FeatureTable({}, 10).find(3) == FeatureTable::absent);
 }
 
+// Features whose low bits agree share a cell of the table; so do those past what a cell can name.
+void a_lookup_tells_features_apart() {
+  for (const std::int32_t size : {3, 254, 255, 70000}) {
+    std::vector<std::int32_t> features;
+    std::vector<double> values;
+    for (std::int32_t i = 0; i < size; ++i) {
+      features.push_back(i * (size == 3 ? 16384 : 2));
+      values.push_back(i + 1.0);
+    }
+    FeatureLookup lookup;
+    lookup.prepare({features, values});
+    CHECK(lookup.ready());
+    for (const std::int32_t i : {0, 1, size / 2, size - 1}) {
+      const std::vector<std::int32_t> row{features[i], features[i] + 1};
+      const std::vector<double> one{1.0, 1.0};
+      const Dot dot = lookup.dot(SparseRow<double>{row, one});
+      CHECK(dot.shares_feature && dot.value == i + 1.0);
+      const std::vector<std::int32_t> other{features[i] + 1, features.back() + 16384};
+      CHECK(!lookup.dot(SparseRow<double>{other, one}).shares_feature);
+    }
+    lookup.release();
+    CHECK(!lookup.ready());
+  }
+}
+
+// More ties than a shortlist holds: it must be emptied on the way, and the lowest ids stay.
+void equal_rows_are_told_apart_by_id() {
+  const OwnedRows<double> rows = [] {
+    OwnedRows<double> all{{0}, {}, {}, 3};
+    for (int i = 0; i < 3000; ++i) {
+      for (const std::int32_t feature : {0, 2}) all.indices.push_back(feature);
+      for (const double value : {0.3, 0.7}) all.values.push_back(value);
+      all.indptr.push_back(static_cast<std::int64_t>(all.indices.size()));
+    }
+    return all;
+  }();
+  const OwnedRows<double> query{{0, 2}, {0, 2}, {0.1, 0.9}, 3};
+  for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot})
+    for (const std::string& level : simd_levels())
+      CHECK(search(rows.view(), query.view(), metric, 4, false, 1024, {}, simd_level(level)) ==
+            brute_force(rows.view(), query.view(), metric, 4, false));
+}
+
 void accumulators_stay_within_their_bound() {
   for (const std::int64_t size : {1, 40, 15000}) {
     const ImpactScale scale = impact_scale(size, size, 0.01);
@@ -150,6 +193,8 @@ int main() {
   removed_rows_are_not_found();
   an_interrupt_stops_a_search();
   features_are_found_and_others_are_not();
+  a_lookup_tells_features_apart();
+  equal_rows_are_told_apart_by_id();
   accumulators_stay_within_their_bound();
   return check::report();
 }

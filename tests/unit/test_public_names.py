@@ -14,8 +14,9 @@ EXPORTED = {
         Scores comparison datasets decision graph index load metrics preprocess reduction report
         results rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
-        Win critical_difference critical_difference_diagram friedman_nemenyi holm mean_differences
-        paired_order rank_table read_table results_table run_comparison standing wilcoxon_holm""",
+        Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
+        mean_differences paired_order rank_table read_table results_table run_comparison standing
+        wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision

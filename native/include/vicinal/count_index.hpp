@@ -88,7 +88,8 @@ class CountIndex {
   }
 
   // Queries cross a block one after the other: its bitmaps are small beside the counters.
-  static constexpr std::int64_t sweep_rows = 0;
+  static constexpr bool together = false;
+  std::int64_t sweep_rows() const { return blocks_.rows_per_block; }
 
   // Begin a block: add the lists, and fill a query that has room.
   template <class Value>
@@ -116,8 +117,13 @@ class CountIndex {
       sweep_with(scratch.narrow.data(), block, begin, end, collection, plan, query, scratch);
   }
 
+  void start(const QueryState&, Scratch&) const {}
+
   // Counts are exact: nothing is left open.
-  bool finish(Metric, const Plan&, const QueryState&) const { return true; }
+  template <class Value>
+  bool finish(const Collection<Value>&, const Plan&, QueryState&, Scratch&) const {
+    return true;
+  }
 
  private:
   static constexpr std::int64_t sparsest_bitmap = 256;

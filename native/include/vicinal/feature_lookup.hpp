@@ -1,13 +1,16 @@
 // A query's features by name, so that many rows can be compared with it one after the other.
 //
 // Walking two sorted lists side by side costs a step for each entry of both, each waiting for the
-// one before, and whether the next entries match is a coin the processor cannot guess. Here the
-// query is put in buckets of two by a hash that was chosen so that no bucket overflows: a row's
-// entry is looked up by two comparisons and no branch. Matches are then multiplied in rising order,
-// so sums are those of the definition.
+// one before, and whether the next entries match is a coin the processor cannot guess. Here a small
+// table says, by the low bits of a feature, which of the query's features it can be at most: most
+// entries of a row are passed over by one look and without a branch. Products of the others are
+// added in rising order, so sums are those of the definition.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "vicinal/exact.hpp"
@@ -16,63 +19,78 @@ namespace vicinal {
 
 class FeatureLookup {
  public:
-  explicit FeatureLookup(const SparseRow<double>& query) {
-    while ((std::size_t{1} << bits_) < 4 * query.size()) ++bits_;
-    for (int attempt = 0; !fill(query); ++attempt) {
-      factor_ = factor_ * 747796405u + 2891336454u * 2;  // stays odd
-      if (attempt % 4 == 3) ++bits_;
-    }
+  // Made when the first row is compared: many queries never need it.
+  bool ready() const { return !narrow_.empty() || !wide_.empty(); }
+  void release() { *this = {}; }
+
+  // `query` must outlive this.
+  void prepare(const SparseRow<double>& query) {
+    query_ = query;
+    if (query.size() < std::numeric_limits<std::uint8_t>::max())
+      fill(narrow_);
+    else
+      fill(wide_);
   }
 
   template <class Value>
   Dot dot(const SparseRow<Value>& row) const {
-    thread_local std::vector<Match> matches;
-    if (matches.size() <= row.size()) matches.resize(2 * row.size() + 1);
-    Match* const found = matches.data();
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::int32_t feature = row.columns[i];
-      const Bucket& bucket = buckets_[place(feature)];
-      const bool second = bucket.feature[1] == feature;
-      found[count] = {&bucket.value[second], i};
-      count += second | (bucket.feature[0] == feature);
-    }
-    Dot dot{0.0, count > 0};
-    for (std::size_t m = 0; m < count; ++m)
-      dot.value += *found[m].query_value * static_cast<double>(row.values[found[m].entry]);
-    return dot;
+    return wide_.empty() ? dot_by(narrow_, row) : dot_by(wide_, row);
   }
 
  private:
-  static constexpr std::int32_t none = -1;
-  struct Bucket {
-    std::int32_t feature[2] = {none, none};
-    double value[2] = {0.0, 0.0};
-  };
-  struct Match {
-    const double* query_value;
-    std::size_t entry;
-  };
+  // A cell holds 0 for "none", or one more than a place in the query, or `several`.
+  template <class Cell>
+  static constexpr Cell several = std::numeric_limits<Cell>::max();
 
-  std::size_t place(std::int32_t feature) const {
-    return (static_cast<std::uint32_t>(feature) * factor_) >> (32 - bits_);
-  }
-
-  bool fill(const SparseRow<double>& query) {
-    buckets_.assign(std::size_t{1} << bits_, {});
-    for (std::size_t i = 0; i < query.size(); ++i) {
-      Bucket& bucket = buckets_[place(query.columns[i])];
-      const int at = bucket.feature[0] != none;
-      if (bucket.feature[at] != none) return false;
-      bucket.feature[at] = query.columns[i];
-      bucket.value[at] = query.values[i];
+  // Cells enough that few features of other rows meet one, few enough that they stay in the cache.
+  template <class Cell>
+  void fill(std::vector<Cell>& cells) {
+    std::size_t size = 1024;
+    while (size < 32 * query_.size() && size < 16384) size *= 2;
+    cells.assign(size, 0);
+    for (std::size_t i = 0; i < query_.size(); ++i) {
+      Cell& cell = cells[static_cast<std::uint32_t>(query_.columns[i]) & (size - 1)];
+      cell = cell == 0 && i + 1 < several<Cell> ? static_cast<Cell>(i + 1) : several<Cell>;
     }
-    return true;
   }
 
-  int bits_ = 4;
-  std::uint32_t factor_ = 2654435769u;
-  std::vector<Bucket> buckets_;
+  // Where in the query a feature is, if it is there at all.
+  template <class Cell>
+  std::size_t place(Cell cell, std::int32_t feature) const {
+    if (cell != several<Cell>) [[likely]]
+      return cell - std::size_t{1};
+    const auto at = std::lower_bound(query_.columns.begin(), query_.columns.end() - 1, feature);
+    return at - query_.columns.begin();
+  }
+
+  template <class Cell, class Value>
+  Dot dot_by(const std::vector<Cell>& cells, const SparseRow<Value>& row) const {
+    thread_local std::vector<std::uint32_t> entries;
+    if (entries.size() <= row.size()) entries.resize(2 * row.size() + 1);
+    const auto mask = static_cast<std::uint32_t>(cells.size() - 1);
+    const auto cell_of = [&](std::size_t i) {
+      return cells[static_cast<std::uint32_t>(row.columns[i]) & mask];
+    };
+    std::uint32_t* const __restrict found = entries.data();
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      found[count] = static_cast<std::uint32_t>(i);
+      count += cell_of(i) != 0;
+    }
+    Dot dot;
+    for (std::size_t f = 0; f < count; ++f) {
+      const std::size_t i = found[f], at = place(cell_of(i), row.columns[i]);
+      const bool there = query_.columns[at] == row.columns[i];
+      // A feature that is not there adds zero, which changes no sum.
+      dot.value += (there ? query_.values[at] : 0.0) * static_cast<double>(row.values[i]);
+      dot.shares_feature |= there;
+    }
+    return dot;
+  }
+
+  SparseRow<double> query_;
+  std::vector<std::uint8_t> narrow_;
+  std::vector<std::uint16_t> wide_;  // where there are too many features for a byte
 };
 
 }  // namespace vicinal

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "vicinal/shortlist.hpp"
 #include "vicinal/top_k.hpp"
 
 namespace vicinal {
@@ -67,6 +68,19 @@ inline double least_cosine(Metric metric, double worst_key, double query_norm, d
   const double x = gap > 0.0 ? std::clamp(std::sqrt(gap), low, high) : low;
   const double rounding = 1e-12 * (2.0 + query_norm / low + high / query_norm);
   return (gap / x + x) / (2.0 * query_norm) - rounding;
+}
+
+// The keys a row of norm `row_norm` may have whose cosine lies within `error` of `cosine`, where
+// the metric is not the cosine itself. For distances, the margin covers the rounding of `n_terms`
+// squares added up.
+inline KeyRange impact_keys(Metric metric, double cosine, double error, double query_norm,
+                            double row_norm, std::int64_t n_terms) {
+  const double size = query_norm * row_norm;
+  if (metric == Metric::dot) return {-(cosine + error) * size, -(cosine - error) * size};
+  const double sum = query_norm * query_norm + row_norm * row_norm;
+  const double margin = (1e-12 + 1e-15 * static_cast<double>(n_terms)) * sum;
+  return {sum - 2.0 * (cosine + error) * size - margin,
+          sum - 2.0 * (cosine - error) * size + margin};
 }
 
 }  // namespace vicinal

@@ -1,9 +1,9 @@
 // The weighted road: integer accumulators over postings, survivors compared by the definition.
 //
 // For each block the sums of all its rows are made at once (impact.hpp says how wrong they can be).
-// A row whose sum cannot reach the worst of the k best kept so far is dropped; the others are
-// offered to the query, which compares them by the definition. Rows that share no feature have sum
-// zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
+// A row whose sum cannot reach what k others have at least is dropped; the others are put on a list
+// (shortlist.hpp), of which the end is compared by the definition. Rows that share no feature have
+// sum zero. For cosine and dot product, sums of zero and less are never looked at: where such rows
 // could belong to the answer, finish() says so and the caller compares the query with every row.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "vicinal/prime.hpp"
 #include "vicinal/query_state.hpp"
 #include "vicinal/row_order.hpp"
+#include "vicinal/shortlist.hpp"
 
 namespace vicinal {
 
@@ -32,10 +33,12 @@ class ImpactIndex {
         order_(&order),
         kernels_(impact_kernels(simd)),
         group_norms_(norm_ranges(order, Blocks::group)),
-        groups_(group_norms_.size()) {
+        groups_(group_norms_.size()),
+        errors_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows);
-    columns_.resize(blocks_.count * postings_.n_columns * blocks_.rows_per_block);
+    tiles_ = Blocks(blocks_.n_rows, tile_bytes / std::max<std::int64_t>(postings_.n_columns, 1));
+    columns_.resize(tiles_.count * postings_.n_columns * tiles_.rows_per_block);
     fill(rows);
   }
 
@@ -57,13 +60,15 @@ class ImpactIndex {
     std::vector<ImpactColumn> columns;
     std::vector<Survivor> survivors;
     PrimeWindow primed;
+    Shortlist shortlist;
     explicit Scratch(const ImpactIndex& index)
         : sums(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
 
   const Blocks& blocks() const { return blocks_; }
   std::size_t bytes() const {
-    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 32 * group_norms_.size();
+    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 32 * group_norms_.size() +
+           4 * errors_.size();
   }
 
   Plan plan(const QueryState& query) const {
@@ -79,16 +84,22 @@ class ImpactIndex {
     return plan;
   }
 
-  // Rows swept at a time by each query of a batch, while their columns are in the cache.
-  static constexpr std::int64_t sweep_rows = 4 * Blocks::group;
+  // Queries of a batch sweep the same rows before any goes on, as many as have their columns fit
+  // a core's cache: what columns cost to fetch is paid once.
+  static constexpr bool together = true;
+  std::int64_t sweep_rows() const { return tiles_.rows_per_block; }
 
-  // Begin a block: add the lists, and fill a query that has room.
+  // Begin with a query whose rows outside the blocks have been looked at.
+  void start(const QueryState& query, Scratch& scratch) const { scratch.shortlist.open(query); }
+
+  // Begin a block: add the lists, and find a first bound where there is none.
   template <class Value>
   void enter(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
              QueryState& query, Scratch& scratch) const {
     add_lists(block, plan, scratch);
     scratch.primed = PrimeWindow();
-    if (!query.best.full()) scratch.primed = prime(block, collection, query, scratch);
+    if (scratch.shortlist.bound() == std::numeric_limits<double>::infinity())
+      scratch.primed = prime(block, collection, plan, query, scratch);
   }
 
   // Go on with rows [begin, end) of the block.
@@ -97,17 +108,21 @@ class ImpactIndex {
              const Collection<Value>& collection, const Plan& plan, QueryState& query,
              Scratch& scratch) const {
     for (std::int64_t first = begin; first < end; first += Blocks::group) {
-      if (!scratch.primed.holds(first)) add_columns(first, scratch);
+      if (!scratch.primed.holds(first)) add_columns(block, first, scratch);
       sift(block, first, collection, plan, query, scratch);
     }
   }
 
-  // Whether every row left out is known to be further away than the rows kept.
-  bool finish(Metric metric, const Plan& plan, const QueryState& query) const {
-    if (metric == Metric::euclidean) return true;
+  // Compare what may count. Whether every row left out is known to be further away than those kept.
+  template <class Value>
+  bool finish(const Collection<Value>& collection, const Plan& plan, QueryState& query,
+              Scratch& scratch) const {
+    scratch.shortlist.compare(collection, query);
+    if (collection.metric == Metric::euclidean) return true;
     if (!query.best.full()) return false;
     for (std::size_t group = 0; group < groups_.size(); ++group)
-      if (threshold(metric, plan, query, group) < 1) return false;
+      if (threshold(collection.metric, plan, query, query.best.worst_key(), group) < 1)
+        return false;
     return true;
   }
 
@@ -118,8 +133,9 @@ class ImpactIndex {
     std::int64_t longest_row = 0;
   };
 
-  static constexpr std::int16_t offered = std::numeric_limits<std::int16_t>::min();
+  static constexpr std::int16_t listed = std::numeric_limits<std::int16_t>::min();
   static constexpr std::int64_t sparsest_column = 40;
+  static constexpr std::int64_t tile_bytes = 1 << 19;
 
   template <class Value>
   void choose_shapes(const CsrView<Value>& rows) {
@@ -155,22 +171,24 @@ class ImpactIndex {
         const double difference = byte * peak / 127.0 - value;
         error += difference * difference;
         postings_.append(slot, position, blocks_, byte,
-                         [&](std::int64_t column, std::int64_t block, std::int64_t local,
-                             std::int8_t weight) { column_of(block, column)[local] = weight; });
+                         [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
+                           columns_[cell_of(position) + column * tiles_.rows_per_block] = cell;
+                         });
       }
+      errors_[position] = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
+                                         std::numeric_limits<float>::infinity());
       Group& group = groups_[position / Blocks::group];
-      group.error = std::max(group.error, std::sqrt(error) * (1.0 + 1e-9));
+      group.error = std::max<double>(group.error, errors_[position]);
       group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
     }
     postings_.finish();
     for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
   }
 
-  std::int8_t* column_of(std::int64_t block, std::int64_t column) {
-    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
-  }
-  const std::int8_t* column_of(std::int64_t block, std::int64_t column) const {
-    return columns_.data() + (block * postings_.n_columns + column) * blocks_.rows_per_block;
+  // Where a position's byte of the first column is. Columns are laid out tile by tile.
+  std::int64_t cell_of(std::int64_t position) const {
+    const std::int64_t tile = position / tiles_.rows_per_block;
+    return tiles_.begin(tile) * postings_.n_columns + (position - tiles_.begin(tile));
   }
 
   void add_lists(std::int64_t block, const Plan& plan, Scratch& scratch) const {
@@ -179,7 +197,7 @@ class ImpactIndex {
     scratch.columns.clear();
     for (const auto& [place, weight] : plan.terms) {
       if (place->is_column()) {
-        scratch.columns.push_back({column_of(block, place->shape), weight});
+        scratch.columns.push_back({place->shape * tiles_.rows_per_block, weight});
       } else if (place->is_rare()) {
         const auto span = postings_.rare(*place, begin, size);
         for (std::int64_t i = 0; i < span.size; ++i)
@@ -192,49 +210,48 @@ class ImpactIndex {
     }
   }
 
-  void add_columns(std::int64_t first, Scratch& scratch) const {
+  void add_columns(std::int64_t block, std::int64_t first, Scratch& scratch) const {
     kernels_.add(scratch.sums.data() + first, scratch.columns.data(), scratch.columns.size(),
-                 first);
+                 columns_.data() + cell_of(blocks_.begin(block) + first));
   }
 
-  // The least sum with which a row of the group could be as near as the worst kept.
-  std::int32_t threshold(Metric metric, const Plan& plan, const QueryState& query,
+  double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
+    return impact_error(query.row.size(), groups_[group].longest_row, groups_[group].error,
+                        plan.scale.unit);
+  }
+
+  // The least sum with which a row of the group could have a key of at most `bound`.
+  std::int32_t threshold(Metric metric, const Plan& plan, const QueryState& query, double bound,
                          std::size_t group) const {
     const NormRange& norms = group_norms_[group];
-    const double cosine =
-        least_cosine(metric, query.best.worst_key(), query.norm, norms.low, norms.high);
-    const double error = impact_error(query.row.size(), groups_[group].longest_row,
-                                      groups_[group].error, plan.scale.unit);
+    const double cosine = least_cosine(metric, bound, query.norm, norms.low, norms.high);
+    const double error = error_of(plan, query, group);
     // Rounded down instead of up: one too low does no harm.
     return static_cast<std::int32_t>(
         std::clamp((cosine - error) * plan.scale.unit - 1.0, -32767.0, 32767.0));
   }
 
-  // Fill the query with rows of large sums first, so that few others pass afterwards. The window's
-  // sums are complete then, with those offered marked.
+  // List rows of large sums first, so that few others pass afterwards. The window's sums are
+  // complete then, with those listed marked.
   template <class Value>
-  PrimeWindow prime(std::int64_t block, const Collection<Value>& collection, QueryState& query,
-                    Scratch& scratch) const {
-    const std::int64_t size = blocks_.size(block), begin = blocks_.begin(block);
+  PrimeWindow prime(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+                    QueryState& query, Scratch& scratch) const {
+    const std::int64_t size = blocks_.size(block);
     const auto wanted = static_cast<std::int64_t>(query.best.capacity());
     const PrimeWindow window(home_in(block, query.norm), size, wanted);
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
-      add_columns(first, scratch);
+      add_columns(block, first, scratch);
     std::int32_t least =
         reached_by(scratch.sums.data() + window.begin, std::min(window.end, size) - window.begin,
                    wanted, scratch.maxima);
     if (collection.metric != Metric::euclidean) least = std::max(least, 1);
-    std::int64_t room = 2 * wanted;
     for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
       const std::size_t count = kernels_.find(scratch.sums.data() + first, first,
                                               std::max(least, -32767), scratch.survivors.data());
-      for (std::size_t s = 0; s < count && room > 0; ++s, --room) {
-        const std::int32_t local = scratch.survivors[s].local;
-        if (local >= size) break;  // padding of the last group
-        collection.offer(query, order_->ranked[begin + local]);
-        scratch.sums[local] = offered;
-      }
+      list({scratch.survivors.data(), count}, block, first, collection, plan, query, scratch);
+      for (std::size_t s = 0; s < count; ++s) scratch.sums[scratch.survivors[s].local] = listed;
     }
+    scratch.shortlist.thin(query.best.capacity());
     return window;
   }
 
@@ -252,30 +269,49 @@ class ImpactIndex {
   template <class Value>
   void sift(std::int64_t block, std::int64_t first, const Collection<Value>& collection,
             const Plan& plan, QueryState& query, Scratch& scratch) const {
-    const std::size_t group = (blocks_.begin(block) + first) / Blocks::group;
-    const bool all_count = collection.metric == Metric::euclidean;
-    auto least = threshold(collection.metric, plan, query, group);
-    if (!all_count) least = std::max(least, 1);
+    auto least = threshold(collection.metric, plan, query, scratch.shortlist.bound(),
+                           (blocks_.begin(block) + first) / Blocks::group);
+    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
     const std::size_t count =
         kernels_.take(scratch.sums.data() + first, first, least, scratch.survivors.data());
-    for (std::size_t s = 0; s < count; ++s) {
-      const Survivor survivor = scratch.survivors[s];
+    list({scratch.survivors.data(), count}, block, first, collection, plan, query, scratch);
+  }
+
+  // Put rows of one group on the shortlist.
+  template <class Value>
+  void list(std::span<const Survivor> survivors, std::int64_t block, std::int64_t first,
+            const Collection<Value>& collection, const Plan& plan, QueryState& query,
+            Scratch& scratch) const {
+    if (survivors.empty()) return;
+    const std::int64_t begin = blocks_.begin(block);
+    const std::size_t group = (begin + first) / Blocks::group;
+    const double others = error_of(plan, query, group) - groups_[group].error;
+    const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
+    for (const Survivor& survivor : survivors) {
       if (survivor.local >= blocks_.size(block)) break;  // padding of the last group
-      if (survivor.sum < threshold(collection.metric, plan, query, group)) continue;
-      collection.offer(query, order_->ranked[blocks_.begin(block) + survivor.local]);
+      const std::int64_t position = begin + survivor.local;
+      const std::int32_t row = order_->ranked[position];
+      const double cosine = survivor.sum / plan.scale.unit, error = errors_[position] + others;
+      scratch.shortlist.add(collection, query, row,
+                            collection.metric == Metric::cosine
+                                ? KeyRange{-cosine - error, error - cosine}
+                                : impact_keys(collection.metric, cosine, error, query.norm,
+                                              order_->norms[row], n_terms));
     }
   }
 
   Blocks blocks_;
+  Blocks tiles_;  // rows whose columns lie together
   const RowOrder* order_;
   ImpactKernels kernels_;
   std::vector<NormRange> group_norms_;
   std::vector<Group> groups_;
+  std::vector<float> errors_;  // by position: norm of what rounding took from a row
   double worst_error_ = 0.0;
   std::int64_t longest_row_ = 0;
   Postings postings_;
   std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;  // of frequent features, block by block
+  std::vector<std::int8_t> columns_;  // of frequent features, tile by tile
 };
 
 }  // namespace vicinal

@@ -13,14 +13,14 @@
 namespace vicinal {
 
 struct ImpactColumn {
-  const std::int8_t* bytes;  // of all rows of the block
+  std::int64_t offset;  // from the first column of the same rows
   std::int16_t weight;
 };
 
 struct ImpactKernels {
-  // Add rows [first, first + 512) of every column to their sums.
+  // Add columns to the sums of a group; `group` is where its rows are in the first column.
   void (*add)(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
-              std::int64_t first);
+              const std::int8_t* group);
   // Write the rows whose sum is at least `threshold` and return how many; `take` then sets all sums
   // to zero.
   std::size_t (*find)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
@@ -32,9 +32,9 @@ struct ImpactKernels {
 namespace plain {
 
 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
-                        std::int64_t first) {
+                        const std::int8_t* group) {
   for (std::size_t c = 0; c < n_columns; ++c) {
-    const std::int8_t* bytes = columns[c].bytes + first;
+    const std::int8_t* bytes = group + columns[c].offset;
     const std::int16_t weight = columns[c].weight;
     for (std::int64_t i = 0; i < Blocks::group; ++i)
       sums[i] = static_cast<std::int16_t>(sums[i] + impact_of(bytes[i], weight));
@@ -58,12 +58,12 @@ std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t thres
 namespace avx2 {
 
 VICINAL_AVX2 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
-                                     std::size_t n_columns, std::int64_t first) {
+                                     std::size_t n_columns, const std::int8_t* group) {
   for (std::int64_t i = 0; i < Blocks::group; i += 32) {
     auto* at = reinterpret_cast<__m256i*>(sums + i);
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
     for (std::size_t c = 0; c < n_columns; ++c) {
-      const auto* bytes = reinterpret_cast<const __m128i*>(columns[c].bytes + first + i);
+      const auto* bytes = reinterpret_cast<const __m128i*>(group + columns[c].offset + i);
       const __m256i weight = _mm256_set1_epi16(columns[c].weight);
       // A byte moved to the upper half of its 16 bits: the rounded product is b w / 128.
       const __m256i b0 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), 8);
@@ -99,22 +99,37 @@ VICINAL_AVX2 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::
 
 namespace avx512 {
 
+// Add sums of even and of odd rows to those of 64 rows.
+VICINAL_AVX512 inline void add_in_order(std::int16_t* sums, __m512i even, __m512i odd) {
+  const __m512i low = _mm512_unpacklo_epi16(even, odd), high = _mm512_unpackhi_epi16(even, odd);
+  const __m512i from_low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i from_high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const __m512i first = _mm512_permutex2var_epi64(low, from_low, high);
+  const __m512i second = _mm512_permutex2var_epi64(low, from_high, high);
+  _mm512_storeu_si512(sums, _mm512_add_epi16(_mm512_loadu_si512(sums), first));
+  _mm512_storeu_si512(sums + 32, _mm512_add_epi16(_mm512_loadu_si512(sums + 32), second));
+}
+
+// Bytes of even and odd rows are taken from the same load, each in the upper half of 16 bits; their
+// sums are put in the order of rows only once, after the last column.
 VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
-                                       std::size_t n_columns, std::int64_t first) {
+                                       std::size_t n_columns, const std::int8_t* group) {
+  const __m512i upper = _mm512_set1_epi16(static_cast<short>(0xFF00));
   for (std::int64_t i = 0; i < Blocks::group; i += 128) {
-    __m512i sum[4];
-    for (int j = 0; j < 4; ++j) sum[j] = _mm512_loadu_si512(sums + i + 32 * j);
+    __m512i even[2], odd[2];
+    for (int j = 0; j < 2; ++j) even[j] = odd[j] = _mm512_setzero_si512();
     for (std::size_t c = 0; c < n_columns; ++c) {
-      const std::int8_t* bytes = columns[c].bytes + first + i;
+      const std::int8_t* bytes = group + columns[c].offset + i;
       const __m512i weight = _mm512_set1_epi16(columns[c].weight);
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        const auto* at = reinterpret_cast<const __m256i*>(bytes + 32 * j);
-        const __m512i b = _mm512_slli_epi16(_mm512_cvtepi8_epi16(_mm256_loadu_si256(at)), 8);
-        sum[j] = _mm512_add_epi16(sum[j], _mm512_mulhrs_epi16(b, weight));
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        const __m512i b = _mm512_loadu_si512(bytes + 64 * j);
+        const __m512i low = _mm512_slli_epi16(b, 8), high = _mm512_and_si512(b, upper);
+        even[j] = _mm512_add_epi16(even[j], _mm512_mulhrs_epi16(low, weight));
+        odd[j] = _mm512_add_epi16(odd[j], _mm512_mulhrs_epi16(high, weight));
       }
     }
-    for (int j = 0; j < 4; ++j) _mm512_storeu_si512(sums + i + 32 * j, sum[j]);
+    for (int j = 0; j < 2; ++j) add_in_order(sums + i + 64 * j, even[j], odd[j]);
   }
 }
 

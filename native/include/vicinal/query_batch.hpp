@@ -41,7 +41,7 @@ struct Answers {
 
 struct SearchOptions {
   int n_threads = 1;
-  std::int64_t batch = 16;  // queries that visit a block one after the other, while it is cached
+  std::int64_t batch = 32;  // queries that visit a block one after the other, while it is cached
   InterruptCheck interrupted = never_interrupted;
 };
 
@@ -70,13 +70,14 @@ struct QueryBatch {
   std::vector<std::int64_t> along(const Road& road, std::span<const std::int64_t> chosen,
                                   const SearchOptions& options) const {
     const auto n = static_cast<std::int64_t>(chosen.size());
+    const std::int64_t batch = batch_of(n, options);
     std::vector<std::int64_t> left;
     std::mutex mutex;
     std::vector<std::vector<typename Road::Scratch>> desks(std::max(options.n_threads, 1));
-    parallel_for((n + options.batch - 1) / options.batch, options.n_threads,
+    parallel_for((n + batch - 1) / batch, options.n_threads,
                  [&](std::int64_t task, int worker) {
-                   const std::int64_t begin = task * options.batch;
-                   const auto part = chosen.subspan(begin, std::min(options.batch, n - begin));
+                   const std::int64_t begin = task * batch;
+                   const auto part = chosen.subspan(begin, std::min(batch, n - begin));
                    const auto unfinished = answer(road, part, desks[worker]);
                    std::lock_guard lock(mutex);
                    left.insert(left.end(), unfinished.begin(), unfinished.end());
@@ -93,6 +94,12 @@ struct QueryBatch {
   }
 
  private:
+  // No more at a time than leaves each thread a few batches, so that all end together.
+  static std::int64_t batch_of(std::int64_t n, const SearchOptions& options) {
+    const std::int64_t wanted = 4 * std::max(options.n_threads, 1);
+    return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
+  }
+
   template <class Road>
   struct Traveller {
     std::int64_t query;
@@ -117,8 +124,9 @@ struct QueryBatch {
     }
     if (travellers.empty()) return left;
     walk(road, travellers, desk);
-    for (auto& [query, state, plan] : travellers) {
-      if (road.finish(collection.metric, plan, state))
+    for (std::size_t i = 0; i < travellers.size(); ++i) {
+      auto& [query, state, plan] = travellers[i];
+      if (road.finish(collection, plan, state, desk[Road::together ? i : 0]))
         answers.write(query, state.best);
       else
         left.push_back(query);
@@ -129,9 +137,12 @@ struct QueryBatch {
   template <class Road>
   void walk(const Road& road, std::vector<Traveller<Road>>& travellers,
             std::vector<typename Road::Scratch>& desk) const {
-    const std::size_t parallel = Road::sweep_rows > 0 ? travellers.size() : 1;
+    const std::size_t parallel = Road::together ? travellers.size() : 1;
     while (desk.size() < parallel) desk.emplace_back(road);
-    for (auto& traveller : travellers) offer_special(traveller.state);
+    for (std::size_t i = 0; i < travellers.size(); ++i) {
+      offer_special(travellers[i].state);
+      road.start(travellers[i].state, desk[Road::together ? i : 0]);
+    }
     const double middle = travellers[travellers.size() / 2].state.norm;
     for (const std::int64_t block : block_order(road.blocks(), middle))
       for (std::size_t i = 0; i < travellers.size(); i += parallel)
@@ -146,7 +157,7 @@ struct QueryBatch {
     for (std::size_t i = 0; i < travellers.size(); ++i)
       road.enter(block, collection, travellers[i].plan, travellers[i].state, desk[i]);
     const std::int64_t size = road.blocks().size(block);
-    const std::int64_t step = Road::sweep_rows > 0 ? Road::sweep_rows : size;
+    const std::int64_t step = road.sweep_rows();
     for (std::int64_t begin = 0; begin < size; begin += step)
       for (std::size_t i = 0; i < travellers.size(); ++i)
         road.sweep(block, begin, std::min(begin + step, size), collection, travellers[i].plan,
@@ -155,9 +166,8 @@ struct QueryBatch {
 
   QueryState state(std::int64_t query) const {
     const double square = squared_norm(queries.row(query));
-    return {row_of(queries, query), square,
-            std::sqrt(square),      excluded.empty() ? -1 : excluded[query],
-            answers.read(query),    FeatureLookup(row_of(queries, query))};
+    return {row_of(queries, query), square, std::sqrt(square),
+            excluded.empty() ? -1 : excluded[query], answers.read(query)};
   }
 
   // Rows outside the blocks. Of the empty ones only the first k that count can matter.

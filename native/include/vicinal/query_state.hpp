@@ -1,6 +1,7 @@
 // What a search knows of one query, and how a row is offered to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -10,13 +11,19 @@
 
 namespace vicinal {
 
+inline void prefetch([[maybe_unused]] const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#endif
+}
+
 struct QueryState {
   SparseRow<double> row;
   double squared_norm;
   double norm;
   std::int32_t excluded;  // a row id, or -1: leave-one-out is by index
   TopK best;
-  FeatureLookup lookup;
+  FeatureLookup lookup = {};
 };
 
 // The rows of an index as the definition sees them. Row i is known to callers as first_id + i.
@@ -41,8 +48,23 @@ struct Collection {
     if (!admits(query, row)) return;
     if (metric == Metric::euclidean)
       return push(query, exact_squared_distance(query.row, row_of(rows, row)), row);
+    if (!query.lookup.ready()) query.lookup.prepare(query.row);
     const Dot dot = query.lookup.dot(row_of(rows, row));
     if (dot.shares_feature) push(query, key_of(metric, dot.value, query.norm, norms[row]), row);
+  }
+
+  // Ask for what comparing a row needs, before it is needed: first where its entries are, then the
+  // entries themselves, of which the memory system brings more by itself.
+  void fetch_place(std::int32_t row) const {
+    prefetch(rows.indptr.data() + row);
+    prefetch(norms.data() + row);
+  }
+  void fetch_entries(std::int32_t row) const {
+    const std::int64_t begin = rows.indptr[row], end = std::min(rows.indptr[row + 1], begin + 128);
+    for (std::int64_t at = begin; at < end; at += 16) {
+      prefetch(rows.indices.data() + at);
+      prefetch(rows.values.data() + at);
+    }
   }
 
   // The same for rows and queries whose values are all one, from the number they share: sums of

@@ -19,9 +19,9 @@ struct Candidate {
 };
 
 // Nearer first, and of two equally near the lower row id.
-inline bool before(const Candidate& a, const Candidate& b) {
+inline constexpr auto before = [](const Candidate& a, const Candidate& b) {
   return a.key < b.key || (a.key == b.key && a.id < b.id);
-}
+};
 
 // A bounded heap with the worst of the kept candidates at its root.
 class TopK {

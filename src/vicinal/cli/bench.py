@@ -43,6 +43,8 @@ def bench(
 ) -> None:
     """Time loading, search and every method on your machine, from one search."""
     names = list(METHODS) if methods == "all" else methods.split(",")
+    for name in names:
+        check_option("--methods", name, tuple(METHODS))
     models = contestants(names, dict.fromkeys(_neighbor_names(names), neighbors))
     check_option("--metric", metric, ("auto", *METRICS))
     with errors.status(f"Loading {data}"):

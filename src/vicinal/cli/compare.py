@@ -1,6 +1,6 @@
 """``vicinal compare``: methods against each other, on folds or published splits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vicinal._base.errors import InvalidArgumentError
@@ -17,8 +17,9 @@ from vicinal.cli.compare_options import (
     SeedsOption,
     SetOption,
     StoreOption,
+    TuneOption,
 )
-from vicinal.cli.contestants import contestants, parse_numbers
+from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
 from vicinal.cli.output import JsonFlag, out, print_json
 from vicinal.cli.settings import parse_settings
 from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
@@ -40,6 +41,7 @@ def compare(
     seeds: SeedsOption = 1,
     neighbors: NeighborsOption = None,
     settings: SetOption = None,
+    tune: TuneOption = False,
     preprocess: PreprocessOption = "auto",
     store: StoreOption = None,
     source: FromOption = None,
@@ -57,11 +59,7 @@ def compare(
     else:
         results = run_comparison(
             data,
-            contestants(
-                names or USUAL,
-                parse_settings(settings or []),
-                parse_numbers("--neighbors", neighbors),
-            ),
+            entrants(names or USUAL, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*all_metrics(), *metrics],
             folds=parse_folds(folds or "10"),
             seeds=range(seeds),
@@ -72,6 +70,18 @@ def compare(
     show(results, metrics, alpha, json)
     if report is not None:
         write_report(results, report, metrics, alpha, json)
+
+
+def entrants(
+    names: Sequence[str], settings: Sequence[str], neighbors: str | None, tune_for: str | None
+) -> Mapping[str, object]:
+    """Return the methods to compare: as set, at several k, or tuned for a metric."""
+    given = parse_settings(settings)
+    if tune_for is None:
+        return contestants(names, given, parse_numbers("--neighbors", neighbors))
+    if neighbors is not None:
+        raise InvalidArgumentError("--neighbors", "nothing, where --tune chooses", neighbors)
+    return tuned_contestants(names, given, tune_for)
 
 
 def stored_results(

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from vicinal.estimators import METHODS
+from vicinal.comparison.entrants import KNOWN
 
 DataArguments = Annotated[
     list[str] | None,
     typer.Argument(help="Names from `vicinal data list`, or files.", metavar="DATA..."),
 ]
 MethodsOption = Annotated[
-    str | None, typer.Option(help=f"Separated by commas, of: {', '.join(METHODS)}.")
+    str | None, typer.Option(help=f"Separated by commas, of: {', '.join(KNOWN)}.")
 ]
 MetricOption = Annotated[
     list[str] | None,
@@ -31,6 +31,10 @@ SetOption = Annotated[
     typer.Option(
         "--set", help="A parameter, as method.name=value, or name=value for all that have it."
     ),
+]
+TuneOption = Annotated[
+    bool,
+    typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
 ]
 PreprocessOption = Annotated[
     str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")

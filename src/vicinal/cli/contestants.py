@@ -2,11 +2,14 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
-from vicinal.cli.settings import make_estimator
-from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.cli.settings import check_parameters
+from vicinal.comparison import Tuned
+from vicinal.comparison.entrants import KNOWN
+from vicinal.estimators import METHODS
 
 NEIGHBORS = ("n_neighbors_instance", "n_neighbors")
 """What methods call their number of neighbours, the first that they have."""
@@ -14,13 +17,13 @@ NEIGHBORS = ("n_neighbors_instance", "n_neighbors")
 
 def contestants(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
-) -> dict[str, NeighborEstimator]:
+) -> dict[str, Any]:
     """Return the estimators to compare, by the names of tables.
 
     Parameters
     ----------
     methods : sequence of str
-        Names of ``METHODS``.
+        Names of ``comparison.entrants.KNOWN``.
     settings : mapping of str to object
         By ``method.parameter``, or by ``parameter`` for every method that has it.
     neighbors : sequence of int
@@ -33,18 +36,47 @@ def contestants(
      'mlknn k=10': MLkNN(smoothing=0.5)}
     """
     for method in methods:
-        if method not in METHODS:
-            raise InvalidArgumentError("--methods", f"some of {', '.join(METHODS)}", repr(method))
+        if method not in KNOWN:
+            raise InvalidArgumentError("--methods", f"some of {', '.join(KNOWN)}", repr(method))
     _check_settings(methods, settings)
-    found: dict[str, NeighborEstimator] = {}
+    found: dict[str, Any] = {}
     for method in methods:
         own = _own_settings(method, settings)
         if not neighbors:
-            found[method] = make_estimator(method, own)
+            found[method] = _made(method, own)
         for k in neighbors:
-            name = next(each for each in NEIGHBORS if each in parameters(method))
-            found[f"{method} k={k}"] = make_estimator(method, {**own, name: k})
+            name = next((each for each in NEIGHBORS if each in parameters(method)), None)
+            if name is None:
+                expected = f"methods that look at neighbours, which {method} does not"
+                raise InvalidArgumentError("--neighbors", expected, k)
+            found[f"{method} k={k}"] = _made(method, {**own, name: k})
     return found
+
+
+def _made(method: str, settings: Mapping[str, object]) -> Any:
+    """Return an unfitted estimator with these parameters."""
+    check_parameters(method, KNOWN[method], settings)
+    return KNOWN[method](**settings)
+
+
+def tuned_contestants(
+    methods: Sequence[str], settings: Mapping[str, object], metric: str
+) -> dict[str, Tuned]:
+    """Return methods whose settings are chosen inside each fold, those given excepted.
+
+    Examples
+    --------
+    >>> tuned_contestants(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
+    {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
+    """
+    for method in methods:
+        if method not in METHODS:
+            raise InvalidArgumentError("--tune", f"some of {', '.join(METHODS)}", repr(method))
+    contestants(methods, settings)  # which refuses what the methods do not know
+    return {
+        f"{method} tuned": Tuned(method, metric, params=_own_settings(method, settings) or None)
+        for method in methods
+    }
 
 
 def parse_numbers(option: str, words: str | None) -> list[int]:
@@ -85,4 +117,4 @@ def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> N
 
 def parameters(method: str) -> list[str]:
     """Return the names of a method's parameters."""
-    return list(inspect.signature(METHODS[method]).parameters)
+    return list(inspect.signature(KNOWN[method]).parameters)

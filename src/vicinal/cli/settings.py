@@ -58,7 +58,7 @@ def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
 def make_estimator(method: str, settings: Mapping[str, object]) -> NeighborEstimator:
     """Return an unfitted estimator with these parameters."""
     kind = METHODS[check_option("--method", method, tuple(METHODS))]
-    _check_parameters(method, kind, settings)
+    check_parameters(method, kind, settings)
     return kind(**settings)
 
 
@@ -72,7 +72,7 @@ def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
     return preprocess.make_steps(names, is_sparse, "--preprocess")
 
 
-def _check_parameters(
+def check_parameters(
     method: str, kind: Callable[..., object], settings: Mapping[str, object]
 ) -> None:
     """Refuse parameters that the method does not have, naming those it has."""

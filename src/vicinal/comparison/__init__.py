@@ -28,6 +28,7 @@ from vicinal.comparison.ranks import rank_table
 from vicinal.comparison.standing import Standing, standing
 from vicinal.comparison.table import Table, read_table
 from vicinal.comparison.tables import results_table
+from vicinal.comparison.tuned import Tuned
 from vicinal.comparison.wilcoxon import SignedRank, holm, wilcoxon_holm
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SignedRank",
     "Standing",
     "Table",
+    "Tuned",
     "Win",
     "critical_difference",
     "critical_difference_diagram",

@@ -6,6 +6,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.comparison.tuned import Tuned
 from vicinal.estimators import NeighborEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.scores import DENSE_LIMIT
@@ -21,6 +22,8 @@ def answers(model: Any, X: object, graph: NeighborGraph | None) -> tuple[object,
     graph : NeighborGraph or None
         Neighbours of the rows, for a model of ours.
     """
+    if isinstance(model, Tuned):
+        model = model.model_
     if isinstance(model, NeighborEstimator):
         scores = model.scores(X, graph)
         return model.decision_.decide(scores), scores

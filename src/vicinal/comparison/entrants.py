@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,8 +12,25 @@ from sklearn.base import clone
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators.stages import neighbors_of
+from vicinal.rivals import (
+    ADTBoostMH,
+    BinaryRelevanceSVM,
+    BoosTexter,
+    LabelFrequency,
+    RankSVM,
+)
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
+KNOWN: Mapping[str, Callable[..., Any]] = {
+    **METHODS,
+    "boostexter": BoosTexter,
+    "adtboost": ADTBoostMH,
+    "rank-svm": RankSVM,
+    "br-svm": BinaryRelevanceSVM,
+    "frequency": LabelFrequency,
+}
+"""Methods by name: ours, and those that the papers compare them with."""
 NOT_KEPT = frozenset({"n_jobs", "verbose"})
 """Parameters on which no result depends."""
 
@@ -38,7 +55,7 @@ class Entrant:
         """How many neighbours it takes from a shared graph; 0 for methods that take none."""
         if not isinstance(self.estimator, NeighborEstimator):
             return 0
-        return self.estimator._neighbors()
+        return neighbors_of(self.estimator)
 
     def fresh(self, seed: int | None = None, n_jobs: int | None = None) -> Any:
         """Return an unfitted copy; `seed` goes where a parameter left chance open."""
@@ -66,7 +83,7 @@ def read_entrants(methods: Methods) -> list[Entrant]:
     Parameters
     ----------
     methods : sequence of str, or mapping of str to str or estimator
-        Names of ``METHODS``; or what to call them, and such a name or an estimator.
+        Names of ``KNOWN``; or what to call them, and such a name or an estimator.
 
     Examples
     --------
@@ -110,10 +127,10 @@ def plain(value: object) -> object:
 def _estimator(what: Any) -> Any:
     """Return the estimator of a name, or the one given."""
     if isinstance(what, str):
-        if what not in METHODS:
-            known = ", ".join(METHODS)
+        if what not in KNOWN:
+            known = ", ".join(KNOWN)
             raise InvalidArgumentError("methods", f"names of methods ({known})", repr(what))
-        return METHODS[what]()
+        return KNOWN[what]()
     offers_all = all(hasattr(what, name) for name in ("fit", "predict", "get_params"))
     if isinstance(what, type) or not offers_all:
         raise InvalidArgumentError("methods", "names of methods, or estimators", repr(what))

@@ -39,8 +39,10 @@ def run_comparison(
     datasets : sequence of str or Dataset, or mapping of name to these
         As :func:`vicinal.datasets.load` takes them.
     methods : sequence of str, or mapping of name to method or estimator
-        Names of ``vicinal.estimators.METHODS``, or what to call them and such a name, an estimator
-        of vicinal, or any scikit-learn estimator that takes a label indicator.
+        Names of ``vicinal.estimators.METHODS`` or of what the papers compare with (``boostexter``,
+        ``adtboost``, ``rank-svm``, ``br-svm``, ``frequency``); or what to call them and such a
+        name, an estimator of vicinal, a :class:`Tuned` method (its settings are chosen on the
+        training rows of each fold), or any scikit-learn estimator that takes a label indicator.
     metrics : sequence of str or None
         As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
         estimator without scores is measured by those that need none.

@@ -39,7 +39,7 @@ def as_result(trials: Sequence[Trial], *, label_names: tuple[str, ...], **fields
         },
         per_label=_per_label(trials) if few else {},
         label_names=label_names if few else (),
-        note="" if first.has_scores else NO_SCORES,
+        note=_chosen(trials) if first.has_scores else NO_SCORES,
         **fields,
     )
 
@@ -61,6 +61,12 @@ def is_current(
         and all(known.provenance.get(name) == provenance[name] for name in ("data", "vicinal"))
         and all(name in known.values for name in wanted)
     )
+
+
+def _chosen(trials: Sequence[Trial]) -> str:
+    """Say what a tuned method chose in each fold; nothing for other methods."""
+    said = [", ".join(f"{name}={value}" for name, value in t.chosen.items()) for t in trials]
+    return "chosen, fold by fold: " + "; ".join(said) if any(said) else ""
 
 
 def _per_label(trials: Sequence[Trial]) -> dict[str, tuple[float, ...]]:

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vicinal.comparison.answers import answers, dense_labels
 from vicinal.comparison.entrants import Entrant
 from vicinal.comparison.folds import PreparedFold
+from vicinal.comparison.tuned import Tuned
 from vicinal.estimators import NeighborEstimator
 from vicinal.metrics import evaluate, metric_info
 from vicinal.metrics.inputs import check_labels
@@ -26,12 +27,15 @@ class Trial:
         ``"search"`` is the search that all methods of the same metric shared.
     has_scores : bool
         Whether there were scores to rank labels by.
+    chosen : dict of parameter to value
+        What a method chose that is tuned on the training rows of each fold.
     """
 
     values: dict[str, float]
     counts: LabelCounts
     seconds: dict[str, float]
     has_scores: bool
+    chosen: dict[str, object] = field(default_factory=dict)
 
 
 def run_trial(
@@ -48,7 +52,7 @@ def run_trial(
     if isinstance(model, NeighborEstimator):
         model.fit(fold.X, fold.Y, graph=None if graphs is None else graphs.training)
     else:
-        model.fit(fold.X, dense_labels(fold.Y))
+        model.fit(fold.X, fold.Y if isinstance(model, Tuned) else dense_labels(fold.Y))
     fitted = time.perf_counter()
     labels, scores = answers(model, fold.X_test, None if graphs is None else graphs.test)
     asked = time.perf_counter()
@@ -60,4 +64,5 @@ def run_trial(
     if graphs is not None:
         seconds["search"] = graphs.seconds
     counts = count_labels(fold.Y_test, check_labels(labels, fold.Y_test))
-    return Trial(values, counts, seconds, scores is not None)
+    chosen = model.chosen_ if isinstance(model, Tuned) else {}
+    return Trial(values, counts, seconds, scores is not None, chosen)

@@ -49,7 +49,7 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes an entry of `X` besides `X` itself, 36 for each feature that occurs and
-    12 a row; while searching, some kilobytes for each query of a batch.
+    16 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class InvertedIndex:
         *,
         n_jobs: int | None = None,
         block_rows: int = 65_536,
-        batch_queries: int = 16,
+        batch_queries: int = 32,
         simd: str | None = None,
         patterns: bool = True,
     ) -> None:

@@ -14,7 +14,7 @@ NEAR = 0.02
 """Differences up to this are near."""
 FOLDED = 24
 """With more cells than this, a summary stands first."""
-ALIASES = {"iblrml": "iblr"}
+ALIASES = {"iblrml": "iblr", "adtboostmh": "adtboost"}
 TEXT = (
     "Papers differ in folds, splits, preprocessing and settings, so a difference here is not an "
     "error by itself. Near, and green, is a difference of at most {near:g}, or of that share of a "

@@ -11,9 +11,9 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Float, Int
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.metrics import Conventions, metric_info
+from vicinal.metrics import metric_info
 from vicinal.metrics.bipartition import EXAMPLE_BASED
-from vicinal.metrics.conventions import check_conventions
+from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
 from vicinal.metrics.row_counts import RowCounts
 

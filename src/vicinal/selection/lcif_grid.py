@@ -14,7 +14,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
 from vicinal._native import LcifGrid
-from vicinal.metrics import Conventions
+from vicinal.metrics.conventions import Conventions
 from vicinal.metrics.inputs import check_truth
 from vicinal.selection.count_metrics import TrueCounts, check_set_metrics
 from vicinal.selection.fold_data import Fold
@@ -58,8 +58,8 @@ def lcif_grid(
         label.
     metrics : sequence of str
         Names from :data:`vicinal.metrics.METRICS`, of those that need predicted sets only.
-    conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
-        What happens in edge cases.
+    conventions : str or Conventions
+        What happens in edge cases, as for :func:`vicinal.metrics.evaluate`.
     n_jobs : int or None
         Threads; None for all there are. The result does not depend on it.
 

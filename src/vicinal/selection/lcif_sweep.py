@@ -18,9 +18,17 @@ MIXED_AXES = ("n_neighbors_instance", "n_neighbors_feature", "mixing")
 
 
 def lcif_swept(
-    grid: Grid, positions: Sequence[Position], fold: Fold, with_training: bool
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    with_training: bool,
+    rankings_only: bool = False,
 ) -> Iterator[Scored]:
     """Score settings of LCIF on a fold.
+
+    Settings without a share of one part are scored once for all k of that part. A rule may ask how
+    many labels the neighbours have, though, so that those without a share of the instance part are
+    one only where nothing is decided (`rankings_only`).
 
     Memory: the scores of the feature part for every k of it, 16 bytes a stored score.
     """
@@ -29,27 +37,29 @@ def lcif_swept(
         others = grid.places(position, without=(*DECISION_AXES, *MIXED_AXES))
         blocks.setdefault(others, []).append(position)
     for block in blocks.values():
-        yield from _block(grid, block, fold, with_training)
+        yield from _block(grid, block, fold, with_training, rankings_only)
 
 
 def _block(
-    grid: Grid, positions: Sequence[Position], fold: Fold, with_training: bool
+    grid: Grid, block: Sequence[Position], fold: Fold, with_training: bool, rankings_only: bool
 ) -> Iterator[Scored]:
     """Score settings that have their switches in common."""
-    wanted: dict[Any, dict[Any, dict[Any, list[Position]]]] = {}
-    for position in positions:
-        ins, feat, mixing = (grid.value(position, name) for name in MIXED_AXES)
-        by_mixing = wanted.setdefault(ins, {}).setdefault(feat, {})
-        by_mixing.setdefault(mixing, []).append(position)
-    model = grid.estimator(positions[0])
-    ks_feature = sorted({feat for by_feat in wanted.values() for feat in by_feat})
+    cells = [tuple(grid.value(position, name) for name in MIXED_AXES) for position in block]
+    ks_instance = sorted({ins for ins, _, _ in cells})
+    ks_feature = sorted({feat for _, feat, _ in cells})
+    wanted: dict[Any, dict[Any, list[Position]]] = {k: {} for k in ks_instance}
+    for position, (ins, feat, mixing) in zip(block, cells, strict=True):
+        any_instance, any_feature = mixing == 0 and rankings_only, mixing == 1
+        of_instance = wanted[ks_instance[0] if any_instance else ins]
+        part = ks_feature[0] if any_feature else feat, mixing
+        of_instance.setdefault(part, []).append(position)
+    model = grid.estimator(block[0])
     chain = feature_chain(model, ks_feature, fold, with_training)
     features = dict(zip(ks_feature, chain, strict=True))
-    ks = sorted(wanted)
-    for ins, instance in zip(ks, instance_chain(model, ks, fold, with_training), strict=True):
-        for feat, by_mixing in wanted[ins].items():
-            for mixing, same in by_mixing.items():
-                yield Scored(same, *_mixed(instance, features[feat], mixing))
+    instances = instance_chain(model, ks_instance, fold, with_training)
+    for ins, instance in zip(ks_instance, instances, strict=True):
+        for (feat, mixing), same in wanted[ins].items():
+            yield Scored(same, *_mixed(instance, features[feat], mixing))
 
 
 def _mixed(

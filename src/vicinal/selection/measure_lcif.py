@@ -6,6 +6,7 @@ other methods.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from vicinal._base.arrays import Float
 from vicinal.decision import CardinalityThreshold, NeverEmpty
@@ -28,14 +29,16 @@ def measure_lcif(
 ) -> dict[Position, Float]:
     """Return the metrics of each setting, as :func:`vicinal.selection.measure.measure` does."""
     found: dict[Position, Float] = {}
+    only_ranked = partial(lcif_swept, rankings_only=True)
     for block in _blocks(grid, positions):
         rule = compiled_rule(grid.estimator(block[0]))
         if rule is None or not metrics.labels:
-            found |= measure_sweep(lcif_swept, grid, block, fold, metrics, n_jobs)
+            sweep = lcif_swept if metrics.labels else only_ranked
+            found |= measure_sweep(sweep, grid, block, fold, metrics, n_jobs)
             continue
-        sets = _of_sets(grid, block, fold, metrics.labels, rule, n_jobs)
-        rankings = Metrics(metrics.scores)
-        ranked = measure_sweep(lcif_swept, grid, block, fold, rankings, n_jobs)
+        sets = _of_sets(grid, block, fold, metrics, rule, n_jobs)
+        rankings = Metrics(metrics.scores, metrics.rules)
+        ranked = measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs)
         for position in block:
             values = dict(zip(metrics.labels, sets[position], strict=True))
             values |= zip(metrics.scores, ranked[position], strict=True)
@@ -63,7 +66,7 @@ def _of_sets(
     grid: Grid,
     block: Sequence[Position],
     fold: Fold,
-    names: Sequence[str],
+    metrics: Metrics,
     rule: str,
     n_jobs: int | None,
 ) -> dict[Position, Float]:
@@ -78,7 +81,8 @@ def _of_sets(
         mixings=axes[2],
         **{name: getattr(model, name) for name in ("second_order", "neighbors_of", "aggregate")},
         threshold=rule,
-        metrics=names,
+        metrics=metrics.labels,
+        conventions=metrics.rules,
         n_jobs=n_jobs,
     )
     places = [{value: place for place, value in enumerate(axis)} for axis in axes]

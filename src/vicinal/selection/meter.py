@@ -7,7 +7,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import MetricInfo
-from vicinal.metrics.conventions import VICINAL
+from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.evidence import Evidence
 from vicinal.metrics.extreme import inverse_propensities
 from vicinal.scores import Scores
@@ -17,14 +17,21 @@ from vicinal.selection.fold_data import Fold
 class Metrics:
     """Metrics by what they need: predicted sets or a ranking.
 
+    Parameters
+    ----------
+    names : tuple of str
+    conventions : str or Conventions
+        What happens in edge cases, as for :func:`vicinal.metrics.evaluate`.
+
     Examples
     --------
     >>> Metrics(("one-error", "micro-f1")).labels
     ('micro-f1',)
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], conventions: str | Conventions = "vicinal") -> None:
         self.names = names
+        self.rules = check_conventions(conventions)
         self.infos = {name: metric_info(name) for name in names}
 
     @cached_property
@@ -56,13 +63,13 @@ class Meter:
 
     def of_labels(self, labels: Csr) -> dict[str, float]:
         """Return the metrics of predicted sets."""
-        evidence = Evidence(self._truth, labels, None, None, VICINAL, self._n_jobs)
+        evidence = Evidence(self._truth, labels, None, None, self.metrics.rules, self._n_jobs)
         return self._found(evidence, self.metrics.labels)
 
     def of_scores(self, scores: Scores) -> dict[str, float]:
         """Return the metrics of a ranking."""
-        weights = self._weights
-        evidence = Evidence(self._truth, None, scores, weights, VICINAL, self._n_jobs)
+        weights, rules = self._weights, self.metrics.rules
+        evidence = Evidence(self._truth, None, scores, weights, rules, self._n_jobs)
         return self._found(evidence, self.metrics.scores)
 
     def _found(self, evidence: Evidence, names: tuple[str, ...]) -> dict[str, float]:

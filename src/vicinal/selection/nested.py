@@ -11,7 +11,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import read_labels
 from vicinal._base.validation import check_integer
 from vicinal.estimators import prepared
-from vicinal.metrics import evaluate
+from vicinal.metrics import Conventions, evaluate
 from vicinal.selection.fold_source import take_rows
 from vicinal.selection.splits import Split, read_splits
 from vicinal.selection.table import Best
@@ -60,6 +60,7 @@ def nested(
     grid: Mapping[str, object] | None = None,
     *,
     metrics: Sequence[str] | None = None,
+    conventions: str | Conventions = "vicinal",
     random_state: int | None = 0,
     **options: Any,
 ) -> NestedResult:
@@ -67,7 +68,7 @@ def nested(
 
     Parameters
     ----------
-    methods, X, Y, metric, grid, metrics, random_state
+    methods, X, Y, metric, grid, metrics, conventions, random_state
         As for :func:`tune`.
     outer : int, splitter or iterable of (train, test)
         Folds that are tested on.
@@ -97,14 +98,14 @@ def nested(
     chosen: list[Best] = []
     values: list[list[float]] = []
     complete = True
+    given = options | {"metrics": names, "conventions": conventions, "random_state": random_state}
     for split in read_splits(outer, rows, labels, random_state):
         train, known = take_rows(rows, split.train), labels[split.train]
-        tuning = {"metrics": names, "random_state": random_state, **options}
-        found = tune(methods, train, known, metric, inner, grid, **tuning)
+        found = tune(methods, train, known, metric, inner, grid, **given)
         if not found.complete:
             complete = False
             break
-        values.append(_tested(found, rows, labels, split, names))
+        values.append(_tested(found, rows, labels, split, names, conventions))
         chosen.append(found.best[metric])
     if not chosen:
         raise KeyboardInterrupt
@@ -119,7 +120,12 @@ def _check_options(options: Mapping[str, object]) -> None:
 
 
 def _tested(
-    found: TuningResult, X: object, labels: Csr, split: Split, names: tuple[str, ...]
+    found: TuningResult,
+    X: object,
+    labels: Csr,
+    split: Split,
+    names: tuple[str, ...],
+    conventions: str | Conventions,
 ) -> list[float]:
     """Return the metrics of the chosen setting on rows it never saw."""
     if found.estimator is None:
@@ -131,6 +137,7 @@ def _tested(
         model.decision_.decide(scores),
         scores,
         metrics=names,
+        conventions=conventions,
         train_label_counts=labels[split.train],
     )
     return list(measured.values())

@@ -108,7 +108,8 @@ class Runner:
         """Return what tells a piece of work from every other."""
         settings = [task.grid.settings(position) for position in task.positions]
         parts = [part for each in settings for item in each.items() for part in item]
-        return digest_of(task.grid.method, number, self._metrics.names, *parts)
+        about = task.grid.method, number, self._metrics.names, self._metrics.rules
+        return digest_of(*about, *parts)
 
     def _keep(self, task: Task, number: int, values: Float) -> None:
         """Remember the values of a piece."""

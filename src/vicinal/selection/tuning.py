@@ -11,7 +11,7 @@ from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.stages import neighbors_of
-from vicinal.metrics import METRICS, metric_info
+from vicinal.metrics import METRICS, Conventions, metric_info
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
@@ -77,6 +77,7 @@ def tune(
     *,
     params: Mapping[str, object] | None = None,
     metrics: Sequence[str] | None = None,
+    conventions: str | Conventions = "vicinal",
     edge_metrics: Sequence[str] | None = None,
     fast: bool = False,
     random_state: int | None = 0,
@@ -108,6 +109,8 @@ def tune(
         Parameters that are the same in every setting.
     metrics : sequence of str, or None
         What to measure; None for every metric of :func:`vicinal.metrics.evaluate`.
+    conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
+        What the metrics do in edge cases.
     edge_metrics : sequence of str, or None
         Metrics the edge rule looks at: where the best k of a default grid with odd k is its last,
         29, it goes on to 59. None for `metric`; empty for never.
@@ -141,7 +144,8 @@ def tune(
     fold's graphs are made from that search and equal a fresh one
     (:mod:`vicinal.selection.shared_search`). Each value in the table equals, to the bit, that of
     the estimator fitted on the fold's training rows. Ties go to the first setting in grid order.
-    Memory: 12 bytes a row and neighbour, the rows of one fold, 8 bytes a setting, fold and metric.
+    Memory: 12 bytes a row and neighbour, the rows of one fold for each metric of distance, 8 bytes
+    a setting, fold and metric.
 
     Examples
     --------
@@ -163,7 +167,7 @@ def tune(
     )
     problem.try_values(grids)
     folds = problem.folds(grids, n_jobs)
-    measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))))
+    measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))), conventions)
     runner = Runner(folds, measured, Store(store, problem.digest), n_jobs, progress)
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)

@@ -113,6 +113,30 @@ def test_the_split_gives_what_train_and_evaluate_give(run, other_file, tmp_path)
     assert json.loads(out)[0]["values"]["other.npz"] == {"mlknn": wanted}
 
 
+def test_what_papers_compare_with_can_be_named(run, other_file, tmp_path):
+    store = tmp_path / "results.jsonl"
+    words = ("--methods", "mlknn,boostexter,frequency", "--set", "boostexter.n_rounds=3")
+    code, out, err = run("compare", other_file, *words, "--folds", "2", "--store", store, "--json")
+    assert code == 0, err
+    assert set(json.loads(out)[0]["mean_ranks"]) == {"mlknn", "boostexter", "frequency"}
+    assert [r.settings.get("n_rounds") for r in ResultStore(store).read()] == [None, 3, None]
+    for wrong in (("--tune",), ("--neighbors", "3")):
+        assert run("compare", other_file, "--methods", "frequency", *wrong)[0] == 2
+    assert run("bench", other_file, "--methods", "frequency")[0] == 2
+
+
+def test_settings_are_chosen_inside_the_folds(run, other_file, tmp_path):
+    store = tmp_path / "results.jsonl"
+    words = ("--methods", "mlknn", "--folds", "split", "--set", "smoothing=0.5", "--tune")
+    code, _, err = run("compare", other_file, *words, "--metric", "micro-f1", "--store", store)
+    assert code == 0, err
+    (result,) = ResultStore(store).read()
+    assert result.method == "mlknn tuned"
+    assert result.settings["params"] == {"smoothing": 0.5}
+    assert "n_neighbors=" in result.note
+    assert run("compare", other_file, "--tune", "--neighbors", "3")[0] == 2
+
+
 def test_a_store_of_two_comparisons_asks_which(run, other_file, tmp_path):
     store = tmp_path / "results.jsonl"
     for folds in ("2", "split"):

@@ -16,6 +16,7 @@ from vicinal.comparison import run_comparison
 from vicinal.datasets import Dataset
 from vicinal.estimators import LCIF, METHODS, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, MLkNN
 from vicinal.metrics import evaluate
+from vicinal.rivals import BoosTexter
 from vicinal.selection import IterativeStratification
 
 pytestmark = pytest.mark.native
@@ -124,6 +125,7 @@ RIVALS = {
     "logistic": OneVsRestClassifier(LogisticRegression()),
     "svm": OneVsRestClassifier(LinearSVC()),
     "first": AlwaysFirst(),
+    "boosted": BoosTexter(5),
 }
 
 
@@ -154,6 +156,8 @@ def test_any_estimator_of_scikit_learn_can_be_compared():
 def rival_scores(name, model, X):
     if name == "first":
         return None
+    if name == "boosted":
+        return model.scores(X)
     if name == "svm":
         return model.decision_function(X)
     if name == "logistic":

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,18 @@ def test_no_table_of_the_page_is_left_unchecked(results, read):
     page = read(comparison_page(results).html())
     others = set(tables(page)) - known
     assert all(name.startswith(("Pairs by ", *METRICS)) for name in others)
+
+
+def test_settings_are_told_apart_where_they_differ(results, read):
+    page = read(comparison_page(results).html())
+    settings = tables(page)["Settings of the methods"]
+    assert [tr.all("th")[0].text for tr in settings.all("tr")[1:]] == ["A", "C", "B"]
+    noted = [replace(r, note=f"chosen: {r.data} {r.seed}") for r in results if r.method == "A"]
+    page = read(comparison_page(noted).html())
+    rows = tables(page)["Settings of the methods"].all("tr")[1:]
+    assert len(rows) == 6
+    assert rows[3].all("th")[0].text == "A, scene, seed 1"
+    assert rows[3].all("td")[0].text.endswith("chosen: scene 1")
 
 
 def test_the_same_results_give_the_same_bytes_and_so_does_their_store(results, tmp_path):

@@ -52,10 +52,12 @@ def test_tuning_gets_the_training_rows_only(monkeypatch: pytest.MonkeyPatch) -> 
         assert np.array_equal(labels.toarray(), Y[train])
 
 
-def test_values_are_those_of_the_chosen_setting_on_the_test_rows() -> None:
-    found = nested(["mlknn", "lpknn"], X, Y, "micro-f1", OUTER, 3, GRID)
+@pytest.mark.parametrize("conventions", ["vicinal", "sklearn"])
+def test_values_are_those_of_the_chosen_setting_on_the_test_rows(conventions: str) -> None:
+    methods = ["mlknn", "lpknn"]
+    found = nested(methods, X, Y, "micro-f1", OUTER, 3, GRID, conventions=conventions)
     for fold, (train, test) in enumerate(OUTER):
-        inner = tune(["mlknn", "lpknn"], X[train], Y[train], "micro-f1", 3, GRID)
+        inner = tune(methods, X[train], Y[train], "micro-f1", 3, GRID, conventions=conventions)
         best = inner.best["micro-f1"]
         assert found.chosen[fold] == best
         model = METHODS[best.method](**best.params).fit(X[train], Y[train])
@@ -64,6 +66,7 @@ def test_values_are_those_of_the_chosen_setting_on_the_test_rows() -> None:
             model.predict(X[test]),
             model.scores(X[test]),
             metrics=found.metrics,
+            conventions=conventions,
             train_label_counts=Y[train],
         )
         np.testing.assert_equal(dict(zip(found.metrics, found.values[fold], strict=True)), expected)

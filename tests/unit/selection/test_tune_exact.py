@@ -58,11 +58,11 @@ GRIDS: dict[str, dict[str, Any]] = {
 
 LCIF_RULES: dict[str, Any] = {
     "n_neighbors_instance": [5, 1],
-    "n_neighbors_feature": [2],
+    "n_neighbors_feature": [2, 1],
     "mixing": [0, 0.3, 1.0],
-    "threshold": [None, "two-pass", 0.2, decision.MetricThreshold("micro-f1")],
+    "threshold": [None, "two-pass", decision.MetricThreshold("micro-f1"), decision.TopS()],
     "never_empty": [None, False],
-    "metric": ["cosine", "euclidean"],
+    "metric": ["euclidean"],
 }
 
 
@@ -77,7 +77,9 @@ def data(n_rows: int = 36, seed: int = 0) -> tuple[np.ndarray, sparse.csr_array]
     return X, sparse.csr_array(Y.astype(np.int32))
 
 
-def assert_equals_refitting(found: TuningResult, X: Any, Y: Any, cv: Any) -> None:
+def assert_equals_refitting(
+    found: TuningResult, X: Any, Y: Any, cv: Any, conventions: str = "vicinal"
+) -> None:
     """Fit and evaluate every setting on every fold."""
     table = found.table
     assert table.done.all()
@@ -90,6 +92,7 @@ def assert_equals_refitting(found: TuningResult, X: Any, Y: Any, cv: Any) -> Non
                 model.scores(X[test]),
                 metrics=table.metrics,
                 train_label_counts=Y[train],
+                conventions=conventions,
             )
             got = dict(zip(table.metrics, table.values[row, fold], strict=True))
             np.testing.assert_equal(got, expected, err_msg=f"{method} {params} fold {fold}")
@@ -116,6 +119,16 @@ def test_every_rule_of_lcif_equals_refitting() -> None:
     cv = pairs(X, Y, 2)
     found = tune("lcif", X, Y, cv=cv, grid=LCIF_RULES, metrics=EVERY_METRIC)
     assert_equals_refitting(found, X, Y, cv)
+
+
+@pytest.mark.parametrize("conventions", ["mulan", "sklearn", "meka"])
+def test_the_conventions_of_other_systems_are_kept(conventions: str) -> None:
+    X, Y = data()
+    cv = pairs(X, Y, 2)
+    grid = {"n_neighbors": [1, 4], "n_neighbors_instance": [1, 4], "mixing": [0.0, 0.5]}
+    methods = ["mlknn", "lcif"]
+    found = tune(methods, X, Y, cv=cv, grid=grid, metrics=EVERY_METRIC, conventions=conventions)
+    assert_equals_refitting(found, X, Y, cv, conventions)
 
 
 def test_a_rule_fitted_on_k_fold_scores_equals_refitting() -> None:
@@ -148,5 +161,6 @@ def test_every_switch_and_rule_of_lcif_together_equal_refitting() -> None:
 def test_every_setting_of_the_default_grid_equals_refitting(method: str) -> None:
     X, Y = data(n_rows=60)
     cv = pairs(X, Y, 2)
-    found = tune(method, X, Y, cv=cv, edge_metrics=["macro-f1", "example-recall"])
+    edge = () if method == "lcif" else ("macro-f1", "example-recall")  # 2,475 settings will do
+    found = tune(method, X, Y, cv=cv, edge_metrics=edge)
     assert_equals_refitting(found, X, Y, cv)

@@ -33,19 +33,27 @@ def verdict(found: Standing) -> str:
     """
     if not found.mean_ranks:
         return f"No data set has {found.metric} for every method, so there is no order."
-    best, rank = next(iter(found.mean_ranks.items()))
-    thing = found.samples.removesuffix("s")
-    over = counted(len(found.table.values), thing)
-    said = f"By {found.metric}, {best} ranks best (mean rank {rank:.2f} over {over})."
+    rank = min(found.mean_ranks.values())
+    leaders = [name for name in found.methods if found.mean_ranks.get(name) == rank]
+    over = counted(len(found.table.values), found.samples.removesuffix("s"))
+    ranks = "ranks" if len(leaders) == 1 else "rank"
+    said = f"By {found.metric}, {_named(leaders)} {ranks} best (mean rank {rank:.2f} over {over})."
     if found.tests is None:
         return f"{said} One sample or one method is not enough for a test."
     if not found.tests.rejected:
         return f"{said} Friedman's test does not tell the methods apart."
-    alike = [name for name in found.methods[1:] if not found.tests.differ(best, name)]
+    rest = found.methods[len(leaders) :]
+    alike = [name for name in rest if not found.tests.differ(leaders[0], name)]
+    it = "it" if len(leaders) == 1 else "they"
     if not alike:
-        return f"{said} By the Nemenyi test it differs from every other method."
-    named = listed(alike) if len(alike) <= NAMED else f"{len(alike)} others"
-    return f"{said} By the Nemenyi test it cannot be told apart from {named}."
+        differ = "differs" if len(leaders) == 1 else "differ"
+        return f"{said} By the Nemenyi test {it} {differ} from every other method."
+    return f"{said} By the Nemenyi test {it} cannot be told apart from {_named(alike)}."
+
+
+def _named(methods: Sequence[str]) -> str:
+    """Name methods, or count them where they are many."""
+    return listed(methods) if len(methods) <= NAMED else counted(len(methods), "method")
 
 
 def summary_section(standings: Mapping[str, Standing]) -> Section:
