@@ -3,17 +3,12 @@
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-
-EXPONENT = 1.05
-OFFSET = 8.0
-TOPIC_SHARE = 0.25
+from vicinal.datasets.generated import zipf_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,41 +18,6 @@ class Case:
     name: str
     rows: Csr
     queries: Csr
-
-
-def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) -> Csr:
-    """Draw binary rows: features by Zipf's law, a part of them from the topic of the row.
-
-    The law is Mandelbrot's form, 1 / (rank + offset)^exponent. A topic is a shift of the ranks
-    of rare features, so that rows of one topic share features that others seldom have. Row lengths
-    are log-normal around `mean_size`.
-    """
-    rng = np.random.default_rng(seed)
-    weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT
-    cumulative = np.cumsum(weights / weights.sum())
-    # Features drawn twice count once, so more are drawn than are wanted.
-    drawn = np.maximum(1, rng.lognormal(np.log(1.0 * mean_size), 0.35, n_rows)).astype(np.int64)
-    row_of = np.repeat(np.arange(n_rows), drawn)
-    features = np.searchsorted(cumulative, rng.random(len(row_of)))
-    topic = rng.integers(0, max(1, n_rows // 200), n_rows)[row_of]
-    topical = (rng.random(len(row_of)) < TOPIC_SHARE) & (features > 50)
-    shifted = (features + topic * 7919) % n_features
-    features = np.where(topical, shifted, features).clip(max=n_features - 1)
-    return _binary(row_of, features, (n_rows, n_features))
-
-
-def _binary(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> Csr:
-    key = np.unique(rows.astype(np.int64) * shape[1] + columns)
-    indptr = np.searchsorted(key, np.arange(shape[0] + 1) * shape[1])
-    matrix: Csr = sparse.csr_array(
-        (
-            np.ones(len(key), dtype=np.float32),
-            (key % shape[1]).astype(np.int32),
-            indptr.astype(np.int64 if len(key) >= 2**31 else np.int32),
-        ),
-        shape=shape,
-    )
-    return matrix
 
 
 def with_weights(matrix: Csr, kind: str, seed: int = 7) -> Csr:

@@ -1,6 +1,8 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 class GridSearchCV(BaseEstimator):
@@ -16,3 +18,11 @@ class GridSearchCV(BaseEstimator):
         cv: Any = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None) -> Self: ...
+
+class KFold:
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: object = None
+    ) -> None: ...
+    def split(
+        self, X: object, y: object = None, groups: object = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]: ...

@@ -1,4 +1,6 @@
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 
-class GaussianRandomProjection(TransformerMixin):
-    def __init__(self, n_components: int, *, random_state: int | None = ...) -> None: ...
+class GaussianRandomProjection(TransformerMixin, BaseEstimator):
+    def __init__(
+        self, n_components: int | str = "auto", *, random_state: int | None = ...
+    ) -> None: ...

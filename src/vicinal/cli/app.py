@@ -12,6 +12,7 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.output import errors
 from vicinal.cli.predict import predict
+from vicinal.cli.reproduce import reproduce
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 
@@ -29,6 +30,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command()(reproduce)
 
 
 def main() -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Float, Int
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.metrics import CONVENTIONS, metric_info
+from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.bipartition import EXAMPLE_BASED
+from vicinal.metrics.conventions import check_conventions
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
 from vicinal.metrics.row_counts import RowCounts
 
@@ -71,6 +72,7 @@ class TrueCounts:
         label_given: Int,
         label_common: Int,
         metrics: Sequence[str],
+        conventions: str | Conventions = "vicinal",
     ) -> Float:
         """Return the metrics of one prediction, in the order of their names.
 
@@ -81,8 +83,9 @@ class TrueCounts:
         label_given, label_common : ndarray of int64, shape (L,)
             Rows that each label is predicted for, and how many of them carry it.
         metrics : sequence of str
+        conventions : str or Conventions
         """
-        rules = CONVENTIONS["vicinal"]
+        rules = check_conventions(conventions)
         rows = RowCounts(self.rows, row_given, row_common, len(self.labels))
         labels = LabelCounts(label_common, label_given - label_common, self.labels - label_common)
         return np.array(

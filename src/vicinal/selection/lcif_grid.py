@@ -14,6 +14,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
 from vicinal._native import LcifGrid
+from vicinal.metrics import Conventions
 from vicinal.metrics.inputs import check_truth
 from vicinal.selection.count_metrics import TrueCounts, check_set_metrics
 from vicinal.selection.fold_data import Fold
@@ -34,6 +35,7 @@ def lcif_grid(
     aggregate: str = "mean",
     threshold: str = "cardinality",
     metrics: Sequence[str],
+    conventions: str | Conventions = "vicinal",
     n_jobs: int | None = None,
 ) -> Float:
     """Evaluate every setting of LCIF on the held-out rows of a fold.
@@ -56,6 +58,8 @@ def lcif_grid(
         label.
     metrics : sequence of str
         Names from :data:`vicinal.metrics.METRICS`, of those that need predicted sets only.
+    conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
+        What happens in edge cases.
     n_jobs : int or None
         Threads; None for all there are. The result does not depend on it.
 
@@ -97,7 +101,7 @@ def lcif_grid(
     features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_jobs))
     core = _core(fold, features, shares, threshold, n_threads)
     found = [
-        truth.values(*counts, names)
+        truth.values(*counts, names, conventions)
         for instance in instance_parts(fold, first_ks, check_flag("second_order", second_order))
         for counts in _counts(core, instance, len(features), len(shares), fold, n_threads)
     ]

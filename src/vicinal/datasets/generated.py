@@ -1,0 +1,92 @@
+"""Rows drawn at random in the shape of large text collections, where the real ones are not at hand.
+
+Features follow Zipf's law in Mandelbrot's form, 1 / (rank + offset)^exponent; a part of them comes
+from the topic of the row, so that there are rows which are near each other.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Int
+from vicinal.datasets.dataset import Dataset
+
+EXPONENT = 1.05
+OFFSET = 8.0
+TOPIC_SHARE = 0.25
+
+
+def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) -> Csr:
+    """Draw binary rows: features by Zipf's law, a part of them from the topic of the row.
+
+    A topic is a shift of the ranks of rare features, so that rows of one topic share features that
+    others seldom have. Row lengths are log-normal around `mean_size`.
+
+    Examples
+    --------
+    >>> rows = zipf_rows(1000, 5000, seed=1, mean_size=20)
+    >>> rows.shape, 15 < rows.nnz / 1000 < 25
+    ((1000, 5000), True)
+    """
+    rng = np.random.default_rng(seed)
+    weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT
+    cumulative = np.cumsum(weights / weights.sum())
+    # Features drawn twice count once, so more are drawn than are wanted.
+    drawn = np.maximum(1, rng.lognormal(np.log(1.0 * mean_size), 0.35, n_rows)).astype(np.int64)
+    row_of = np.repeat(np.arange(n_rows), drawn)
+    features = np.searchsorted(cumulative, rng.random(len(row_of)))
+    topic = rng.integers(0, max(1, n_rows // 200), n_rows)[row_of]
+    topical = (rng.random(len(row_of)) < TOPIC_SHARE) & (features > 50)
+    shifted = (features + topic * 7919) % n_features
+    features = np.where(topical, shifted, features).clip(max=n_features - 1)
+    return _binary(row_of, features, (n_rows, n_features))
+
+
+def generated_dataset(
+    n_train: int,
+    n_test: int,
+    n_features: int,
+    n_labels: int,
+    *,
+    features_per_row: float,
+    labels_per_row: float,
+    seed: int = 1,
+) -> Dataset:
+    """Return a data set of a given shape whose first rows are the training rows.
+
+    Good for measuring time and memory; its labels have nothing to do with its features.
+
+    Examples
+    --------
+    >>> data = generated_dataset(20, 10, 50, 30, features_per_row=5, labels_per_row=2)
+    >>> data.X.shape, data.Y.shape, len(data.test)
+    ((30, 50), (30, 30), 10)
+    """
+    n_rows = n_train + n_test
+    X = zipf_rows(n_rows, n_features, seed, features_per_row)
+    Y = zipf_rows(n_rows, n_labels, seed + 1, labels_per_row)
+    rows = np.arange(n_rows)
+    return Dataset(
+        X=X,
+        Y=Y,
+        feature_names=tuple(map(str, range(n_features))),
+        label_names=tuple(map(str, range(n_labels))),
+        train=rows[:n_train],
+        test=rows[n_train:],
+        source="generated",
+    )
+
+
+def _binary(rows: Int, columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
+    """Return the matrix with ones at these places, each once."""
+    key = np.unique(rows.astype(np.int64) * shape[1] + columns)
+    indptr = np.searchsorted(key, np.arange(shape[0] + 1) * shape[1])
+    matrix: Csr = sparse.csr_array(
+        (
+            np.ones(len(key), dtype=np.float32),
+            (key % shape[1]).astype(np.int32),
+            indptr.astype(np.int64 if len(key) >= 2**31 else np.int32),
+        ),
+        shape=shape,
+    )
+    return matrix

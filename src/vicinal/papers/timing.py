@@ -1,0 +1,50 @@
+"""How long a method takes on a published split, from rows to predicted labels."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from vicinal.papers.spec import Job
+from vicinal.results import Result, provenance
+
+LONG = 60.0
+"""Seconds past which a run is not repeated."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Time each method: search, fit and predict, nothing shared.
+
+    Parameters
+    ----------
+    repeats : int
+        The shortest time of so many is kept: the others were disturbed.
+    """
+
+    repeats: int = 3
+
+    def quick(self) -> "Timing":
+        """Return the protocol with one run."""
+        return replace(self, repeats=1)
+
+    def run(self, job: Job) -> Iterator[Result]:
+        """Yield the seconds of each method."""
+        train, test = job.dataset.split()
+        for name, method in job.methods.items():
+            seconds: list[float] = []
+            while len(seconds) < self.repeats and max(seconds, default=0.0) < LONG:
+                began = perf_counter()
+                with warnings.catch_warnings():
+                    # That few labels make the second order pointless is not asked here.
+                    warnings.simplefilter("ignore", UserWarning)
+                    method.make(job.seed).fit(train.X, train.Y).predict(test.X)
+                seconds.append(perf_counter() - began)
+            yield Result(
+                job.experiment,
+                job.data,
+                name,
+                {"seconds": (round(min(seconds), 4),)},
+                seed=job.seed,
+                provenance=provenance(job.dataset),
+            )

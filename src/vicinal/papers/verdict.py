@@ -1,0 +1,60 @@
+"""Whether a figure of ours is the paper's: matched, better or worse."""
+
+from typing import Literal, TypeAlias
+
+from vicinal.metrics import METRICS
+
+Verdict: TypeAlias = Literal["matched", "better", "worse", "shown", "no data", "not run"]
+
+VERDICTS: tuple[Verdict, ...] = ("matched", "better", "worse", "shown", "no data", "not run")
+LEAST = 0.0015
+SHARE = 0.03
+
+
+def tolerance(value: float, std: float | None = None) -> float:
+    """Return how far a figure may lie from the paper's and still be the same.
+
+    0.0015 or 3 % of the paper's value, whichever is more; or the paper's standard deviation, where
+    it gives one and that is more.
+
+    Examples
+    --------
+    >>> tolerance(0.02), tolerance(0.5), tolerance(0.5, std=0.02)
+    (0.0015, 0.015, 0.02)
+    """
+    return max(LEAST, SHARE * abs(value), std or 0.0)
+
+
+def judge(metric: str, ours: float, value: float, std: float | None = None) -> Verdict:
+    """Compare a figure with the paper's.
+
+    Examples
+    --------
+    >>> judge("hamming-loss", 0.194, 0.195), judge("hamming-loss", 0.18, 0.195)
+    ('matched', 'better')
+    >>> judge("micro-f1", 0.5, 0.6)
+    'worse'
+    """
+    better = better_side(metric)
+    if better == "none":
+        return "shown"
+    # Rounded, so that a difference of exactly the tolerance does not depend on the last bit.
+    apart = round(abs(ours - value) - tolerance(value, std), 12)
+    if apart <= 0:
+        return "matched"
+    return "better" if (ours < value) == (better == "low") else "worse"
+
+
+def better_side(metric: str) -> str:
+    """Tell whether low or high figures are better, or ``"none"``.
+
+    Examples
+    --------
+    >>> better_side("micro-f1"), better_side("seconds"), better_side("mean neighbour count of fall")
+    ('high', 'low', 'none')
+    """
+    if metric in METRICS:
+        return METRICS[metric].better
+    if metric == "seconds" or "rank" in metric:
+        return "low"
+    return "none"

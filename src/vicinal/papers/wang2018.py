@@ -1,0 +1,163 @@
+"""Wang et al. 2018: LAML-kNN against BRkNN, ML-kNN and DML-kNN."""
+
+from dataclasses import replace
+
+from vicinal.estimators import BRkNN, DMLkNN, LAMLkNN, MLkNN
+from vicinal.papers.cluster_counts import ClusterCounts, ClusterCurve
+from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, Table
+from vicinal.papers.tuned_split import TunedSplit
+
+METRICS = (
+    "hamming-loss",
+    "ranking-loss",
+    "one-error",
+    "coverage-normalised",
+    "average-precision",
+)
+SMALL = ("emotions", "birds", "enron", "scene", "yeast", "slashdot")
+LARGE = ("bibtex", "corel5k", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
+RANDOM = ("slashdot", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
+NAMES = ("laml-knn", "ml-knn", "brknn", "dml-knn")
+KS, FEW_KS = tuple(range(1, 21)), (2, 5, 8, 10, 12, 15, 20)
+MORE_KS = (25, 30, 40)
+"""For BRkNN, whose best k is larger: nothing smooths its shares."""
+
+
+def _methods(
+    ks: tuple[int, ...], laml_ks: tuple[int, ...], clusters: tuple[int, ...]
+) -> dict[str, Method]:
+    """Return the paper's methods with these numbers of neighbours and clusters to choose from."""
+    return {
+        "ml-knn": Method(lambda seed: MLkNN(), ks),
+        "brknn": Method(lambda seed: BRkNN(strict_majority=True), (*ks, *MORE_KS)),
+        "dml-knn": Method(lambda seed: DMLkNN(tolerance=6), ks),
+        "laml-knn": Method(
+            lambda seed: LAMLkNN(random_state=seed), laml_ks, {"n_clusters": clusters}
+        ),
+    }
+
+
+LABELS = ("beach", "sunset", "fall", "field", "mountain", "urban")
+CLUSTERS = tuple(
+    f"cluster {at}, rows {side} the label" for side in ("with", "without") for at in range(1, 6)
+)
+PRINTED_KS = {
+    "emotions": 8,
+    "birds": 2,
+    "bibtex": 10,
+    "corel5k": 15,
+    "corel16k001": 15,
+    "corel16k002": 15,
+    "corel16k003": 15,
+    "ohsumed": 10,
+}
+"""The k that a figure prints for LAML-kNN and ML-kNN; for the other data sets none is printed.
+
+For emotions the scan at hand reads 9. At 9 none of ML-kNN's figures of table 3 comes out, at 8 all
+five do, to the third decimal: 8 is taken, which is a choice made by the result.
+"""
+
+CURVE_KS = {**dict.fromkeys(("enron", "scene", "yeast", "slashdot"), 10), **PRINTED_KS}
+
+_BY_CV = TunedSplit(
+    METRICS, "average-precision", scale=True, random_split=RANDOM, conventions="mulan"
+)
+_PROTOCOL = replace(_BY_CV, printed_ks=PRINTED_KS, printed_for=("laml-knn", "ml-knn", "dml-knn"))
+
+PAPER = Paper(
+    name="wang2018",
+    title="A locally adaptive multi-label k-nearest neighbor algorithm (PAKDD 2018)",
+    experiments=(
+        Experiment(
+            "wang2018/clusters",
+            "5 clusters of all rows, k = 10, clusters numbered as the paper’s nearest",
+            ("scene",),
+            {name: Method(lambda seed: MLkNN()) for name in CLUSTERS},
+            ClusterCounts("wang2018", "1"),
+            seeds=(1,),
+        ),
+        Experiment(
+            "wang2018/small",
+            "k of LAML-kNN, ML-kNN and DML-kNN as the figures print it, other settings by 5-fold "
+            "cross-validation on the training rows (average precision)",
+            SMALL,
+            _methods(KS, FEW_KS, (2, 3, 5, 10, 20)),
+            _PROTOCOL,
+            cost=2,
+        ),
+        Experiment(
+            "wang2018/large",
+            "the same with 3 folds",
+            LARGE,
+            _methods((5, 10, 15, 20), (15,), (2, 5, 15, 30)),
+            replace(_PROTOCOL, n_folds=3),
+            cost=4,
+            quick_data=("corel5k",),
+        ),
+        Experiment(
+            "wang2018/all-by-cv",
+            "the first again, every k by cross-validation",
+            ("emotions", "birds"),
+            _methods(KS, FEW_KS, (2, 3, 5, 10, 20)),
+            _BY_CV,
+            cost=3,
+        ),
+        Experiment(
+            "wang2018/by-clusters",
+            "every metric against the number of clusters, at the k of the paper’s figures (10 "
+            "where none is printed)",
+            tuple(CURVE_KS),
+            {
+                "laml-knn": Method(
+                    lambda seed: LAMLkNN(random_state=seed), (10,), {"n_clusters": (2,)}
+                ),
+                "ml-knn": Method(lambda seed: MLkNN(), (10,)),
+            },
+            ClusterCurve(_PROTOCOL, METRICS, CURVE_KS),
+            cost=3,
+        ),
+    ),
+    tables=(
+        Table(
+            "1",
+            "Mean number of neighbours with a label, by cluster (scene)",
+            ("scene",),
+            CLUSTERS,
+            tuple(f"mean neighbour count of {label}" for label in LABELS),
+            ("wang2018/clusters",),
+            judged=False,
+            notes=("Clusters of k-means differ from run to run: what compares is the spread.",),
+        ),
+        Table("3", "Regular-scale data", SMALL, NAMES, METRICS, ("wang2018/small",)),
+        Table("4", "Large-scale data", LARGE, NAMES, METRICS, ("wang2018/large",)),
+    ),
+    curves=(
+        Curve(
+            "1 and 2",
+            "Average precision against the number of clusters",
+            "wang2018/by-clusters",
+            tuple(CURVE_KS),
+            ("laml-knn", "ml-knn"),
+            "average-precision",
+            "clusters",
+        ),
+    ),
+    notes=(
+        "The paper gives neither split, smoothing, tolerance nor number of clusters. Published "
+        "splits are taken where there are any; slashdot, corel16k and ohsumed are split at random, "
+        "two thirds for training, once for each seed.",
+        "What fits its figures to the third decimal (ML-kNN on emotions, birds, yeast and corel5k, "
+        "DML-kNN on yeast and emotions, BRkNN on yeast): Mulan’s conventions of ties, its "
+        "DML-kNN tolerance of 6, a strict majority for BRkNN, and Weka’s distance, which scales "
+        "features to [0, 1] and counts a nominal attribute once. They are used throughout.",
+        "For emotions the scanned figure reads k = 9. At 9 none of ML-kNN’s figures comes out, at "
+        "8 all five do: 8 is taken, a choice made by the result. The figures print k for LAML-kNN "
+        "and ML-kNN; DML-kNN comes out at the same k (emotions, birds, yeast), BRkNN does not. The "
+        "side experiment has every k cross-validated instead.",
+    ),
+    checks=(
+        Check("wang2018/all-by-cv", ("3",), "every k by cross-validation on the training rows"),
+        Check("wang2018/small-best", ("3",), "settings best on the test rows"),
+        Check("wang2018/large-best", ("4",), "settings best on the test rows"),
+    ),
+)

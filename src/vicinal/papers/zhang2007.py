@@ -1,0 +1,122 @@
+"""Zhang & Zhou 2007: ML-kNN on yeast, natural scenes and Yahoo pages."""
+
+from vicinal.estimators import MLkNN
+from vicinal.papers.folds import Folds
+from vicinal.papers.sources import YAHOO
+from vicinal.papers.spec import Experiment, Method, Order, Paper, Table
+from vicinal.papers.tuned_split import TunedSplit
+from vicinal.rivals import ADTBoostMH, BoosTexter, RankSVM
+
+METRICS = ("hamming-loss", "one-error", "coverage", "ranking-loss", "average-precision")
+RIVALS = ("boostexter", "adtboost.mh", "rank-svm")
+COMPARED = ("ml-knn", *RIVALS)
+
+ML_KNN = {"ml-knn": Method(lambda seed: MLkNN(), (10,))}
+BY_K = {f"ml-knn k={k}": Method(lambda seed: MLkNN(), (k,)) for k in range(8, 13)}
+RIVAL_METHODS = {
+    "boostexter": Method(lambda seed: BoosTexter(500)),
+    "adtboost.mh": Method(lambda seed: ADTBoostMH(50)),
+    "rank-svm": Method(lambda seed: RankSVM()),
+}
+
+
+def _folds_table(name: str, title: str, data: str) -> Table:
+    """Return a table of one data set in ten folds."""
+    return Table(
+        name,
+        title,
+        (data,),
+        COMPARED,
+        METRICS,
+        ("zhang2007/folds", "zhang2007/folds-rivals"),
+    )
+
+
+def _yahoo_table(name: str, metric: str, methods: tuple[str, ...] = COMPARED) -> Table:
+    """Return a table of one metric on the Yahoo sets."""
+    return Table(
+        name,
+        f"Yahoo: {metric}",
+        (*YAHOO, "yahoo-average"),
+        methods,
+        (metric,),
+        ("zhang2007/yahoo", "zhang2007/yahoo-rivals"),
+        averages={"yahoo-average": YAHOO},
+    )
+
+
+def _order(table: str, data: str) -> Order:
+    """Return the partial order of the methods on one data set, paired over folds."""
+    return Order(table, data, (data,), ("zhang2007/folds", "zhang2007/folds-rivals"), METRICS)
+
+
+PAPER = Paper(
+    name="zhang2007",
+    title="ML-KNN: a lazy learning approach to multi-label learning (Pattern Recognition 2007)",
+    experiments=(
+        Experiment(
+            "zhang2007/folds",
+            "10-fold cross-validation of ML-kNN, Euclidean, s = 1",
+            ("yeast", "image", "image-filtered"),
+            {**ML_KNN, **BY_K},
+            Folds(METRICS),
+            quick_data=("image-filtered",),
+        ),
+        Experiment(
+            "zhang2007/yahoo",
+            "ML-kNN on the published 2000 training and 3000 test pages",
+            YAHOO,
+            ML_KNN,
+            TunedSplit(METRICS, "average-precision"),
+            seeds=(1,),
+        ),
+        Experiment(
+            "zhang2007/folds-rivals",
+            "10-fold cross-validation of the comparison methods",
+            ("image-filtered", "yeast", "image"),
+            RIVAL_METHODS,
+            Folds(METRICS),
+            cost=9,
+        ),
+        Experiment(
+            "zhang2007/yahoo-rivals",
+            "the comparison methods on the published 2000 training and 3000 test pages",
+            YAHOO,
+            RIVAL_METHODS,
+            TunedSplit(METRICS, "average-precision"),
+            seeds=(1,),
+            cost=9,
+        ),
+    ),
+    tables=(
+        Table(
+            "1",
+            "ML-kNN on yeast with k = 8..12",
+            ("yeast",),
+            tuple(BY_K),
+            METRICS,
+            ("zhang2007/folds",),
+        ),
+        _folds_table("2", "Yeast", "yeast"),
+        _folds_table("5", "Natural scenes", "image"),
+        _folds_table("7", "Natural scenes with several labels", "image-filtered"),
+        _yahoo_table("10", "hamming-loss"),
+        _yahoo_table("11", "one-error"),
+        _yahoo_table("12", "coverage"),
+        _yahoo_table("13", "ranking-loss", ("ml-knn", "boostexter", "rank-svm")),
+        _yahoo_table("14", "average-precision"),
+    ),
+    rivals=RIVALS,
+    orders=(
+        _order("3", "yeast"),
+        _order("6", "image"),
+        _order("8", "image-filtered"),
+        Order(
+            "15",
+            "the 11 yahoo sets, paired over the sets",
+            YAHOO,
+            ("zhang2007/yahoo", "zhang2007/yahoo-rivals"),
+            METRICS,
+        ),
+    ),
+)

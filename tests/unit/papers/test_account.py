@@ -1,0 +1,109 @@
+"""What is written about the results says what the results say."""
+
+from pathlib import Path
+
+import pytest
+
+from vicinal.papers import PAPERS, account, figures_of, stored, table_cells
+from vicinal.papers.cells import Figures
+from vicinal.papers.orders import compare_order
+from vicinal.papers.page import paper_page, write_pages
+from vicinal.papers.stores import Stores
+from vicinal.results import Result
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reproduction.md"
+
+
+def test_the_document_says_what_the_stored_results_say():
+    assert DOCUMENT.read_text(encoding="utf-8") == account(stored())
+
+
+def test_stored_results_are_small():
+    for file in stored().folder.glob("*.jsonl"):
+        assert file.stat().st_size < 300_000, file.name
+
+
+def test_stored_results_are_of_experiments_that_exist():
+    for paper in PAPERS.values():
+        known = {each.name: each for each in paper.experiments}
+        for result in stored().of(paper.name).read():
+            name = result.experiment.removesuffix("-best")
+            assert name in known, result.key
+            assert result.data in known[name].data
+            assert result.method in known[name].methods
+
+
+def test_every_worse_cell_of_an_own_method_has_a_reason():
+    without = [
+        (cell.reported.paper, cell.reported.table, cell.reported.data, cell.reported.method)
+        for paper in PAPERS.values()
+        for table in paper.tables
+        for cell in table_cells(paper, table, figures_of(paper, stored().of(paper.name).read()))
+        if cell.kind == "own" and cell.verdict == "worse" and not cell.reason
+    ]
+    assert without == []
+
+
+def test_an_empty_store_is_accounted_for_as_not_run(tmp_path: Path):
+    text = account(Stores(tmp_path))
+    assert "Not run yet: table 1 ml-knn k=10 (yeast)" in text
+    assert "No data: table 2 baseline (mediamill, bookmarks)" in text
+
+
+def test_a_worse_cell_is_listed_and_not_left_out(tmp_path: Path):
+    stores = Stores(tmp_path)
+    stores.of("zhang2007").add(
+        Result("zhang2007/folds", "yeast", "ml-knn", {"hamming-loss": (0.5,)}, seed=1)
+    )
+    text = account(stores)
+    assert "| 2 | yeast | ml-knn | hamming-loss | 0.1940 | 0.5000 | +0.3060 | own |" in text
+    assert "| zhang2007 | own |  |  | 1 |" in text
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_page_holds_every_table(name: str, tmp_path: Path):
+    paper = PAPERS[name]
+    html = paper_page(paper, figures_of(paper, stored().of(name).read())).html()
+    for table in paper.tables:
+        assert f"Table {table.name}</h2>" in html
+    (path,) = write_pages([paper], stored(), tmp_path)
+    assert path.read_text(encoding="utf-8") == html
+
+
+def _fold_results(values: dict[str, tuple[float, ...]]) -> Figures:
+    return Figures(
+        tuple(
+            Result(
+                "zhang2007/folds" if method == "ml-knn" else "zhang2007/folds-rivals",
+                "yeast",
+                method,
+                {"hamming-loss": each},
+                seed=1,
+            )
+            for method, each in values.items()
+        )
+    )
+
+
+def test_an_order_is_agreed_missing_reversed_or_further():
+    paper = PAPERS["zhang2007"]
+    order = paper.orders[0]  # hamming loss: ml-knn beats all, adtboost.mh and rank-svm boostexter
+    found = compare_order(
+        paper,
+        order,
+        _fold_results(
+            {
+                "ml-knn": (0.10, 0.11, 0.12),
+                "boostexter": (0.20, 0.21, 0.23),
+                "adtboost.mh": (0.05, 0.06, 0.08),
+            }
+        ),
+    )
+    assert ("hamming-loss", "ml-knn", "boostexter") in found.agreed
+    assert ("hamming-loss", "ml-knn", "adtboost.mh") in found.reversed
+    assert ("hamming-loss", "ml-knn", "rank-svm") in found.not_run
+    assert found.further == ()
+    tied = compare_order(
+        paper, order, _fold_results({"ml-knn": (0.1, 0.2), "boostexter": (0.2, 0.1)})
+    )
+    assert ("hamming-loss", "ml-knn", "boostexter") in tied.missing

@@ -1,0 +1,104 @@
+"""The papers' figures are all there, and each belongs to one cell of one specification."""
+
+import csv
+from collections import Counter
+from importlib.resources import files
+
+import pytest
+
+from vicinal.datasets import describe
+from vicinal.papers import PAPERS, Paper, reported, reported_wins
+from vicinal.papers.folds import Folds
+from vicinal.papers.lcif_search import LcifSearch
+from vicinal.papers.projected_folds import ProjectedFolds
+from vicinal.papers.sources import GENERATED, catalogue_name
+
+
+def test_every_line_of_the_file_is_a_cell():
+    text = (files("vicinal.papers") / "figures" / "reported.csv").read_text(encoding="utf-8")
+    assert len(reported()) == len(list(csv.reader(text.splitlines()))) - 1 == 1134
+
+
+def test_no_cell_is_reported_twice():
+    places = Counter((c.paper, c.table, c.data, c.method, c.metric) for c in reported())
+    assert max(places.values()) == 1
+
+
+def test_every_reported_cell_belongs_to_exactly_one_specification():
+    declared = Counter(
+        (paper.name, table.name, data, method, metric)
+        for paper in PAPERS.values()
+        for table in paper.tables
+        for data in table.data
+        for method in table.methods
+        for metric in table.metrics
+    )
+    homeless = [
+        cell
+        for cell in reported()
+        if declared[cell.paper, cell.table, cell.data, cell.method, cell.metric] != 1
+    ]
+    assert homeless == []
+
+
+def test_a_specification_asks_for_nothing_that_the_paper_does_not_report():
+    known = {(c.paper, c.table, c.data) for c in reported()}
+    known_methods = {(c.paper, c.table, c.method) for c in reported()}
+    for paper in PAPERS.values():
+        for table in paper.tables:
+            assert all((paper.name, table.name, data) in known for data in table.data)
+            assert all((paper.name, table.name, each) in known_methods for each in table.methods)
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_tables_are_filled_from_experiments_that_exist(paper: Paper):
+    derived = {"ml-arp/ranks"}
+    named = {each.name for each in paper.experiments} | derived
+    for table in paper.tables:
+        assert set(table.experiments) <= named, table.name
+    for check in paper.checks:
+        assert check.experiment.removesuffix("-best") in named
+        assert all(paper.table(name) is not None for name in check.tables)
+    for curve in paper.curves:
+        assert curve.experiment in named
+    for order in paper.orders:
+        assert set(order.experiments) <= named
+
+
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
+def test_every_cell_has_an_experiment_that_runs_its_method_on_its_data(paper: Paper):
+    run = {
+        (each.name, data, method)
+        for each in paper.experiments
+        for data in each.data
+        for method in each.methods
+    }
+    for cell in (each for each in reported() if each.paper == paper.name):
+        table = paper.table(cell.table)
+        assert table is not None
+        if table.experiments == ("ml-arp/ranks",):
+            continue
+        for data in table.averages.get(cell.data, (cell.data,)):
+            assert any((name, data, cell.method) in run for name in table.experiments), cell
+
+
+def test_every_order_is_specified():
+    specified = {
+        (paper.name, order.table, order.data) for paper in PAPERS.values() for order in paper.orders
+    }
+    assert {(win.paper, win.table, win.data) for win in reported_wins()} == specified
+
+
+def test_the_catalogue_knows_every_data_set():
+    names = {data for p in PAPERS.values() for each in p.experiments for data in each.data}
+    for name in names - set(GENERATED):
+        assert describe(catalogue_name(name))["name"] == catalogue_name(name)
+
+
+def test_cross_validated_experiments_have_three_seeds():
+    for paper in PAPERS.values():
+        for each in paper.experiments:
+            if each.name == "ml-arp/stratified":
+                continue  # fills what the experiment with three seeds leaves open
+            if isinstance(each.protocol, Folds | LcifSearch | ProjectedFolds):
+                assert len(each.seeds) >= 3, each.name

@@ -1,0 +1,90 @@
+"""Units: what is missing is run, what is there is not, absent data are named."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import vicinal.papers.runner as runner
+from vicinal.datasets import Dataset
+from vicinal.papers.registry import PAPERS, find_experiment
+from vicinal.papers.spec import Experiment, Method, Paper
+from vicinal.papers.stores import Stores
+from vicinal.results import Result
+
+
+@dataclass
+class Recorder:
+    """A protocol that writes down what it was asked, and may break off."""
+
+    asked: list
+    breaks_after: int | None = None
+
+    def quick(self) -> "Recorder":
+        return self
+
+    def run(self, job):
+        for at, name in enumerate(job.methods):
+            if at == self.breaks_after:
+                raise KeyboardInterrupt
+            self.asked.append((job.data, name, job.seed))
+            yield Result(job.experiment, job.data, name, {"hamming-loss": (0.5,)}, seed=job.seed)
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder([])
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch, recorder: Recorder, small: Dataset) -> Paper:
+    methods = {name: Method(lambda seed: None) for name in ("a", "b")}
+    one = Experiment("test/one", "", ("here", "gone"), methods, recorder, seeds=(1, 2))
+    monkeypatch.setattr(runner, "find_experiment", lambda name: one)
+    monkeypatch.setattr(runner, "read", lambda name: small)
+    monkeypatch.setattr(runner, "is_at_hand", lambda name: name != "gone")
+    return Paper("test", "", (one,), ())
+
+
+def test_absent_data_are_named_and_passed_over(paper, recorder, tmp_path: Path):
+    said: list[str] = []
+    stores = Stores(tmp_path)
+    assert runner.run_units(runner.units([paper], stores), stores, say=said.append) == 2
+    assert said[0] == "gone: its files are not at hand, passed over"
+    assert {data for data, _, _ in recorder.asked} == {"here"}
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(paper, recorder, tmp_path: Path):
+    stores = Stores(tmp_path)
+    recorder.breaks_after = 1
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_units(runner.units([paper], stores), stores, say=lambda _: None)
+    assert recorder.asked == [("here", "a", 1)]
+    recorder.breaks_after = None
+    runner.run_units(runner.units([paper], stores), stores, say=lambda _: None)
+    assert recorder.asked[1:] == [("here", "b", 1), ("here", "a", 2), ("here", "b", 2)]
+    assert [unit.data for unit in runner.units([paper], stores)] == ["gone", "gone"]
+
+
+def test_quick_takes_one_data_set_and_one_seed(paper, tmp_path: Path):
+    quick = runner.units([paper], Stores(tmp_path), quick=True)
+    assert [(unit.data, unit.seed, unit.quick) for unit in quick] == [("here", 1, True)]
+
+
+def test_a_table_asks_for_its_own_experiments_only(tmp_path: Path):
+    zhang = PAPERS["zhang2007"]
+    asked = {unit.experiment for unit in runner.units([zhang], Stores(tmp_path), tables=("1",))}
+    assert asked == {"zhang2007/folds"}
+    asked = {unit.experiment for unit in runner.units([zhang], Stores(tmp_path), tables=("15",))}
+    assert asked == {"zhang2007/yahoo", "zhang2007/yahoo-rivals"}
+
+
+def test_cheap_experiments_come_first(tmp_path: Path):
+    found = runner.units(PAPERS.values(), Stores(tmp_path))
+    costs = [find_experiment(unit.experiment).cost for unit in found]
+    assert costs == sorted(costs)
+
+
+def test_an_unknown_experiment_is_refused():
+    with pytest.raises(ValueError, match="expected the name of an experiment"):
+        find_experiment("zhang2007/nothing")
