@@ -62,8 +62,8 @@ class Cell:
             return self.value
         return NO_VALUE if self.number is None else _signed(format(self.value, form))
 
-    def render(self, form: str, *, heads_row: bool = False) -> Html:
-        """Return a ``td``, or the ``th`` of a row."""
+    def render(self, form: str, *, heads_row: bool = False, at_right: bool = False) -> Html:
+        """Return a ``td``, or the ``th`` of a row; `at_right` as the numbers of its column are."""
         shown = element("strong", self.shown(form)) if self.best else self.shown(form)
         spread = None
         if self.spread is not None and self.number is not None:
@@ -75,7 +75,7 @@ class Cell:
             scope="row" if heads_row else None,
             class_=class_names(
                 self.kind,
-                "" if number is None else "number",
+                "number" if at_right or number is not None else "",
                 "short" if number is None and len(self.shown(form)) <= SHORT else "",
             ),
             data_value=None if number is None else repr(number),

@@ -69,13 +69,14 @@ class DataTable:
     def render(self, ids: Ids, level: int) -> Html:
         """Return a ``table`` in a region that scrolls where the page is narrow."""
         columns = [Column(each) if isinstance(each, str) else each for each in self.columns]
+        numbers = _number_columns(self.rows)
         name = ids.take(self.caption)
-        foot = element("tfoot", *_rows(columns, self.footer)) if self.footer else None
+        foot = element("tfoot", *_rows(columns, self.footer, numbers)) if self.footer else None
         table = element(
             "table",
             element("caption", element("span", self.caption), id=name),
-            _head(columns, _number_columns(self.rows)),
-            element("tbody", *_rows(columns, _with_best(columns, self.rows))),
+            _head(columns, numbers),
+            element("tbody", *_rows(columns, _with_best(columns, self.rows), numbers)),
             foot,
             class_="sortable",
         )
@@ -118,13 +119,13 @@ def _head(columns: Sequence[Column], numbers: set[int]) -> Html:
     return element("thead", element("tr", over, class_="groups"), element("tr", titles))
 
 
-def _rows(columns: Sequence[Column], rows: Sequence[Row]) -> list[Html]:
+def _rows(columns: Sequence[Column], rows: Sequence[Row], numbers: set[int]) -> list[Html]:
     """Return the ``tr`` of each row."""
     return [
         element(
             "tr",
             *(
-                as_cell(cell).render(column.form, heads_row=at == 0)
+                as_cell(cell).render(column.form, heads_row=at == 0, at_right=at in numbers)
                 for at, (column, cell) in enumerate(zip(columns, row, strict=True))
             ),
         )

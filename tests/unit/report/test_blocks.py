@@ -97,6 +97,12 @@ def test_tables_have_captions_scopes_and_values(read):
     assert table.all("td")[-3].text == "–"
 
 
+def test_a_cell_without_a_number_stands_where_the_numbers_do(read):
+    table = DataTable("t", ["name", "value", "word"], [("a", 1.0, "x"), ("b", None, "y")])
+    cells = read(table.render(Ids(), 2)).all("td")
+    assert [("number" in cell.classes) for cell in cells] == [True, False, True, False]
+
+
 def test_best_is_what_reads_best():
     cells = mark_best([Cell(2.0004, spread=0.1), 2.0, float("nan"), None, "word", 1.0], "high")
     assert [cell.best for cell in cells] == [True, True, False, False, False, False]

@@ -2,16 +2,15 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.comparison import standing
 from vicinal.metrics import metric_info
 from vicinal.report import Curve, ReportedCell, comparison_page, comparison_report
-from vicinal.report.compared.summary import verdict
 from vicinal.results import Result, ResultStore
 
 METRICS = ("hamming-loss", "micro-f1", "coverage")
@@ -167,6 +166,18 @@ def test_no_table_of_the_page_is_left_unchecked(results, read):
     assert all(name.startswith(("Pairs by ", *METRICS)) for name in others)
 
 
+def test_settings_are_told_apart_where_they_differ(results, read):
+    page = read(comparison_page(results).html())
+    settings = tables(page)["Settings of the methods"]
+    assert [tr.all("th")[0].text for tr in settings.all("tr")[1:]] == ["A", "C", "B"]
+    noted = [replace(r, note=f"chosen: {r.data} {r.seed}") for r in results if r.method == "A"]
+    page = read(comparison_page(noted).html())
+    rows = tables(page)["Settings of the methods"].all("tr")[1:]
+    assert len(rows) == 6
+    assert rows[3].all("th")[0].text == "A, scene, seed 1"
+    assert rows[3].all("td")[0].text.endswith("chosen: scene 1")
+
+
 def test_the_same_results_give_the_same_bytes_and_so_does_their_store(results, tmp_path):
     one = comparison_report(results, tmp_path / "one.html")
     store = ResultStore(tmp_path / "results.jsonl")
@@ -249,30 +260,6 @@ def test_holes_are_said(results, read):
     assert cells(table)["scene"][heads(table).index("B") - 1] is None
     one = [r for r in results if r.data == "scene" and r.method == "A" and r.seed == 0]
     assert "not enough for a test" in read(comparison_page(one).html()).text
-
-
-def test_the_first_sentence_says_who_shares_the_first_place():
-    def of_ranks(**values):
-        return [
-            Result("compare/split", f"d{at}", method, {"hamming-loss": (value,)})
-            for method, each in values.items()
-            for at, value in enumerate(each)
-        ]
-
-    tied = of_ranks(A=(0.1, 0.2), B=(0.2, 0.1))
-    assert "A and B rank best (mean rank 1.50 over 2 data sets)" in said(tied)
-    apart = of_ranks(A=[0.1] * 9, B=[0.2] * 9, C=[0.3] * 9)
-    assert "A ranks best (mean rank 1.00 over 9 data sets)" in said(apart)
-    assert "cannot" not in said(of_ranks(A=[0.1] * 90, B=[0.2] * 90))
-    assert "differs from every other method" in said(of_ranks(A=[0.1] * 90, B=[0.2] * 90))
-    both = of_ranks(A=[0.1] * 90, B=[0.1] * 90, C=[0.2] * 90)
-    assert "they differ from every other method" in said(both)
-    three = of_ranks(A=[0.1] * 3 + [0.2], B=[0.2] * 3 + [0.1], C=[0.3] * 4)
-    assert "it cannot be told apart from B" in said(three)
-
-
-def said(results):
-    return verdict(standing(results, "hamming-loss"))
 
 
 def test_values_that_are_nan_are_dashes(read):

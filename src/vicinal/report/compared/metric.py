@@ -32,7 +32,7 @@ def metric_table(found: Standing) -> DataTable:
         cells = [_cell(found, data, method) for method in found.methods]
         rows.append([data, *mark_best(cells, found.better, form)])
     ranks: Row = ["mean rank", *(_rank(found, method) for method in found.methods)]
-    groups: Row = ["group", *(Cell(found.groups_of(m), kind="number") for m in found.methods)]
+    groups: Row = ["group", *(found.groups_of(method) for method in found.methods)]
     several = any(mark.deviation is not None for mark in found.marks.values())
     what = "mean ± standard deviation over folds" if several else "value"
     return DataTable(

@@ -38,13 +38,21 @@ def _shared(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _settings(results: Sequence[Result], methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the settings of each method, once for each that there was."""
+    """Return the settings of each method; by data set and seed where they differ."""
     rows = []
     for method in methods:
         of_method = [result for result in results if result.method == method]
-        said = dict.fromkeys(_said(result) for result in of_method)
-        rows += [(method, each) for each in said]
+        said = {_said(result) for result in of_method}
+        if len(said) == 1:
+            rows.append((method, said.pop()))
+        else:
+            rows += [(f"{method}, {_round(result)}", _said(result)) for result in of_method]
     return rows
+
+
+def _round(result: Result) -> str:
+    """Return data set and seed."""
+    return result.data if result.seed is None else f"{result.data}, seed {result.seed}"
 
 
 def _said(result: Result) -> str:
