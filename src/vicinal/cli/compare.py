@@ -26,7 +26,8 @@ from vicinal.cli.standings import conclusion, spent_seconds, standing_json, stan
 from vicinal.comparison import run_comparison, standing
 from vicinal.comparison.experiment import all_metrics
 from vicinal.comparison.outcome import EXPERIMENT, experiment_name
-from vicinal.report import comparison_report
+from vicinal.papers.reported import reported
+from vicinal.report import ReportedCell, comparison_report
 from vicinal.report.comparison_report import SHOWN
 from vicinal.results import Result, ResultStore
 
@@ -137,12 +138,30 @@ def show(results: Sequence[Result], metrics: Sequence[str], alpha: float, json: 
         out.print(conclusion(each), soft_wrap=True, highlight=False)
 
 
+def reported_cells() -> list[ReportedCell]:
+    """Return what the papers report, as the report sets it beside ours."""
+    return [
+        ReportedCell(
+            paper=each.paper,
+            table=each.table,
+            dataset=each.data,
+            method=each.method,
+            metric=each.metric,
+            value=each.value,
+            std=each.std,
+        )
+        for each in reported()
+    ]
+
+
 def write_report(
     results: Sequence[Result], path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics asked for come first."""
     measured = {name for result in results for name in result.values}
     shown = dict.fromkeys([*metrics, *(name for name in SHOWN if name in measured)])
-    written = comparison_report(results, path, metrics=list(shown), alpha=alpha)
+    written = comparison_report(
+        results, path, metrics=list(shown), alpha=alpha, reported=reported_cells()
+    )
     if not quiet:
         out.print(f"Report written to {written}")

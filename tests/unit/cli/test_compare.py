@@ -91,6 +91,19 @@ def test_the_store_is_shown_again_without_running(
     assert list(json.loads(part)[0]["values"]["other.npz"]) == ["mlknn"]
 
 
+def test_the_report_sets_the_papers_beside_ours(run, data_file, tmp_path):
+    store, page = tmp_path / "results.jsonl", tmp_path / "report.html"
+    code, _, err = run("compare", data_file, *SMALL, "--store", store, "--report", page)
+    assert code == 0, err
+    assert "Against the papers" not in page.read_text()
+    lines = store.read_text().replace('"signs.arff"', '"emotions"')
+    store.write_text(lines)
+    code, _, err = run("compare", "--from", store, "--report", page)
+    assert code == 0, err
+    assert "Against the papers" in page.read_text()
+    assert "spyromitros2008" in page.read_text()
+
+
 def test_the_published_split_and_several_neighbours(run, other_file, tmp_path):
     store = tmp_path / "results.jsonl"
     words = ("--methods", "brknn,lcif", "--neighbors", "2,5", "--folds", "split", "--store", store)
