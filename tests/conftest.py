@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from scipy import sparse
 
 from vicinal.estimators import METHODS, NeighborEstimator
+
+# Speed is shown by benchmarks: a busy machine must not fail a test.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @dataclass(frozen=True)

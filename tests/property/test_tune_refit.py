@@ -12,7 +12,11 @@ from vicinal.estimators import METHODS
 from vicinal.metrics import evaluate
 from vicinal.selection import tune
 
-pytestmark = [pytest.mark.native, pytest.mark.filterwarnings("ignore:rows have")]
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.filterwarnings("ignore:rows have"),
+    pytest.mark.filterwarnings("ignore:Number of distinct clusters"),  # k-means on equal rows
+]
 
 NAMES = ["example-f1", "macro-recall", "hamming-loss", "ranking-loss", "micro-auc", "psp@1"]
 
