@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -17,12 +18,12 @@ STYLES = {"matched": "green", "better": "bold green", "worse": "red", "shown": "
 
 def terminal_table(title: str, cells: Sequence[Cell]) -> RichTable:
     """Return a table of the paper's figure, ours and the difference, coloured by verdict."""
-    table = RichTable(title=title, title_justify="left", header_style="bold")
+    table = RichTable(title=title, title_justify="left", header_style="bold", box=SIMPLE)
     for heading in ("data", "metric", "method"):
-        table.add_column(heading)
-    for heading in ("paper", "ours", "±", "difference"):
+        table.add_column(heading, overflow="fold")  # a narrow terminal breaks names, cuts none
+    for heading in ("paper", "ours", "±", "apart"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for (data, metric), row in grouped(cells):
         for at, cell in enumerate(row):
             names = (data, metric) if at == 0 else ("", "")
