@@ -103,6 +103,13 @@ bench-index: setup ## Search against its alternatives (ARGS=--full for the publi
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.index $(ARGS)
 
+PEERS := build/peers-venv
+.PHONY: bench-index-approximate
+bench-index-approximate: setup ## Search against an approximate index, in an environment of its own
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-approximate.txt
+	$(BIN)/python -m benchmarks.index_approximate $(PEERS)/bin/python $(ARGS)
+
 .PHONY: bench-methods
 bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng (ARGS=--full for all)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt

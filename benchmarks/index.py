@@ -1,4 +1,4 @@
-"""Search against its alternatives: one process, medians, ratios, neighbours compared.
+"""Search against its alternatives: one process, medians, ratios, memory, neighbours compared.
 
 ``python -m benchmarks.index`` runs small cases; ``--full`` those of the published table;
 ``--data NAME…`` data sets of the catalogue or ``.npz`` files.
@@ -7,11 +7,9 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -24,8 +22,10 @@ from benchmarks.index_peers import (
     brute_cosine,
     brute_dense,
     faiss_flat,
+    load_peers,
     sparse_dot_topn,
 )
+from benchmarks.index_runs import CLOCKS, Clock, OurSearch, Run, measured, timed
 from vicinal._base.threads import thread_count
 from vicinal.index import DenseIndex, InvertedIndex
 
@@ -36,82 +36,43 @@ SKLEARN_QUERIES = 200
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table: times in milliseconds a query, memory in MB."""
+    """One line of the table; `index_mb` and `rows_mb` are the bytes of the index and of X."""
 
     case: str
     queries: int
-    ours: float
-    peers: dict[str, float]
+    ours: Run
+    peers: dict[str, Run]
     agreement: float
-    build: float
     index_mb: float
-    csr_mb: float
-    peak_mb: float
-
-
-Clock: TypeAlias = Callable[[], float]
-CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
-
-
-def timed(search: Callable[[], Found], repeats: int, clock: Clock) -> tuple[float, Found]:
-    """Return the median time of several runs after one to warm up, and the last answer."""
-    found = search()
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        found = search()
-        times.append(clock() - start)
-    return median(times), found
-
-
-def reset_peak() -> None:
-    """Forget the largest memory so far, where the system can."""
-    path = Path("/proc/self/clear_refs")
-    if path.exists():
-        path.write_text("5")
-
-
-def memory_mb(field: str) -> float:
-    """Return VmHWM (largest) or VmRSS (now) of this process; 0 where the system does not say."""
-    path = Path("/proc/self/status")
-    lines = path.read_text().splitlines() if path.exists() else []
-    return sum(float(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+    rows_mb: float
 
 
 def sparse_line(case: Case, repeats: int, clock: Clock, *, with_sklearn: bool) -> Line:
     """Measure one sparse case."""
     threads = thread_count()
     n_queries = case.queries.shape[0]
-    reset_peak()
-    before = memory_mb("VmRSS")
-    start = time.perf_counter()
-    index = InvertedIndex(case.rows, "cosine")
-    build = time.perf_counter() - start
-
-    def ours() -> Found:
-        graph = index.query(case.queries, K)
-        return graph.ids, graph.values
-
-    seconds, found = timed(ours, repeats, clock)
-    peak = memory_mb("VmHWM") - before
-    peers = {}
-    peer_seconds, peer_found = timed(sparse_dot_topn(case, K, threads), repeats, clock)
-    peers["sparse_dot_topn"] = peer_seconds / n_queries * 1e3
+    ours, found, search = measured(
+        lambda: OurSearch(InvertedIndex(case.rows, "cosine"), case.queries, K),
+        n_queries,
+        repeats,
+        clock,
+    )
+    peer, peer_found, _ = measured(
+        partial(sparse_dot_topn, case, K, threads), n_queries, repeats, clock
+    )
+    peers = {"sparse_dot_topn": peer}
     if with_sklearn:
         few = Case(case.name, case.rows, case.queries[:SKLEARN_QUERIES])
-        brute, _ = timed(brute_cosine(few, K, threads), 1, clock)
-        peers["scikit-learn"] = brute / few.queries.shape[0] * 1e3
-    entries = case.rows.nnz
+        brute = partial(brute_cosine, few, K, threads)
+        peers["scikit-learn"], _, _ = measured(brute, few.queries.shape[0], 1, clock)
     return Line(
         case.name,
         n_queries,
-        seconds / n_queries * 1e3,
+        ours,
         peers,
         agreement(found, peer_found),
-        build,
-        index.nbytes / 1e6,
-        (entries * 8 + case.rows.shape[0] * 4) / 1e6,
-        peak,
+        search.index.nbytes / 1e6,
+        (case.rows.nnz * 8 + case.rows.shape[0] * 4) / 1e6,
     )
 
 
@@ -150,50 +111,46 @@ def dense_line(n_rows: int, n_features: int, repeats: int, clock: Clock) -> Line
     centers = rng.normal(size=(50, n_features))
     rows = centers[rng.integers(0, 50, n_rows)] + rng.normal(size=(n_rows, n_features))
     rows = rows.astype(np.float32)
-    start = time.perf_counter()
-    index = DenseIndex(rows, "euclidean")
-    build = time.perf_counter() - start
-
-    def ours() -> Found:
-        graph = index.query(rows, K)
-        return graph.ids, graph.values
-
-    reset_peak()
-    before = memory_mb("VmRSS")
-    seconds, found = timed(ours, repeats, clock)
-    peak = memory_mb("VmHWM") - before
-    sklearn_search, faiss_search = brute_dense(rows, K), faiss_flat(rows, K, thread_count())
-    peers = {
-        "scikit-learn": timed(lambda: sklearn_search(rows), repeats, clock)[0] / n_rows * 1e3,
-        "faiss flat": timed(lambda: faiss_search(rows), repeats, clock)[0] / n_rows * 1e3,
-    }
-    name = f"dense {n_rows // 1000}k × {n_features}, euclidean"
-    share = agreement(found, faiss_search(rows), tolerance=1e-4)
-    mb = rows.nbytes / 1e6
-    return Line(name, n_rows, seconds / n_rows * 1e3, peers, share, build, mb, mb, peak)
+    ours, found, search = measured(
+        lambda: OurSearch(DenseIndex(rows, "euclidean"), rows, K), n_rows, repeats, clock
+    )
+    brute, _, _ = measured(partial(brute_dense, rows, K), n_rows, repeats, clock)
+    flat = partial(faiss_flat, rows, K, thread_count())
+    faiss, faiss_found, _ = measured(flat, n_rows, repeats, clock)
+    return Line(
+        f"dense {n_rows // 1000}k × {n_features}, euclidean",
+        n_rows,
+        ours,
+        {"scikit-learn": brute, "faiss flat": faiss},
+        agreement(found, faiss_found, tolerance=1e-4),
+        search.index.nbytes / 1e6,
+        rows.nbytes / 1e6,
+    )
 
 
 def show(lines: Sequence[Line]) -> None:
-    """Print the table."""
-    table = Table("case", "queries", "ms/query", "peers (ms/query, ratio)", "same", "build s")
-    for name in ("index MB", "CSR MB", "peak MB"):
+    """Print the table, a line for each library; memory as growth to build + growth to search."""
+    table = Table("case", "queries", "library", "ms/query", "ratio", "peak MB", "build s", "same")
+    for name in ("index MB", "X MB"):
         table.add_column(name, justify="right")
     for line in lines:
-        peers = ", ".join(
-            f"{name} {ms:.3f} ({ms / line.ours:.1f}×)" for name, ms in line.peers.items()
-        )
         table.add_row(
             line.case,
             str(line.queries),
-            f"{line.ours:.4f}",
-            peers,
+            "vicinal",
+            *figures(line.ours, line.ours),
             f"{line.agreement:.4%}",
-            f"{line.build:.2f}",
             f"{line.index_mb:.0f}",
-            f"{line.csr_mb:.0f}",
-            f"{line.peak_mb:.0f}",
+            f"{line.rows_mb:.0f}",
         )
-    Console(width=160).print(table)
+        for name, run in line.peers.items():
+            table.add_row("", "", name, *figures(run, line.ours))
+    Console(width=130).print(table)
+
+
+def figures(run: Run, ours: Run) -> tuple[str, str, str, str]:
+    """Return the cells of one library, its time against ours among them."""
+    return f"{run.ms:.4f}", f"{run.ms / ours.ms:.1f}×", run.memory, f"{run.build:.2f}"
 
 
 def cases(arguments: argparse.Namespace) -> list[Case]:
@@ -232,6 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(argv)
     clock = CLOCKS[arguments.clock]
+    load_peers()
     lines = []
     for case in cases(arguments):
         small = case.rows.shape[0] <= SKLEARN_ROWS

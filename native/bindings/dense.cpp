@@ -50,11 +50,10 @@ class DenseBatch {
 template <class Value>
 class BoundDense {
  public:
-  BoundDense(Matrix<Value> rows, int metric) : rows_(rows), metric_(static_cast<Metric>(metric)) {
-    nb::gil_scoped_release unlocked;
-    for (std::size_t i = 0; i < rows.shape(0); ++i)
-      norms_.push_back(std::sqrt(
-          squared_norm(std::span<const Value>(rows.data() + i * rows.shape(1), rows.shape(1)))));
+  // Refers to both arrays: a view of more rows of a growing array costs nothing.
+  BoundDense(Matrix<Value> rows, Vector<double> norms, int metric)
+      : rows_(rows), norms_(norms), metric_(static_cast<Metric>(metric)) {
+    if (norms.size() != rows.shape(0)) throw nb::value_error("one norm a row");
   }
 
   // Write the answers of queries whose k nearest are certain; return the others.
@@ -107,7 +106,7 @@ class BoundDense {
                                              static_cast<std::int64_t>(rows_.shape(0)),
                                              static_cast<std::int64_t>(rows_.shape(1))},
                                             metric_,
-                                            norms_};
+                                            view(norms_)};
     const double norm =
         metric_ == Metric::cosine
             ? std::sqrt(squared_norm(std::span<const double>(query, queries.shape(1))))
@@ -126,15 +125,28 @@ class BoundDense {
   }
 
   Matrix<Value> rows_;
+  Vector<double> norms_;
   Metric metric_;
-  std::vector<double> norms_;
 };
+
+template <class Value>
+nb::ndarray<nb::numpy, double, nb::ndim<1>> norms_of(Matrix<Value> rows) {
+  std::vector<double> norms(rows.shape(0));
+  {
+    nb::gil_scoped_release unlocked;
+    for (std::size_t i = 0; i < norms.size(); ++i)
+      norms[i] = std::sqrt(
+          squared_norm(std::span<const Value>(rows.data() + i * rows.shape(1), rows.shape(1))));
+  }
+  return to_numpy(std::move(norms));
+}
 
 template <class Value>
 void bind_dense(nb::module_& m, const char* name) {
   using Index = BoundDense<Value>;
   nb::class_<Index>(m, name)
-      .def(nb::init<Matrix<Value>, int>(), nb::arg("rows").noconvert(), nb::arg("metric"))
+      .def(nb::init<Matrix<Value>, Vector<double>, int>(), nb::arg("rows").noconvert(),
+           nb::arg("norms").noconvert(), nb::arg("metric"))
       .def("finish", &Index::finish, nb::arg("batch"), nb::arg("queries").noconvert(),
            nb::arg("ids").noconvert(), nb::arg("values").noconvert())
       .def("compare_with_all", &Index::compare_with_all, nb::arg("batch"),
@@ -153,6 +165,8 @@ void bind_dense_search(nb::module_& m) {
       .def("collect", &DenseBatch::collect, nb::arg("products").noconvert(), nb::arg("first"),
            nb::arg("sizes").noconvert(), nb::arg("biases").noconvert(),
            nb::arg("errors").noconvert(), nb::arg("constants").noconvert());
+  m.def("dense_norms", &norms_of<float>, nb::arg("rows").noconvert());
+  m.def("dense_norms", &norms_of<double>, nb::arg("rows").noconvert());
   bind_dense<float>(m, "DenseIndexFloat32");
   bind_dense<double>(m, "DenseIndexFloat64");
 }

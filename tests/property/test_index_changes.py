@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.index import InvertedIndex
+from vicinal.index import DenseIndex, InvertedIndex
 from vicinal.index.reference import reference_query
 
 pytestmark = pytest.mark.native
 
-PALETTES = [[0.0, 1.0], [0.0, 0.1, 0.3, 2.0], [0.0, -1.0, 1.0, 1e-160], [0.0, 1 / 3, 0.7, 1e160]]
+BACKENDS = [InvertedIndex, DenseIndex]
+PALETTES = [
+    [0.0, 1.0],
+    [0.0, 0.1, 0.3, 2.0],
+    [0.0, 0.1, 7.0, 1e4, -3e7],
+    [0.0, -1.0, 1.0, 1e-160],
+    [0.0, 1 / 3, 0.7, 1e160],
+]
 
 
 def expected(X, alive, Q, k, metric, skip=None):
@@ -42,19 +49,20 @@ steps = st.lists(
 
 
 @given(
+    st.sampled_from(BACKENDS),
     steps,
     st.sampled_from(["cosine", "dot", "euclidean"]),
     st.sampled_from(PALETTES),
     st.integers(0, 2**31),
     st.integers(1, 9),
 )
-@settings(deadline=None, max_examples=150)
-def test_every_sequence_of_changes(changes, metric, palette, seed, k):
+@settings(deadline=None, max_examples=300)
+def test_every_sequence_of_changes(backend, changes, metric, palette, seed, k):
     rng = np.random.default_rng(seed)
-    X = rng.choice(palette, size=(int(rng.integers(0, 12)), 5))
+    X = rng.choice(palette[: int(rng.integers(1, 9))], size=(int(rng.integers(0, 12)), 5))
     alive = np.ones(len(X), dtype=bool)
     Q = rng.choice(palette, size=(4, 5))
-    index = InvertedIndex(sparse.csr_array(X), metric, n_jobs=2)
+    index = backend(X if backend is DenseIndex else sparse.csr_array(X), metric, n_jobs=2)
     for action, size in changes:
         if action == "add":
             fresh = rng.choice(palette, size=(size, 5))
@@ -92,16 +100,18 @@ def test_adding_to_a_large_index_leaves_it_alone():
     assert index._segments[0].native is large
 
 
-def test_a_graph_found_before_a_change_stays():
-    index = InvertedIndex(sparse.csr_array(np.eye(3)))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_graph_found_before_a_change_stays(backend):
+    index = backend(np.eye(3), "cosine")
     before = index.query(np.eye(3), 1)
     index.remove([0])
     assert before.ids.tolist() == [[0], [1], [2]]
     assert index.query(np.eye(3), 1).ids.tolist() == [[-1], [1], [2]]
 
 
-def test_bad_changes_are_refused():
-    index = InvertedIndex(sparse.csr_array(np.eye(3)))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bad_changes_are_refused(backend):
+    index = backend(np.eye(3), "cosine")
     with pytest.raises(InvalidArgumentError, match=r"^rows:"):
         index.add(np.eye(4))
     with pytest.raises(InvalidArgumentError, match=r"^rows:"):

@@ -2,18 +2,27 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vicinal._base.arrays import Features, Float, Int, Int32
+from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import one_blas_thread, thread_count
-from vicinal._base.validation import METRICS, check_features, check_integer, check_option
-from vicinal._native import DenseBatch, DenseIndexFloat32, DenseIndexFloat64
+from vicinal._base.validation import (
+    METRICS,
+    check_features,
+    check_integer,
+    check_option,
+    check_rows,
+)
+from vicinal._native import DenseBatch
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.backend import chosen_backend
 from vicinal.index.chunks import as_dense, row_chunks
-from vicinal.index.products import prepare, usable
+from vicinal.index.dense_rows import DenseRows
+from vicinal.index.products import usable
 from vicinal.index.simd import simd_level
 
 if TYPE_CHECKING:
@@ -49,8 +58,9 @@ class DenseIndex:
     Notes
     -----
     Memory: 4 bytes a cell of `X` and 16 a row; while searching, 4 bytes a cell of the block of
-    products and about 24 bytes a query and neighbour, for each thread. On a GPU: 12 to 20 bytes a
-    cell of `X` and up to 2 GiB while searching.
+    products and about 24 bytes a query and neighbour, for each thread. Once rows were added, half
+    as much again, and a copy of `X`. On a GPU: 12 to 20 bytes a cell of `X` and up to 2 GiB while
+    searching.
 
     Examples
     --------
@@ -80,73 +90,119 @@ class DenseIndex:
         self.simd = simd
         self._level = simd_level(simd)
         self._threads = thread_count(n_jobs)
-        rows = check_features(X)
-        self._rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        rows = _dense_features(X, "X")
         self.backend = chosen_backend(backend, device)
         self.device = device
         self._on_device: DenseSearch | None = None
         if self.backend == "torch":
-            self._on_device = _device_search(self._rows, self.metric, device)
-            return
-        kind = DenseIndexFloat32 if self._rows.dtype == np.float32 else DenseIndexFloat64
-        self._native = kind(self._rows, METRICS.index(self.metric))
-        self._prepared = prepare(self._rows, self.metric)
+            self._on_device = _device_search(rows, self.metric, device)
+        there = self._on_device is not None
+        self._rows = (DenseRows.unprepared if there else DenseRows.of)(rows, self.metric)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows and build again: the index is made from nothing else."""
+        rows = self._rows
         blocks = self.n_jobs, self.block_rows, self.batch_queries, self.simd
-        return _rebuild, (self._rows, self.metric, *blocks, self.backend, self.device)
+        removed = np.flatnonzero(rows.removed)
+        return _rebuild, (rows.values, self.metric, *blocks, self.backend, self.device, removed)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows searched."""
-        return int(self._rows.shape[0])
+        """Number of row ids given so far; ids of removed rows are never given again."""
+        return self._rows.count
 
     @property
     def n_features(self) -> int:
         """Number of features of a row."""
-        return int(self._rows.shape[1])
+        return int(self._rows.values.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Main memory of the index in bytes, `X` itself not counted."""
+        return self._rows.room.nbytes
 
     def query(self, Q: object, k: int) -> NeighborGraph:
         """Return the k nearest rows for each row of `Q`, dense or sparse."""
         queries = check_features(Q, "Q", n_features=self.n_features)
-        return self._search(queries, check_integer("k", k, low=1), leave_out=False)
+        return self._search(self._rows, queries, check_integer("k", k, low=1), leave_out=False)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the k nearest other rows for each indexed row; a duplicate is another row."""
-        if self._on_device is not None:
-            return self._graph(self._on_device.self_graph(check_integer("k", k, low=1)))
-        return self._search(self._rows, check_integer("k", k, low=1), leave_out=True)
+        """Return the k nearest other rows for each indexed row; a duplicate is another row.
 
-    def _search(self, queries: Features, k: int, *, leave_out: bool) -> NeighborGraph:
+        A removed row has no neighbours, and is nobody's.
+        """
+        k, rows = check_integer("k", k, low=1), self._rows
+        if self._on_device is not None:
+            return NeighborGraph(*self._on_device.self_graph(k), self.metric, rows.count)
+        return self._search(rows, rows.values, k, leave_out=True)
+
+    def add(self, rows: object) -> Int:
+        """Index more rows, and return the ids they got: the next ones, in order.
+
+        The index stays exact. Rows are written behind those there, into arrays that grow by half
+        when they are full, so that a row is copied a few times in all, however many calls bring it;
+        the first call copies `X`. Rows more than a thousand times larger than all before, and
+        float64 rows for a float32 index, have all rows prepared again.
+        """
+        self._refuse_on_device()
+        fresh = _dense_features(rows, "rows", self.n_features)
+        first, count = self.n_rows, len(fresh)
+        if first + count >= 2**31 - 1:
+            raise InvalidArgumentError("rows", "fewer than 2^31 - 1 rows in all", first + count)
+        if count:
+            self._rows = self._rows.with_rows(fresh)
+        return np.arange(first, first + count)
+
+    def remove(self, rows: object) -> None:
+        """Take rows out by id. Ids of other rows stay, and those of removed rows are not reused.
+
+        Their memory stays taken.
+        """
+        self._refuse_on_device()
+        ids = check_rows("rows", rows, self.n_rows)
+        if len(ids):
+            self._rows = self._rows.without(ids)
+
+    def _refuse_on_device(self) -> None:
+        if self._on_device is not None:
+            raise InvalidArgumentError("backend", "'numpy' for rows that come and go", "'torch'")
+
+    def _search(
+        self, rows: DenseRows, queries: Features, k: int, *, leave_out: bool
+    ) -> NeighborGraph:
         ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
-        values = np.full(ids.shape, np.inf if self.metric == "euclidean" else 0.0)
+        padding = np.inf if self.metric == "euclidean" else 0.0
+        values = np.full(ids.shape, padding)
         for start, stop in row_chunks(queries):
             chunk = as_dense(queries[start:stop])
             if self._on_device is not None:
                 ids[start:stop], values[start:stop] = self._on_device.graph(chunk, k)
                 continue
             excluded = np.arange(start if leave_out else stop, stop, dtype=np.int32)
-            self._answer(chunk, excluded, ids[start:stop], values[start:stop])
-        return self._graph((ids, values))
+            self._answer(rows, chunk, excluded, ids[start:stop], values[start:stop])
+        if leave_out:
+            gone = np.flatnonzero(rows.removed)
+            ids[gone], values[gone] = -1, padding
+        return NeighborGraph(ids, values, self.metric, rows.count)
 
-    def _graph(self, found: tuple[Int32, Float]) -> NeighborGraph:
-        return NeighborGraph(*found, self.metric, self.n_rows)
-
-    def _answer(self, Q: Float, excluded: Int32, ids: Int32, values: Float) -> None:
+    def _answer(
+        self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
+    ) -> None:
         """Write the answers of one chunk: certain ones by products, the rest by comparing all."""
         left: list[Int] = []
-        if self._prepared is None:
+        if rows.prepared is None:
             left.append(np.arange(len(Q)))
         else:
-            left.extend(self._by_products(Q, excluded, ids, values))
+            left.extend(self._by_products(rows, Q, excluded, ids, values))
         chosen = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
-        batch = DenseBatch(len(Q), ids.shape[1], excluded, np.zeros(0, dtype=np.uint8), self._level)
-        self._native.compare_with_all(batch, Q, chosen, ids, values, self._threads)
+        batch = DenseBatch(len(Q), ids.shape[1], excluded, rows.removed, self._level)
+        rows.native.compare_with_all(batch, Q, chosen, ids, values, self._threads)
 
-    def _by_products(self, Q: Float, excluded: Int32, ids: Int32, values: Float) -> list[Int]:
+    def _by_products(
+        self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
+    ) -> list[Int]:
         """Answer batches of queries on several threads; return those that are left."""
-        one = partial(self._batch, Q, excluded, ids, values)
+        one = partial(self._batch, rows, Q, excluded, ids, values)
         starts = range(0, len(Q), self.batch_queries)
         with one_blas_thread(), ThreadPoolExecutor(self._threads) as pool:
             futures = [pool.submit(one, start) for start in starts]
@@ -155,26 +211,33 @@ class DenseIndex:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def _batch(self, Q: Float, excluded: Int32, ids: Int32, values: Float, start: int) -> Int:
-        prepared = self._prepared
+    def _batch(
+        self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float, start: int
+    ) -> Int:
+        prepared = rows.prepared
         if prepared is None:
             raise RuntimeError("rows without products")
         stop = min(start + self.batch_queries, len(Q))
         part = slice(start, stop)
         ok = usable(Q[part], prepared)
         quick, errors, constants = prepared.queries(np.where(ok[:, np.newaxis], Q[part], 0.0))
-        nobody = np.zeros(0, dtype=np.uint8)
-        k = min(ids.shape[1], self.n_rows)
-        batch = DenseBatch(stop - start, k, excluded[part], nobody, self._level)
-        for first in range(0, self.n_rows, self.block_rows):
+        k = min(ids.shape[1], rows.count)
+        batch = DenseBatch(stop - start, k, excluded[part], rows.removed, self._level)
+        for first in range(0, rows.count, self.block_rows):
             block = slice(first, first + self.block_rows)
             products = quick @ prepared.rows[block].T
             batch.collect(
                 products, first, prepared.sizes[block], prepared.biases[block], errors, constants
             )
-        unsure = self._native.finish(batch, Q[part], ids[part], values[part])
+        unsure = rows.native.finish(batch, Q[part], ids[part], values[part])
         left = np.union1d(unsure, np.flatnonzero(~ok))
         return left.astype(np.int64) + start
+
+
+def _dense_features(X: object, name: str, n_features: int | None = None) -> NDArray[Any]:
+    """Return checked rows as an array."""
+    rows = check_features(X, name, n_features=n_features)
+    return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
 def _device_search(rows: Features, metric: str, device: str | None) -> "DenseSearch":
@@ -193,8 +256,9 @@ def _rebuild(
     simd: str | None,
     backend: str,
     device: str | None,
+    removed: Int,
 ) -> DenseIndex:
-    return DenseIndex(
+    index = DenseIndex(
         X,
         metric,
         n_jobs=n_jobs,
@@ -204,3 +268,6 @@ def _rebuild(
         backend=backend,
         device=device,
     )
+    if len(removed):
+        index.remove(removed)
+    return index

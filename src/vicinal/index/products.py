@@ -30,6 +30,9 @@ Single = NDArray[np.float32]
 UNIT = 2.0**-24
 STEP = 2048
 
+HEADROOM = 2.0**10
+"""How large a row written later may be, once scaled; those there at first are below 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -57,6 +60,36 @@ class Prepared:
         """The largest norm of a row, rounded up."""
         return float(self.sizes.max(initial=0.0))
 
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.rows.nbytes + self.sizes.nbytes + self.biases.nbytes
+
+    def first(self, count: int) -> "Prepared":
+        """Return the first rows only, without copying them."""
+        parts = self.rows[:count], self.sizes[:count], self.biases[:count]
+        return Prepared(*parts, self.center, self.scale, self.metric)
+
+    def takes(self, X: NDArray[Any]) -> bool:
+        """Say whether the bounds hold for further rows too: none too large for the scale."""
+        sizes = _sizes(X)
+        if self.metric == "cosine":
+            return _tame(sizes[sizes > 0])
+        largest = float(sizes.max(initial=0.0))
+        return largest < 1e120 and largest * self.scale <= HEADROOM
+
+    def write(self, X: NDArray[Any], first: int) -> None:
+        """Write the rows of `X` at the places from `first` on."""
+        for start in range(0, len(X), STEP):
+            part = X[start : start + STEP].astype(np.float64)
+            cosine = self.metric == "cosine"
+            moved = _unit_length(part) if cosine else (part - self.center) * self.scale
+            norms = _norms(moved)
+            place = slice(first + start, first + start + len(part))
+            self.rows[place] = moved
+            self.sizes[place] = _up(norms)
+            self.biases[place] = norms**2 / 2 if self.metric == "euclidean" else 0.0
+
     def queries(self, Q: Float) -> tuple[Single, Single, Single]:
         """Return queries in float32, their errors per row size and their constant errors."""
         moves = self.metric == "euclidean"
@@ -69,24 +102,21 @@ class Prepared:
         return moved.astype(np.float32), _up(errors), _up(constants)
 
 
-def prepare(X: NDArray[Any], metric: str) -> Prepared | None:
+def prepare(X: NDArray[Any], metric: str, capacity: int | None = None) -> Prepared | None:
     """Return `X` ready for products, or None where float32 products would say nothing.
 
-    Memory: 4 bytes a cell and 8 a row.
+    Memory: 4 bytes a cell and 8 a row, of `capacity` rows where room for more is wanted.
     """
     if not _in_range(X, metric):
         return None
-    center = X.mean(axis=0, dtype=np.float64) if metric == "euclidean" else np.zeros(X.shape[1])
+    n_rows, n_features = capacity or len(X), X.shape[1]
+    center = X.mean(axis=0, dtype=np.float64) if metric == "euclidean" else np.zeros(n_features)
     scale = float(2.0 ** -np.frexp(_sizes(X).max())[1])
-    rows = np.empty(X.shape, dtype=np.float32)
-    norms = np.empty(len(X))
-    for start in range(0, len(X), STEP):
-        part = X[start : start + STEP].astype(np.float64)
-        moved = _unit_length(part) if metric == "cosine" else (part - center) * scale
-        rows[start : start + STEP] = moved
-        norms[start : start + STEP] = _norms(moved)
-    biases = norms**2 / 2 if metric == "euclidean" else np.zeros(len(X))
-    return Prepared(rows, _up(norms), biases.astype(np.float32), center, scale, metric)
+    rows = np.empty((n_rows, n_features), dtype=np.float32)
+    sizes, biases = np.zeros((2, n_rows), dtype=np.float32)
+    prepared = Prepared(rows, sizes, biases, center, scale, metric)
+    prepared.write(X, 0)
+    return prepared
 
 
 def usable(Q: Float, prepared: Prepared) -> Bool:
@@ -106,8 +136,13 @@ def _in_range(X: NDArray[Any], metric: str) -> bool:
     sizes = _sizes(X)
     if metric == "cosine":
         sizes = sizes[sizes > 0]
-        return bool(sizes.size and sizes.min() > 1e-140 and sizes.max() < 1e140)
+        return sizes.size > 0 and _tame(sizes)
     return bool(1e-120 < sizes.max() < 1e120)
+
+
+def _tame(sizes: Float) -> bool:
+    """Say whether rows of these sizes can be scaled to length one."""
+    return bool(np.all((sizes > 1e-140) & (sizes < 1e140)))
 
 
 def _sizes(rows: NDArray[Any]) -> Float:
