@@ -7,7 +7,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -153,18 +153,17 @@ def figures(run: Run, ours: Run) -> tuple[str, str, str, str]:
     return f"{run.ms:.4f}", f"{run.ms / ours.ms:.1f}×", run.memory, f"{run.build:.2f}"
 
 
-def cases(arguments: argparse.Namespace) -> list[Case]:
-    """Return the sparse cases asked for."""
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """Yield the sparse cases asked for, each made when its turn comes."""
+    for name in arguments.data:
+        for kind in ("binary", "weighted"):
+            yield catalogued(name, 4000, kind)
     if arguments.data:
-        return [
-            catalogued(name, 4000, kind)
-            for name in arguments.data
-            for kind in ("binary", "weighted")
-        ]
+        return
     sizes = [(100_000, 200_000), (500_000, 1_000_000)] if arguments.full else [(50_000, 100_000)]
-    return [
-        generated(n, m, 2000, kind) for n, m in sizes for kind in ("binary", "uniform", "tfidf")
-    ]
+    for n, m in sizes:
+        for kind in ("binary", "uniform", "tfidf"):
+            yield generated(n, m, 2000, kind)
 
 
 def extras(clock: Clock, *, full: bool) -> Line:
