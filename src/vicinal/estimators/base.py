@@ -22,7 +22,7 @@ from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
@@ -265,15 +265,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn: sparse features, label indicators only."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
-            tags.classifier_tags.multi_label = True
-        return tags
+        return for_label_indicators(super().__sklearn_tags__())
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether ``fit`` has run."""

@@ -1,11 +1,24 @@
-"""Targets that are no label indicator, refused in words scikit-learn users know."""
+"""What scikit-learn is told about label indicators, and the targets that are none, refused."""
 
 from collections.abc import Sized
 from typing import Any, cast
 
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
 from vicinal._base.errors import InvalidArgumentError
+
+
+def for_label_indicators(tags: Tags) -> Tags:
+    """Tell scikit-learn, in a classifier's own tags: sparse features, label indicators only."""
+    tags.input_tags.sparse = True
+    tags.target_tags.required = True
+    tags.target_tags.single_output = False
+    tags.target_tags.multi_output = True
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+    return tags
 
 
 def refuse_one_dimensional(Y: object) -> None:

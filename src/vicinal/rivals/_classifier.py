@@ -15,7 +15,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features
 from vicinal.decision import Threshold
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.scores import DENSE_LIMIT, Scores
 
 BLOCK_CELLS = 2**22
@@ -102,15 +102,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn: sparse features, label indicators only."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
-            tags.classifier_tags.multi_label = True
-        return tags
+        return for_label_indicators(super().__sklearn_tags__())
 
     @property
     def classes_(self) -> list[NDArray[Any]]:

@@ -1,27 +1,10 @@
 """``vicinal reproduce`` as a person uses it."""
 
 import json
-import sys
 
 import pytest
 
-from vicinal.cli import main
-
 pytestmark = pytest.mark.native
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the program with these words; return exit code, output and errors."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
