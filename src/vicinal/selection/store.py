@@ -1,21 +1,25 @@
 """Results kept in a file as they come, so that a run that was stopped goes on where it was.
 
-JSON lines. The first holds what the results are of (a digest of rows, labels and folds), each other
-one a piece of work and its values, written when the piece is done. A last line that was cut off is
-dropped. Numbers are written so that they are read back to the bit.
+JSON lines (:mod:`vicinal._base.json_lines`). The first holds what the results are of (a digest of
+rows, labels and folds), each other one a piece of work and its values, written when the piece is
+done. Numbers are written so that they are read back to the bit.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.json_lines import append_json_line, read_json_lines
+
+HEAD = "tuning of"
+"""What the first line calls the digest."""
 
 
 class Store:
@@ -33,10 +37,17 @@ class Store:
         self._known: dict[str, Float] = {}
         if self._path is None:
             return
-        if self._path.exists() and self._path.stat().st_size:
-            self._read(self._path, digest)
-        else:
-            self._path.write_text(json.dumps({"tuning of": digest}) + "\n", encoding="utf-8")
+        lines = list(read_json_lines(self._path, "results of a tuning", _Line.read))
+        if not lines:
+            append_json_line(self._path, {HEAD: digest})
+        elif lines[0].values is not None:
+            raise DataFormatError(str(self._path), f"{HEAD!r} first", "a piece of work", line=1)
+        for line in lines:
+            if line.values is not None:
+                self._known[line.name] = line.values
+            elif line.name != digest:
+                expected = "results of the same rows, labels and folds"
+                raise InvalidArgumentError("store", expected, f"others in {self._path}")
 
     def get(self, key: str) -> Float | None:
         """Return the values of a piece of work that was done."""
@@ -46,50 +57,34 @@ class Store:
         """Keep the values of a piece of work."""
         self._known[key] = values
         if self._path is not None:
-            line = json.dumps({"work": key, "shape": values.shape, "values": _hex(values)})
-            with self._path.open("a", encoding="utf-8") as stream:
-                stream.write(line + "\n")
-
-    def _read(self, path: Path, digest: str) -> None:
-        """Read the pieces that were done; a damaged last line is cut off."""
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        head = _parsed(lines[0])
-        if head is None or "tuning of" not in head:
-            raise DataFormatError(str(path), "results of a tuning", "something else", line=1)
-        if head["tuning of"] != digest:
-            raise InvalidArgumentError(
-                "store", "results of the same rows, labels and folds", f"others in {path}"
-            )
-        for number, line in enumerate(lines[1:], start=2):
-            piece = _parsed(line)
-            if piece is not None:
-                self._known[str(piece["work"])] = _values(piece)
-            elif number < len(lines):
-                raise DataFormatError(str(path), "a piece of work", "a damaged line", line=number)
-            else:
-                path.write_text("".join(lines[:-1]), encoding="utf-8")
+            parts = {"work": key, "shape": values.shape, "values": _hex(values)}
+            append_json_line(self._path, parts)
 
 
-def _parsed(line: str) -> dict[str, object] | None:
-    """Return a whole line as JSON, None for one that was cut off."""
-    if not line.endswith("\n"):
-        return None
-    try:
-        parsed = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    return parsed if isinstance(parsed, dict) else None
+class _Line(NamedTuple):
+    """A digest, without values; or a piece of work and its values."""
+
+    name: str
+    values: Float | None
+
+    @classmethod
+    def read(cls, parts: Mapping[str, Any]) -> Self:
+        if isinstance(parts.get(HEAD), str):
+            return cls(str(parts[HEAD]), None)
+        return cls(str(parts.get("work")), _values(parts))
 
 
 def _hex(values: Float) -> str:
     return np.ascontiguousarray(values, dtype="<f8").tobytes().hex()
 
 
-def _values(piece: Mapping[str, object]) -> Float:
-    raw, shape = piece.get("values"), piece.get("shape")
-    if not isinstance(raw, str) or not isinstance(shape, list):
-        raise InvalidArgumentError("store", "pieces of work with values", repr(piece)[:60])
-    return np.frombuffer(bytes.fromhex(raw), dtype="<f8").reshape(shape).astype(np.float64)
+def _values(piece: Mapping[str, Any]) -> Float:
+    try:
+        numbers = np.frombuffer(bytes.fromhex(piece["values"]), dtype="<f8")
+        return numbers.reshape(piece["shape"]).astype(np.float64)
+    except (KeyError, TypeError, ValueError):
+        expected = "numbers in hexadecimal and their shape"
+        raise InvalidArgumentError("values", expected, repr(piece)[:60]) from None
 
 
 def digest_of(*parts: object) -> str:

@@ -135,7 +135,10 @@ def test_another_grid_or_metric_is_not_mistaken_for_what_is_kept(tmp_path: Path)
         assert np.array_equal(got.table.values, fresh.table.values, equal_nan=True)
 
 
-@pytest.mark.parametrize("content", ["hello\n", '{"a": 1}\n', "[]\n"])
+FOREIGN = ["hello\n", "hello", '{"a": 1}\n', '{"a": 1}', "[]\n", '{"work": "w", "values": 1}\n']
+
+
+@pytest.mark.parametrize("content", FOREIGN)
 def test_a_file_of_something_else_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text(content)
     with pytest.raises(ValueError, match="results of a tuning"):
@@ -143,10 +146,18 @@ def test_a_file_of_something_else_is_refused(content: str, tmp_path: Path) -> No
     assert (tmp_path / "kept").read_text() == content
 
 
+def test_pieces_of_work_without_what_they_are_of_are_refused(tmp_path: Path) -> None:
+    run(store=tmp_path / "kept")
+    pieces = (tmp_path / "kept").read_text().splitlines(keepends=True)[1:]
+    (tmp_path / "kept").write_text("".join(pieces))
+    with pytest.raises(ValueError, match="line 1: expected 'tuning of' first"):
+        run(store=tmp_path / "kept")
+
+
 def test_damage_in_the_middle_is_said(tmp_path: Path) -> None:
     run(store=tmp_path / "kept")
     lines = (tmp_path / "kept").read_text().splitlines()
     lines[2] = lines[2][:-3]
     (tmp_path / "kept").write_text("\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match="line 3: expected a piece of work"):
+    with pytest.raises(ValueError, match="line 3: expected results of a tuning"):
         run(store=tmp_path / "kept")

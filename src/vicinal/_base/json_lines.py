@@ -1,0 +1,95 @@
+"""Files of JSON lines that grow as work is done, and survive being stopped at any byte.
+
+A line is written whole or, if the machine dies meanwhile, not ended. Such a rest is passed over
+when the file is read, and cut off when the next line is added. Everything else that is no JSON
+object is an error: the file is not ours, or damaged, and is left as it is.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+
+Item = TypeVar("Item")
+
+
+def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
+    """Add a line to a file, which need not be there yet; it is on disk when this returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new" / "lines.jsonl"
+    ...     append_json_line(path, {"k": 1})
+    ...     append_json_line(path, {"k": 2})
+    ...     list(read_json_lines(path, "a number", lambda parts: parts["k"]))
+    [1, 2]
+    """
+    line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        rest = _after_last_line(file.fileno())
+        if _is_torn(rest):
+            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
+        elif rest:
+            file.write(b"\n")
+        file.write(line.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_json_lines(
+    path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
+) -> Iterator[Item]:
+    """Yield what `read` makes of each line of a file; nothing where there is no file.
+
+    Parameters
+    ----------
+    path : Path
+    expected : str
+        What a line holds, for the error, which names path and line.
+    read : callable
+        Takes the JSON object of a line; raises ``ValueError`` where it is not as expected.
+    """
+    if not path.exists():
+        return
+    *lines, rest = path.read_bytes().split(b"\n")
+    if rest and not _is_torn(rest):
+        lines.append(rest)
+    for number, line in enumerate(lines, start=1):
+        try:
+            item = read(_parsed(line))
+        except ValueError as error:
+            raise DataFormatError(str(path), expected, str(error), number) from None
+        yield item
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Return the object that a line holds."""
+    parts = json.loads(line)
+    if not isinstance(parts, dict):
+        raise InvalidArgumentError("line", "a JSON object", type(parts).__name__)
+    return parts
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Tell whether the end of a file is an object whose writing was interrupted."""
+    if not rest.startswith(b"{"):
+        return False
+    try:
+        json.loads(rest)
+    except ValueError:
+        return True
+    return False
+
+
+def _after_last_line(file: int) -> bytes:
+    """Return what stands after the last line end; one byte is read where there is nothing."""
+    size = os.fstat(file).st_size
+    if not size or os.pread(file, 1, size - 1) == b"\n":
+        return b""
+    return os.pread(file, size, 0).rpartition(b"\n")[2]
