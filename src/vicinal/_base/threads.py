@@ -1,6 +1,9 @@
 """How many threads the compiled core may use."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -8,9 +11,13 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 
+_within: ContextVar[int | None] = ContextVar("threads of the surrounding call", default=None)
+
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Threads to use for `n_jobs`: None or −1 for all there are, −2 for all but one, and so on.
+    """Threads to use for `n_jobs`: −1 for all there are, −2 for all but one, and so on.
+
+    None for as many as the surrounding call may use (:func:`using_threads`), else for all.
 
     "All there are" are the cores this process may run on, fewer where ``OMP_NUM_THREADS`` or a
     surrounding :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the
@@ -27,10 +34,33 @@ def thread_count(n_jobs: int | None = None) -> int:
     ...
     vicinal._base.errors.InvalidArgumentError: n_jobs: expected None or a non-zero integer, got 0
     """
+    surrounding = _within.get()
+    if n_jobs is None and surrounding is not None:
+        return surrounding
     jobs = -1 if n_jobs is None else check_integer("n_jobs", n_jobs)
     if jobs == 0:
         raise InvalidArgumentError("n_jobs", "None or a non-zero integer", 0)
     return jobs if jobs > 0 else max(1, _available() + 1 + jobs)
+
+
+@contextmanager
+def using_threads(n_jobs: int | None) -> Iterator[None]:
+    """Let what is called within, and names no number itself, use as many threads as `n_jobs` says.
+
+    For callers that know `n_jobs` and stand far from the loops: the methods between them need not
+    pass it on. Holds in this thread only; not to be held open by a generator that yields.
+
+    Examples
+    --------
+    >>> with using_threads(5):
+    ...     thread_count(), thread_count(2)
+    (5, 2)
+    """
+    token = _within.set(thread_count(n_jobs))
+    try:
+        yield
+    finally:
+        _within.reset(token)
 
 
 def one_blas_thread() -> threadpool_limits:

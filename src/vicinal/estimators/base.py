@@ -16,6 +16,7 @@ from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.state import State
+from vicinal._base.threads import using_threads
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, folds_wanted
 from vicinal.estimators.calibration import fold_scores
@@ -124,8 +125,9 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         training = Training(graph, labels.matrix, search.X)
-        scoring = self._fit_scoring(training)
-        self.decision_ = self._fit_decision(decision, scoring, training, search)
+        with using_threads(search.n_jobs):
+            scoring = self._fit_scoring(training)
+            self.decision_ = self._fit_decision(decision, scoring, training, search)
         self.scoring_ = scoring
         self.search_ = search
         self.metric_ = search.metric
@@ -249,7 +251,9 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
                 near = self.search_.query(rows[start:stop], k)
             else:
                 near = narrowed(graph.queries(start, stop), k)
-            yield self.scoring_.scores(near, rows[start:stop])
+            with using_threads(self.search_.n_jobs):
+                scores = self.scoring_.scores(near, rows[start:stop])
+            yield scores
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""

@@ -1,6 +1,7 @@
 """The stages of an estimator, for callers that bring graphs of their own and share them."""
 
 from vicinal._base.arrays import Float
+from vicinal._base.threads import using_threads
 from vicinal.decision import Decision, FittedDecision, NeverEmpty, folds_wanted
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.calibration import fold_scores
@@ -61,4 +62,5 @@ def training_scores(model: NeighborEstimator) -> Scores:
     graph: NeighborGraph | None = getattr(model, "graph_", None)
     if graph is None:
         graph = model.search_.query_self(k)
-    return model.scoring_.scores(graph, model.search_.X)
+    with using_threads(model.search_.n_jobs):
+        return model.scoring_.scores(graph, model.search_.X)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.threads import one_blas_thread
+from vicinal._base.threads import one_blas_thread, using_threads
 from vicinal.decision import Threshold
 from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
@@ -74,10 +74,11 @@ class Objective:
 
     def of_graph(self, graph: NeighborGraph) -> float:
         """Return the loss of ML-kNN on a leave-one-out graph."""
-        scoring = MLkNNScoring.fit(Training(graph, self.Y), self.k, self.smoothing)
-        if self.metric == "hamming-loss":
-            return wrong_cells(scoring) / (self.Y.shape[0] * self.Y.shape[1])
-        labels = Threshold(0.5, inclusive=True).decide(scoring.scores(graph))
+        with using_threads(self.n_jobs):
+            scoring = MLkNNScoring.fit(Training(graph, self.Y), self.k, self.smoothing)
+            if self.metric == "hamming-loss":
+                return wrong_cells(scoring) / (self.Y.shape[0] * self.Y.shape[1])
+            labels = Threshold(0.5, inclusive=True).decide(scoring.scores(graph))
         value = evaluate(self.Y, labels, metrics=self.metric)[self.metric]
         return -value if metric_info(self.metric).better == "high" else value
 

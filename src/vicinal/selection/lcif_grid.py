@@ -11,7 +11,7 @@ import numpy as np
 
 from vicinal._base.arrays import Float, Int
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.threads import thread_count
+from vicinal._base.threads import thread_count, using_threads
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
 from vicinal._native import LcifGrid
 from vicinal.metrics.conventions import Conventions
@@ -97,14 +97,15 @@ def lcif_grid(
     shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
     first_ks, second_ks = _rising("ks_instance", ks_instance), _rising("ks_feature", ks_feature)
     truth = TrueCounts.of(check_truth(fold.Y))
-    n_threads = thread_count(n_jobs)
-    features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_jobs))
-    core = _core(fold, features, shares, threshold, n_threads)
-    found = [
-        truth.values(*counts, names, conventions)
-        for instance in instance_parts(fold, first_ks, check_flag("second_order", second_order))
-        for counts in _counts(core, instance, len(features), len(shares), fold, n_threads)
-    ]
+    with using_threads(n_jobs):
+        n_threads = thread_count()
+        features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
+        core = _core(fold, features, shares, threshold, n_threads)
+        found = [
+            truth.values(*counts, names, conventions)
+            for instance in instance_parts(fold, first_ks, check_flag("second_order", second_order))
+            for counts in _counts(core, instance, len(features), len(shares), fold, n_threads)
+        ]
     values = np.array(found).reshape(len(first_ks), len(second_ks), len(shares), len(names))
     in_order = np.searchsorted(first_ks, ks_instance), np.searchsorted(second_ks, ks_feature)
     return values[np.ix_(*in_order)]

@@ -7,6 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Float
 from vicinal._base.progress import stepped
+from vicinal._base.threads import using_threads
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.fold_source import Folds
 from vicinal.selection.grid import Grid, Position
@@ -99,7 +100,8 @@ class Runner:
         values = self._store.get(key)
         if values is None:
             fold = current.fold(number, task.metric)
-            found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs)
+            with using_threads(self._n_jobs):
+                found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs)
             values = np.stack([found[position] for position in task.positions])
             self._store.put(key, values)
         return values

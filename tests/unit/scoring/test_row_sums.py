@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import using_threads
 from vicinal.graph import NeighborGraph
 from vicinal.scoring import InstanceKNNScoring, SecondOrderScoring, Training
-from vicinal.scoring import row_sums as module
 from vicinal.scoring.row_sums import combined_rows, neighbor_sums, neighbor_weights
 
 pytestmark = pytest.mark.native
@@ -94,13 +94,13 @@ def test_combined_rows_is_a_product(seed, aggregate):
     assert np.array_equal(found.values.toarray(), np.reshape(expected, shape))
 
 
-def test_threads_do_not_change_a_bit(monkeypatch):
+def test_threads_do_not_change_a_bit():
     rng = np.random.default_rng(5)
     graph, rows = random_graph(rng, 3000, 200, 20), random_rows(rng, 200, 50)
     results = []
     for n_threads in (1, 2, 7):
-        monkeypatch.setattr(module, "thread_count", lambda n=n_threads: n)
-        (sums,) = neighbor_sums(graph, rows, [20])
+        with using_threads(n_threads):
+            (sums,) = neighbor_sums(graph, rows, [20])
         results.append(sums)
     for other in results[1:]:
         assert np.array_equal(results[0].values.data, other.values.data)

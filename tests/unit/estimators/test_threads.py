@@ -1,0 +1,74 @@
+"""``n_jobs`` reaches every compiled loop behind an estimator, and changes no answer."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vicinal.estimators import METHODS
+from vicinal.reduction import MLARP
+from vicinal.selection import tune
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of threads, which comes last, of every call of a compiled loop that scores."""
+    threads: list[int] = []
+
+    def watched(call: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
+            threads.append(arguments[-1])
+            return call(*arguments)
+
+        return counted
+
+    votes = import_module("vicinal.graph.votes")  # the package has a function of that name
+    dml = import_module("vicinal.scoring.dmlknn")
+    sums = import_module("vicinal.scoring.row_sums")
+    for module, kind, method in ((votes, "VoteTable", "extend"), (dml, "DmlCounts", "count")):
+        native = getattr(module, kind)
+        body = {method: watched(getattr(native, method))}
+        monkeypatch.setattr(module, kind, type(kind, (native,), body))
+    monkeypatch.setattr(sums, "row_sums", watched(sums.row_sums))
+    return threads
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_loop_is_told(name: str, make_method: Any, sample: Any, asked: list[int]) -> None:
+    answers = []
+    for n_jobs in (1, 2, 5):
+        asked.clear()
+        model = make_method(name, n_jobs=n_jobs).fit(sample.X[:-3], sample.Y[:-3])
+        model.predict(sample.X_test)
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(sample.X[-3:], sample.Y[-3:])
+            model.forget([0, 7])
+        answers.append(model.scores(sample.X_test).toarray())
+        assert asked
+        assert set(asked) == {n_jobs}
+    assert np.array_equal(answers[0], answers[1])
+    assert np.array_equal(answers[0], answers[2])
+
+
+def test_tuning_tells_every_loop(sample: Any, asked: list[int]) -> None:
+    tables = []
+    grid = {"n_neighbors": [2, 4], "n_neighbors_instance": [3], "n_neighbors_feature": [2]}
+    for n_jobs in (1, 2, 5):
+        asked.clear()
+        found = tune("all", sample.X, sample.Y, cv=2, grid=grid, n_jobs=n_jobs, refit=False)
+        tables.append(found.table.values)
+        assert set(asked) == {n_jobs}
+    assert np.array_equal(tables[0], tables[1], equal_nan=True)
+    assert np.array_equal(tables[0], tables[2], equal_nan=True)
+
+
+@pytest.mark.parametrize("objective", ["hamming-loss", "micro-f1"])
+def test_a_projection_learned_by_votes_tells_them(
+    objective: str, sample: Any, asked: list[int]
+) -> None:
+    model = MLARP(2, max_iter=2, objective=objective, random_state=0, n_jobs=3)
+    model.fit(sample.X, sample.Y)
+    assert set(asked) == {3}
