@@ -2,14 +2,16 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from rich.progress import Progress
 from scipy import sparse
 
+from vicinal._base import progress
 from vicinal.estimators import METHODS, NeighborEstimator
 
 # Speed is shown by benchmarks: a busy machine must not fail a test.
@@ -55,3 +57,38 @@ def make_method() -> Callable[..., NeighborEstimator]:
 @pytest.fixture(scope="session")
 def as_csr() -> Callable[[Any], Any]:
     return sparse.csr_array
+
+
+@dataclass
+class Bar:
+    """A bar as it was shown: by how much it was moved, and whether it is gone again."""
+
+    description: str
+    total: float | None
+    moves: list[float] = field(default_factory=list)
+    gone: bool = False
+
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
+    """Let standard error pass for a terminal; the bars shown, in the order of their coming."""
+    seen: list[Bar] = []
+
+    class Watched(Progress):
+        def add_task(self, description: str, total: float | None = None, **more: Any) -> Any:
+            task = super().add_task(description, total=total, **more)
+            seen.append(Bar(description, total))
+            self.__dict__.setdefault("watched", {})[task] = seen[-1]
+            return task
+
+        def advance(self, task_id: Any, advance: float = 1) -> None:
+            super().advance(task_id, advance)
+            self.__dict__["watched"][task_id].moves.append(advance)
+
+        def remove_task(self, task_id: Any) -> None:
+            super().remove_task(task_id)
+            self.__dict__["watched"][task_id].gone = True
+
+    monkeypatch.setattr(progress, "Progress", Watched)
+    monkeypatch.setattr(progress, "on_terminal", lambda: True)
+    return seen

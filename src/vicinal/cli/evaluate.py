@@ -9,6 +9,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.labels import aligned
+from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, errors, out, print_json
 from vicinal.cli.source import (
     DataArgument,
@@ -46,7 +47,7 @@ def evaluate_model(
         source = text_source(data, text, labels, None)
     else:
         source = features_source(data, rows, auto="test")
-    with errors.status(f"Predicting {source.n_rows:,} rows"):
+    with shown(), part(f"Predicting {source.n_rows:,} rows"):
         X, estimator = prepared(fitted, source.X)
         scores = estimator.scores(X)
     predicted = estimator.decision_.decide(scores)

@@ -7,8 +7,9 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from vicinal._base.progress import part, shown
 from vicinal.cli.evaluate import ModelArgument
-from vicinal.cli.output import JsonFlag, dump_json, errors, out
+from vicinal.cli.output import JsonFlag, dump_json, out
 from vicinal.cli.source import (
     NamesOption,
     RowsOption,
@@ -40,7 +41,7 @@ def predict(
         source = text_source(file, text, None, row_names)
     else:
         source = features_source(file, rows, auto="all")
-    with errors.status(f"Predicting {source.n_rows:,} rows"):
+    with shown(), part(f"Predicting {source.n_rows:,} rows"):
         X, estimator = prepared(fitted, source.X)
         scores = estimator.scores(X)
     answers = predictions(estimator, scores, source.row_names, top)

@@ -8,7 +8,8 @@ import typer
 from scipy import sparse
 
 from vicinal import estimators
-from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
+from vicinal._base.progress import part, shown
+from vicinal.cli.output import JsonFlag, print_facts, print_json
 from vicinal.cli.settings import make_estimator, make_model, make_steps, parse_settings
 from vicinal.cli.source import (
     DataArgument,
@@ -49,7 +50,7 @@ def train(
         steps = make_steps(preprocess, sparse.issparse(source.X))
     model = make_model(steps, estimator)
     began = time.perf_counter()
-    with errors.status(f"Learning from {source.n_rows:,} rows"):
+    with shown(), part(f"Learning from {source.n_rows:,} rows"):
         model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
     seconds = time.perf_counter() - began
     estimators.save(model, output)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
+from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
@@ -245,8 +246,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         step = BLOCK_ROWS
         if isinstance(self.scoring_, EveryLabel):
             step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
-        for start in range(0, n_rows, step):
-            stop = min(start + step, n_rows)
+        for start, stop in blocks(n_rows, step, "Scoring rows"):
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Features, Int, stack_rows
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.progress import blocks, is_seen
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, InvertedIndex, build_index
 
@@ -71,11 +72,22 @@ class Search:
         """Return the leave-one-out graph: of each training row among the others."""
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
+        if is_seen():
+            return self._query_self_by_blocks(k)
         graph = self.index.query_self(self.width_among_others(k))
         if graph.n_rows == self.n_rows:
             return graph
         ids, values = graph.ids[self.row_ids], graph.values[self.row_ids]
         return self.by_place(NeighborGraph(ids, values, graph.metric, graph.n_rows))
+
+    def _query_self_by_blocks(self, k: int) -> NeighborGraph:
+        """Return the same as :meth:`query_self`, telling how far it is."""
+        ids = np.empty((self.n_rows, self.width_among_others(k)), dtype=np.int32)
+        values = np.empty(ids.shape)
+        for start, stop in blocks(self.n_rows, self.n_rows, "Searching"):
+            found = self.query_rows(np.arange(start, stop), k)
+            ids[start:stop], values[start:stop] = found.ids, found.values
+        return NeighborGraph(ids, values, self.metric, self.n_rows)
 
     def query_rows(self, places: Int, k: int) -> NeighborGraph:
         """Return the leave-one-out graph of some of the training rows."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from vicinal._base.arrays import Float, Int
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.progress import part
 from vicinal._base.threads import thread_count, using_threads
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
 from vicinal._native import LcifGrid
@@ -101,11 +102,13 @@ def lcif_grid(
         n_threads = thread_count()
         features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
         core = _core(fold, features, shares, threshold, n_threads)
-        found = [
-            truth.values(*counts, names, conventions)
-            for instance in instance_parts(fold, first_ks, check_flag("second_order", second_order))
-            for counts in _counts(core, instance, len(features), len(shares), fold, n_threads)
-        ]
+        parts = instance_parts(fold, first_ks, check_flag("second_order", second_order))
+        found: list[Float] = []
+        with part("Label sets of LCIF", len(first_ks)) as advance:
+            for each in parts:
+                cells = _counts(core, each, len(features), len(shares), fold, n_threads)
+                found.extend(truth.values(*counts, names, conventions) for counts in cells)
+                advance(1)
     values = np.array(found).reshape(len(first_ks), len(second_ks), len(shares), len(names))
     in_order = np.searchsorted(first_ks, ks_instance), np.searchsorted(second_ks, ks_feature)
     return values[np.ix_(*in_order)]

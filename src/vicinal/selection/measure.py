@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.progress import Advance, unseen
 from vicinal.decision import FittedDecision
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.stages import decision_of, k_fold_scores, needs_scores, neighbors_of
@@ -24,6 +25,7 @@ def measure_sweep(
     fold: Fold,
     metrics: Metrics,
     n_jobs: int | None = None,
+    advance: Advance = unseen,
 ) -> dict[Position, Float]:
     """Return the metrics of each setting: fitted on the fold's training rows, tested on the rest.
 
@@ -38,6 +40,8 @@ def measure_sweep(
     fold : Fold
     metrics : Metrics
     n_jobs : int or None
+    advance : callable
+        Told how many settings were measured, as they are.
 
     Returns
     -------
@@ -46,11 +50,13 @@ def measure_sweep(
     """
     found: dict[Position, Float] = {}
     if not metrics.names:
+        advance(len(positions))
         return {position: np.empty(0) for position in positions}
     rules_look = any(needs_scores(decision_of(grid.estimator(each))) for each in positions)
     meter = Meter(fold, metrics, n_jobs)
     for scored in sweep(grid, positions, fold, bool(metrics.labels) and rules_look):
         found.update(measured(grid, scored, fold, meter))
+        advance(len(scored.positions))
     return found
 
 

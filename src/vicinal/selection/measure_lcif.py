@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from vicinal._base.arrays import Float
+from vicinal._base.progress import Advance, unseen
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.stages import decision_of
@@ -26,19 +27,20 @@ def measure_lcif(
     fold: Fold,
     metrics: Metrics,
     n_jobs: int | None = None,
+    advance: Advance = unseen,
 ) -> dict[Position, Float]:
-    """Return the metrics of each setting, as :func:`vicinal.selection.measure.measure` does."""
+    """Return the metrics of each setting, as :func:`measure_sweep` does."""
     found: dict[Position, Float] = {}
     only_ranked = partial(lcif_swept, rankings_only=True)
     for block in _blocks(grid, positions):
         rule = compiled_rule(grid.estimator(block[0]))
         if rule is None or not metrics.labels:
             sweep = lcif_swept if metrics.labels else only_ranked
-            found |= measure_sweep(sweep, grid, block, fold, metrics, n_jobs)
+            found |= measure_sweep(sweep, grid, block, fold, metrics, n_jobs, advance)
             continue
         sets = _of_sets(grid, block, fold, metrics, rule, n_jobs)
         rankings = Metrics(metrics.scores, metrics.rules)
-        ranked = measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs)
+        ranked = measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs, advance)
         for position in block:
             values = dict(zip(metrics.labels, sets[position], strict=True))
             values |= zip(metrics.scores, ranked[position], strict=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vicinal._base.arrays import Float
-from vicinal._base.progress import stepped
+from vicinal._base.progress import Advance, part, shown, unseen
 from vicinal._base.threads import using_threads
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.fold_source import Folds
@@ -56,10 +56,10 @@ class Runner:
             return
         try:
             current = _Current(self._folds)
-            steps = [len(task.positions) for _, task in pieces]
-            shown = stepped(pieces, steps, description) if self._show else pieces
-            for number, task in shown:
-                self._keep(task, number, self._values(task, number, current))
+            total = sum(len(task.positions) for _, task in pieces)
+            with shown(self._show), part(description, total) as advance:
+                for number, task in pieces:
+                    self._keep(task, number, self._values(task, number, current, advance))
         except KeyboardInterrupt:
             self.complete = False
             if not self._found:
@@ -94,16 +94,18 @@ class Runner:
         for metric, asked in by_metric.items():
             yield Task(grid, asked, metric)
 
-    def _values(self, task: Task, number: int, current: "_Current") -> Float:
+    def _values(self, task: Task, number: int, current: "_Current", advance: Advance) -> Float:
         """Return the values of a piece, one row a setting: kept ones, or measured now."""
         key = self._key(task, number)
         values = self._store.get(key)
-        if values is None:
-            fold = current.fold(number, task.metric)
-            with using_threads(self._n_jobs):
-                found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs)
-            values = np.stack([found[position] for position in task.positions])
-            self._store.put(key, values)
+        if values is not None:
+            advance(len(task.positions))
+            return values
+        fold = current.fold(number, task.metric)
+        with using_threads(self._n_jobs):
+            found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs, advance)
+        values = np.stack([found[position] for position in task.positions])
+        self._store.put(key, values)
         return values
 
     def _key(self, task: Task, number: int) -> str:
@@ -126,11 +128,12 @@ def measure(
     fold: Fold,
     metrics: Metrics,
     n_jobs: int | None = None,
+    advance: Advance = unseen,
 ) -> dict[Position, Float]:
     """Return the metrics of settings of any method on a fold."""
     if grid.method == "lcif":
-        return measure_lcif(grid, positions, fold, metrics, n_jobs)
-    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs)
+        return measure_lcif(grid, positions, fold, metrics, n_jobs, advance)
+    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs, advance)
 
 
 class _Current:

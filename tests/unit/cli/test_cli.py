@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import vicinal
+from vicinal._base import progress
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.preprocess import MinMax
 
@@ -38,6 +39,23 @@ def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
             n for n, y in zip(dataset.label_names, labels[row], strict=True) if y
         ]
         assert len(answer["scores"]) == 2
+
+
+def test_bars_show_how_far_search_and_scoring_are(run, data_file, tmp_path, bars, monkeypatch):
+    monkeypatch.setattr(progress, "FEWEST_ROWS", 25)
+    model = tmp_path / "model"
+    assert run("train", data_file, "-o", model, "--method", "lcif")[0] == 0
+    for command in ("evaluate", "predict"):
+        assert run(command, model, data_file)[0] == 0
+    rows = [25, 25, 10]
+    assert [(bar.description, bar.total, bar.moves) for bar in bars] == [
+        ("Learning from 60 rows", None, []),
+        ("Searching", 60, rows),
+        ("Predicting 60 rows", None, []),
+        ("Scoring rows", 60, rows),
+        ("Predicting 60 rows", None, []),
+        ("Scoring rows", 60, rows),
+    ]
 
 
 def test_predict_writes_a_file_and_lines_for_people(run, data_file, tmp_path):

@@ -82,6 +82,21 @@ def test_an_interrupt_gives_the_best_of_what_was_measured_most(
     assert type(found.estimator).__name__ == "BRkNN"
 
 
+def test_the_bar_moves_by_settings_and_counts_what_is_kept(tmp_path: Path, bars: list[Any]) -> None:
+    run(store=tmp_path / "kept")
+    whole, moves = [bar for bar in bars if bar.description == "Tuning"], 3 * (3 + 4 + 6)
+    assert [bar.total for bar in whole] == [moves]
+    assert sum(whole[0].moves) == moves
+    assert len(whole[0].moves) > 9
+    assert "Searching" in {bar.description for bar in bars}
+    bars.clear()
+    run(store=tmp_path / "kept", refit=False)
+    assert [(bar.description, bar.moves) for bar in bars] == [("Tuning", [3, 4, 6] * 3)]
+    bars.clear()
+    run(progress=False)
+    assert bars == []
+
+
 def test_an_interrupt_before_anything_was_measured_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after(monkeypatch, 0)
     with pytest.raises(KeyboardInterrupt):
