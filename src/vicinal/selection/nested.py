@@ -1,7 +1,10 @@
 """Nested evaluation: settings are chosen inside, and the choice is tested outside."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +65,7 @@ def nested(
     metrics: Sequence[str] | None = None,
     conventions: str | Conventions = "vicinal",
     random_state: int | None = 0,
+    store: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> NestedResult:
     """Tune on the training rows of each outer fold, and test the choice on its test rows.
@@ -74,6 +78,9 @@ def nested(
         Folds that are tested on.
     inner : int
         Number of folds that settings are chosen by, of the outer fold's training rows.
+    store : path or None
+        Folder to keep results in as they come, a file for each outer fold. A run that was stopped
+        goes on from it and gives the same.
     **options
         Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
 
@@ -99,22 +106,33 @@ def nested(
     values: list[list[float]] = []
     complete = True
     given = options | {"metrics": names, "conventions": conventions, "random_state": random_state}
-    for split in read_splits(outer, rows, labels, random_state):
-        train, known = take_rows(rows, split.train), labels[split.train]
-        found = tune(methods, train, known, metric, inner, grid, **given)
-        if not found.complete:
-            complete = False
-            break
-        values.append(_tested(found, rows, labels, split, names, conventions))
-        chosen.append(found.best[metric])
-    if not chosen:
-        raise KeyboardInterrupt
-    return NestedResult(metric, tuple(chosen), names, np.array(values), complete)
+    files = _files(store)
+    try:
+        for split in read_splits(outer, rows, labels, random_state):
+            train, known = take_rows(rows, split.train), labels[split.train]
+            found = tune(methods, train, known, metric, inner, grid, store=next(files), **given)
+            if not found.complete:
+                raise KeyboardInterrupt  # which tuning answers with the best so far
+            values.append(_tested(found, rows, labels, split, names, conventions))
+            chosen.append(found.best[metric])
+    except KeyboardInterrupt:
+        complete = False
+        if not chosen:
+            raise
+    return NestedResult(metric, tuple(chosen), names, np.array(values[: len(chosen)]), complete)
+
+
+def _files(store: str | os.PathLike[str] | None) -> Iterator[Path | None]:
+    """Yield the file of each outer fold, or none."""
+    if store is not None and Path(store).is_file():
+        raise InvalidArgumentError("store", "a folder, or a new path", f"the file {store}")
+    for number in count(1):
+        yield None if store is None else Path(store) / f"fold-{number}.jsonl"
 
 
 def _check_options(options: Mapping[str, object]) -> None:
     """Refuse arguments of ``tune`` that a nested evaluation sets itself, or has no use for."""
-    for name in ("cv", "store", "refit", "label_names"):
+    for name in ("cv", "refit", "label_names"):
         if name in options:
             raise InvalidArgumentError("options", f"no {name} in a nested evaluation", "one")
 

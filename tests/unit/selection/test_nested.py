@@ -1,5 +1,6 @@
 """Nested evaluation never sees the rows it is tested on."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 from vicinal.estimators import METHODS
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
-from vicinal.selection import nested, tune
+from vicinal.selection import NestedResult, nested, runner, tune
 from vicinal.selection import nested as nested_function
 from vicinal.selection.splits import read_splits
 
@@ -85,10 +86,9 @@ def test_a_number_of_outer_folds_is_stratified() -> None:
     assert np.array_equal(found.values, again.values)
 
 
-def test_an_interrupt_gives_the_folds_that_were_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vicinal.selection import runner
-
-    measure, left = runner.measure, [3]  # two pieces a tuning: stop within the second
+def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
+    """Let the user press Ctrl-C when so many pieces of work were done; a tuning here has two."""
+    measure, left = runner.measure, [pieces]
 
     def interrupted(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -97,12 +97,49 @@ def test_an_interrupt_gives_the_folds_that_were_finished(monkeypatch: pytest.Mon
         return measure(*arguments)
 
     monkeypatch.setattr(runner, "measure", interrupted)
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_an_interrupt_gives_the_folds_that_were_finished(
+    pieces: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after(monkeypatch, pieces)
     found = nested("brknn", X, Y, outer=OUTER, inner=2, grid=GRID)
     assert not found.complete
     assert len(found.chosen) == len(found.values) == 1
 
 
-@pytest.mark.parametrize("option", ["cv", "store", "refit", "label_names"])
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+def test_a_run_that_was_stopped_goes_on_and_gives_the_same(
+    pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(**options: Any) -> NestedResult:
+        return nested("brknn", X, Y, outer=OUTER, inner=2, grid=GRID, **options)
+
+    whole, store = run(), tmp_path / "kept"
+    for left in (pieces, 4 - pieces, 0):  # no piece is done twice
+        with monkeypatch.context() as patch:
+            stop_after(patch, left)
+            try:
+                found = run(store=store)
+            except KeyboardInterrupt:  # before the first fold was finished
+                assert pieces == left == 1
+    assert found.complete
+    assert found.chosen == whole.chosen
+    assert np.array_equal(found.values, whole.values)
+    assert {file.name for file in store.iterdir()} == {"fold-1.jsonl", "fold-2.jsonl"}
+
+
+def test_a_store_of_other_rows_or_a_file_is_refused(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"outer": OUTER, "inner": 2, "grid": GRID}
+    nested("brknn", X, Y, store=tmp_path / "kept", **options)
+    with pytest.raises(ValueError, match="store: expected results of the same rows"):
+        nested("brknn", X + 1, Y, store=tmp_path / "kept", **options)
+    with pytest.raises(ValueError, match="store: expected a folder, or a new path"):
+        nested("brknn", X, Y, store=tmp_path / "kept" / "fold-1.jsonl", **options)
+
+
+@pytest.mark.parametrize("option", ["cv", "refit", "label_names"])
 def test_options_that_make_no_sense_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"no {option} in a nested evaluation"):
         nested("brknn", X, Y, **{option: 1})
