@@ -7,11 +7,11 @@ import it.
 
 ::
 
-    entrants, folds ─▶ trial ─▶ outcome ─▶ rounds ─▶ experiment (run_comparison)
-                                                         │ results
-                                                         ▼
-                                            tables ─▶ standing (one metric: who stands where)
-                                              │
+    entrants, folds ─▶ trial ─▶ unfinished, outcome ─▶ rounds ─▶ experiment (run_comparison)
+                                                                     │ results
+                                                                     ▼
+                                                        tables ─▶ standing (of one metric)
+                                                          │
 
     table ─▶ ranks ─▶ friedman ─▶ groups ─▶ diagram
           ├▶ differences ─▶ paired_order (t-test, summed over metrics)

@@ -55,7 +55,8 @@ def run_comparison(
         dense features to [0, 1] and leaves sparse ones as they are.
     store : path or None
         Results are appended as they come. Those of the same data, settings and version that are
-        there already are returned and not run again.
+        there already are returned and not run again. The folds of the data set and seed in
+        progress are in a file beside it, so that a run that is stopped goes on with the next.
     n_jobs : int or None
     progress : bool
         Whether to show a bar on a terminal.

@@ -8,9 +8,11 @@ from vicinal.comparison.entrants import Entrant
 from vicinal.comparison.folds import Folds, count_folds, fold_rows, prepare
 from vicinal.comparison.outcome import as_result, experiment_name, is_current
 from vicinal.comparison.trial import Trial, run_trial
+from vicinal.comparison.unfinished import Unfinished
 from vicinal.datasets import Dataset
 from vicinal.results import Result, ResultStore
 from vicinal.results.record import Key
+from vicinal.selection.store import digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +55,38 @@ class Runner:
         if not missing:
             yield from [None] * count_folds(self.folds)
             return
-        trials: dict[str, list[Trial]] = {entrant.name: [] for entrant in missing}
-        for train, test in fold_rows(at.dataset, self.folds, at.seed):
-            fold = prepare(at.dataset, train, test, self.preprocess)
-            fold.search(missing, self.n_jobs)
-            for entrant in missing:
+        for number, (train, test) in enumerate(fold_rows(at.dataset, self.folds, at.seed)):
+            left = {
+                key: entrant
+                for entrant in missing
+                if (key := self._key(at, entrant, number)) not in self._unfinished
+            }
+            if left:
+                fold = prepare(at.dataset, train, test, self.preprocess)
+                fold.search(list(left.values()), self.n_jobs)
+            for key, entrant in left.items():
                 trial = run_trial(entrant, fold, self.metrics, at.seed, self.n_jobs)
-                trials[entrant.name].append(trial)
+                self._unfinished[key] = trial
             yield
         for entrant in missing:
-            self._keep(at, entrant, trials[entrant.name])
+            keys = [self._key(at, entrant, number) for number in range(count_folds(self.folds))]
+            self._keep(at, entrant, [self._unfinished[key] for key in keys])
+        self._unfinished.clear()
+
+    @cached_property
+    def _unfinished(self) -> Unfinished:
+        """The folds of the round in progress, in a file beside the store."""
+        if self.store is None:
+            return Unfinished(None)
+        path = self.store.path
+        return Unfinished(path.with_name(f"{path.name}.unfinished"))
+
+    def _key(self, at: Round, entrant: Entrant, fold: int) -> str:
+        """Return what tells a trial from every other."""
+        origin = (at.provenance["data"], at.provenance["vicinal"])
+        asked = (self.folds, at.seed, fold, sorted(self.metrics))
+        settings = sorted(self._settings(entrant).items())
+        return digest_of(at.data, entrant.name, origin, asked, settings)
 
     @cached_property
     def _stored(self) -> dict[Key, Result]:

@@ -134,6 +134,69 @@ def test_a_stopped_run_goes_on(compare, ran, monkeypatch):
     assert ran == ["a", "b"] * 3
 
 
+@pytest.mark.parametrize("trials", [1, 2, 3, 5])
+def test_a_run_stopped_within_a_round_does_no_trial_twice(
+    compare, ran, monkeypatch, tmp_path, trials
+):
+    whole = compare(store=None)
+    ran.clear()
+    counted = rounds.run_trial
+
+    def stopped(*arguments):
+        if len(ran) == trials:
+            raise KeyboardInterrupt
+        return counted(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "run_trial", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            compare()
+    assert not (tmp_path / "results.jsonl").exists()
+    with (tmp_path / "results.jsonl.unfinished").open("ab") as file:
+        file.write(b'{"trial": "cut o')
+    resumed = compare()
+    assert ran == ["a", "b"] * 3
+    for got, expected in zip(resumed, whole, strict=True):
+        assert got.to_json() | {"seconds": 0} == expected.to_json() | {"seconds": 0}
+        assert set(got.seconds) == set(expected.seconds)
+    assert [file.name for file in tmp_path.iterdir()] == ["results.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"methods": {"a": MLkNN(4)}},
+        {"preprocess": "none"},
+        {"folds": 2},
+        {"metrics": ["hamming-loss"]},
+        {"seeds": [1]},
+    ],
+)
+def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypatch, change):
+    counted = rounds.run_trial
+
+    def stopped(*arguments):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        return counted(*arguments)
+
+    methods = {"methods": {"a": MLkNN(3)}}
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "run_trial", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            compare(**methods)
+    ran.clear()
+    compare(**(methods | change))
+    assert ran == ["a"] * change.get("folds", 3)
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", '{"trial": "k", "counts": 3}', "text"])
+def test_a_damaged_trial_is_named(compare, tmp_path, line):
+    (tmp_path / "results.jsonl.unfinished").write_text(line + "\n")
+    with pytest.raises(ValueError, match="unfinished, line 1: expected a fold of a comparison"):
+        compare()
+
+
 def test_a_method_without_scores_is_not_run_again_for_ranking_metrics(compare, ran):
     class Quiet(BaseEstimator):
         def fit(self, X, Y):
