@@ -1,9 +1,13 @@
 """A model on disk: ``manifest.json`` and one ``.npy`` file per array.
 
-The folder is written beside its final place, flushed, and renamed into it: a reader sees the old
-model or the new one, never half of either (one that meets the exchange reads again). The manifest
-holds the format number, the versions that wrote it, the parameters, and size and SHA-256 of every
-array; its own SHA-256 stands in front.
+The manifest holds the format number, the versions that wrote it, the parameters, and name, size and
+SHA-256 of every array's file; its own SHA-256 stands in front.
+
+A save is one rename, whenever the machine dies. A new folder is written beside its place, flushed,
+and renamed into it. A model that replaces another writes its arrays beside the older ones, under
+names of their own, and its manifest last, over the older one; then the older arrays go. A reader
+sees the old model or the new one, never half of either (one whose arrays went meanwhile reads
+again). A save that was killed leaves files that no manifest lists, and that harm nothing.
 """
 
 import hashlib
@@ -11,9 +15,11 @@ import json
 import os
 import platform
 import re
+import secrets
 import shutil
 import tempfile
-import time
+from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,9 +32,11 @@ from vicinal._base.state import Saveable
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 
 FORMAT = 1
-_ATTEMPTS, _PAUSE = 20, 0.01
+_ATTEMPTS = 20
 MANIFEST = "manifest.json"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
+_OF_A_SAVE = re.compile(r"model[A-Za-z0-9_.-]*\.npy|manifest\.[0-9a-f]{16}\.json")
+"""Names of files that a save which was killed may have left."""
 
 
 def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
@@ -39,16 +47,47 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     _check_replaceable(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
     encoded, arrays = encode(part)
+    if target.exists():
+        _replace(target, encoded, arrays)
+    else:
+        _create(target, encoded, arrays)
+
+
+def _create(target: Path, encoded: Json, arrays: Arrays) -> None:
+    """Write a new folder."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         _write_parts(fresh, encoded, arrays)
         fresh.chmod(0o755)
-        _replace(fresh, target)
+        fresh.rename(target)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
+
+
+def _replace(target: Path, encoded: Json, arrays: Arrays) -> None:
+    """Write a model into the folder of an older one; until its manifest is there, that stands."""
+    save = f".{secrets.token_hex(8)}"
+    try:
+        manifest = _write_parts(target, encoded, arrays, save)
+        older = _listed_files(_read_manifest(target))
+        manifest.replace(target / MANIFEST)
+    except BaseException:
+        _remove_unlisted(target, [file.name for file in target.glob(f"*{save}.*")])
+        raise
+    _remove_unlisted(target, older)
+
+
+def _remove_unlisted(target: Path, names: Iterable[str]) -> None:
+    """Remove files of a model, unless it is the one that stands.
+
+    Only those named: others may be the arrays of a save that is not done yet.
+    """
+    for name in set(names) - _listed_files(_read_manifest(target)):
+        with suppress(OSError):  # where an open file cannot be removed
+            (target / name).unlink()
 
 
 def _check_replaceable(target: Path) -> None:
@@ -57,7 +96,8 @@ def _check_replaceable(target: Path) -> None:
         return
     try:
         listed = _listed_files(_read_manifest(target))
-        others = {file.name for file in target.iterdir()} - listed - {MANIFEST}
+        found = {file.name for file in target.iterdir()} - listed - {MANIFEST}
+        others = {name for name in found if not _OF_A_SAVE.fullmatch(name)}
         got = f"{target}, which also holds {min(others)}" if others else None
     except (ModelFormatError, OSError):
         got = f"{target}, something else"
@@ -72,11 +112,11 @@ def _listed_files(manifest: dict[str, Json]) -> set[str]:
     return {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
 
 
-def _write_parts(folder: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write arrays, then the manifest that vouches for them."""
+def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") -> Path:
+    """Write arrays, then the manifest that vouches for them; its path, with `save` in all names."""
     files: dict[str, Json] = {}
     for name, array in arrays.items():
-        file = folder / f"{name}.npy"
+        file = folder / f"{name}{save}.npy"
         with file.open("wb") as stream:
             np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
             stream.flush()
@@ -93,32 +133,12 @@ def _write_parts(folder: Path, encoded: Json, arrays: Arrays) -> None:
         "arrays": files,
     }
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1)
-    with (folder / MANIFEST).open("w", encoding="utf-8", newline="\n") as stream:
+    manifest = (folder / MANIFEST).with_suffix(f"{save}.json")
+    with manifest.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def _replace(fresh: Path, target: Path) -> None:
-    """Rename `fresh` to `target`; if that fails, the older model stands again."""
-    if not target.exists():
-        fresh.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=_aside(target), dir=target.parent))
-    try:
-        target.rename(old / "model")
-        try:
-            fresh.rename(target)
-        except BaseException:
-            (old / "model").rename(target)
-            raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _aside(target: Path) -> str:
-    """Return how the name of a folder starts that holds an older model while it is replaced."""
-    return f".{target.name}.old."
+    return manifest
 
 
 def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveable:
@@ -137,29 +157,21 @@ def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveabl
         try:
             part = _read_once(folder, verify)
         except (ModelFormatError, OSError):
-            if not _being_replaced(folder, before):
+            if _identity(folder) == before:
                 raise
         else:
             if _identity(folder) == before:
                 return part
-        time.sleep(_PAUSE)
     return _read_once(folder, verify)
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
-    """Return what tells one folder from another of the same name, None if there is none."""
+    """Return what tells one model from another in the same folder, None if there is none."""
     try:
-        status = folder.stat()
+        status = (folder / MANIFEST).stat()
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns
-
-
-def _being_replaced(folder: Path, before: tuple[int, int] | None) -> bool:
-    """Tell whether another process exchanges the model at this moment."""
-    if _identity(folder) != before:
-        return True
-    return before is None and any(folder.parent.glob(_aside(folder) + "*"))
 
 
 def _read_once(folder: Path, verify: bool) -> Saveable:

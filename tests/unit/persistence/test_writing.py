@@ -1,5 +1,7 @@
 """A save that fails leaves what was there, and nothing else."""
 
+import itertools
+import multiprocessing
 import os
 from pathlib import Path
 from typing import Any
@@ -50,8 +52,9 @@ def cut_at(turn: int, real: Any) -> Any:
         (os, "fsync", 1),
         (os, "fsync", 4),
         (folder.json, "dumps", 1),
+        (folder, "_read_manifest", 2),
+        (Path, "replace", 1),
         (Path, "rename", 1),
-        (Path, "rename", 2),
         (Path, "chmod", 1),
     ],
 )
@@ -69,13 +72,110 @@ def test_interrupted_anywhere(
     before = contents(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(module, name, cut_at(turn, getattr(module, name)))
-        if not older and (name, turn) == ("rename", 2):
-            models[1].save(tmp_path / "m")  # a new path needs one rename only
+        if older == (name in ("rename", "chmod")) and name not in ("save", "fsync", "dumps"):
+            models[1].save(tmp_path / "m")  # a step of the other way only
             return
         with pytest.raises(PowerCut):
             models[1].save(tmp_path / "m")
     assert contents(tmp_path) == before
     assert len(list(tmp_path.iterdir())) == int(older)
+
+
+STEPS = [
+    (np, "save"),
+    (os, "fsync"),
+    (Path, "chmod"),
+    (Path, "rename"),
+    (Path, "replace"),
+    (Path, "unlink"),
+]
+
+
+def killed_at(step: int, model: Any, path: Path) -> bool:
+    """Save in a process of its own that dies before or in its `step`-th step; False if it ends."""
+
+    def child() -> None:
+        left = [step]
+
+        def dying(real: Any) -> Any:
+            def function(*args: Any, **kwargs: Any) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    os._exit(9)  # nothing is tidied up
+                return real(*args, **kwargs)
+
+            return function
+
+        for module, name in STEPS:
+            setattr(module, name, dying(getattr(module, name)))
+        model.save(path)
+        os._exit(0)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(timeout=60)
+    return process.exitcode == 9
+
+
+def test_killed_anywhere_one_of_the_models_is_there_whole(
+    models: list[Any], sample: Any, tmp_path: Path
+) -> None:
+    old, new = models
+    answers = [model.scores(sample.X_test).toarray() for model in models]
+    assert not np.array_equal(*answers)
+    found = []
+    for step in itertools.count(1):
+        path = tmp_path / str(step) / "m"
+        old.save(path)
+        was_killed = killed_at(step, new, path)
+        got = vicinal.load(path).scores(sample.X_test).toarray()
+        found.append([np.array_equal(got, answer) for answer in answers].index(True))
+        old.save(path)
+        assert np.array_equal(vicinal.load(path).scores(sample.X_test).toarray(), answers[0])
+        if not was_killed:
+            break
+    files = {file.name for file in path.iterdir()}
+    assert files == folder._listed_files(folder._read_manifest(path)) | {"manifest.json"}
+    assert found == sorted(found)  # the older until one step, the newer after it
+    assert found.count(0) > 8
+    assert found.count(1) > 4
+
+
+def test_a_new_model_killed_anywhere_is_whole_or_not_there(
+    models: list[Any], tmp_path: Path
+) -> None:
+    there = []
+    for step in itertools.count(1):
+        path = tmp_path / str(step) / "m"
+        was_killed = killed_at(step, models[0], path)
+        there.append(path.exists())
+        if path.exists():
+            assert vicinal.load(path).get_params() == models[0].get_params()
+        models[1].save(path)
+        if not was_killed:
+            break
+    assert len(there) > 8
+    assert there == [False] * (len(there) - 1) + [True]
+
+
+def test_saves_at_the_same_time_leave_a_whole_model(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m"
+    models[0].save(path)
+    real, turns = folder._write_parts, iter([True])
+
+    def write_then_be_overtaken(*args: Any) -> Any:
+        manifest = real(*args)
+        if next(turns, False):
+            models[0].save(path)
+        return manifest
+
+    monkeypatch.setattr(folder, "_write_parts", write_then_be_overtaken)
+    models[1].save(path)
+    assert vicinal.load(path).get_params() == models[1].get_params()
+    files = {file.name for file in path.iterdir()}
+    assert files == folder._listed_files(folder._read_manifest(path)) | {"manifest.json"}
 
 
 def test_a_full_disk_is_an_oserror_and_leaves_nothing(
