@@ -160,7 +160,7 @@ def test_block_size_does_not_matter(
     model = make_method(name).fit(sample.X, sample.Y)
     scores, labels = dense_scores(model, sample.X_test), model.predict(sample.X_test)
     best = model.rank(sample.X_test, 2)
-    monkeypatch.setattr("vicinal.estimators.base.BLOCK_ROWS", block)
+    monkeypatch.setattr("vicinal.estimators.block_rows.BLOCK_ROWS", block)
     assert np.array_equal(dense_scores(model, sample.X_test), scores)
     assert np.array_equal(model.predict(sample.X_test), labels)
     for ours, wanted in zip(model.rank(sample.X_test, 2), best, strict=True):

@@ -9,14 +9,15 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.arrays import Csr
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_option
+from vicinal.decision.pooling import CellsAbove, HighestScores
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
 
@@ -31,10 +32,17 @@ class CardinalityThreshold(SaveableRecord):
         ``"exact"`` takes the order statistic. ``"two-pass"`` is the procedure of the paper: t in
         {0, 0.1, …, 1}, then the best ± 0.05 in steps of 0.01, the first best wins.
 
+    Notes
+    -----
+    Fitted by blocks of rows. Memory, besides the scores of one block: about 50 bytes a label of the
+    training rows for ``"exact"`` (:class:`~vicinal.decision.pooling.HighestScores`), none to speak
+    of for ``"two-pass"``.
+
     Examples
     --------
     Three labels on the training rows, so the fourth largest score:
 
+    >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 0], [1, 1]], dtype=np.int32))
     >>> scores = Scores.dense(np.array([[0.9, 0.35], [0.8, 0.42]]))
     >>> CardinalityThreshold().fit(scores, Y)
@@ -51,61 +59,38 @@ class CardinalityThreshold(SaveableRecord):
 
     def fit(self, scores: Scores, Y: Csr) -> Threshold:
         """Return the threshold fitted on leave-one-out scores and labels of the training rows."""
-        values, counts = pooled(scores)
-        choose = _exact if self.method == "exact" else _two_pass
-        return choose(values, np.cumsum(counts), int(Y.nnz))
+        return self.fit_blocks([scores], Y)
+
+    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> Threshold:
+        """Return the same threshold from scores that come some rows at a time."""
+        return (_exact if self.method == "exact" else _two_pass)(blocks, int(Y.nnz))
 
 
-def pooled(scores: Scores) -> tuple[Float, Int]:
-    """Return the distinct scores of all cells, falling, and how many cells have each.
-
-    Examples
-    --------
-    >>> stored = sparse.csr_array(np.array([[0.5, 0.2], [0.0, 0.5]]))
-    >>> pooled(Scores.sparse(stored))
-    (array([0.5, 0.2, 0. ]), array([2, 1, 1]))
-    """
-    if not isinstance(scores.values, sparse.csr_array):
-        values, counts = np.unique(scores.values, return_counts=True)
-        return values[::-1], counts[::-1].astype(np.int64)
-    stored = scores.values
-    n_rows, n_labels = scores.shape
-    absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
-    values, counts = np.unique(stored.data, return_counts=True)
-    bases, group = np.unique(scores.base[absent > 0], return_inverse=True)
-    cells = np.zeros(len(bases), dtype=np.int64)
-    np.add.at(cells, group, absent[absent > 0])
-    # The two are merged, not pooled and sorted again: bases are few, scores are many.
-    at = np.searchsorted(values, bases)
-    known = at < np.searchsorted(values, bases, side="right")
-    counts[at[known]] += cells[known]
-    values = np.insert(values, at[~known], bases[~known])
-    counts = np.insert(counts, at[~known], cells[~known])
-    return values[::-1], counts[::-1]
-
-
-def _exact(values: Float, above: Int, wanted: int) -> Threshold:
+def _exact(blocks: Iterable[Scores], wanted: int) -> Threshold:
     """Return the score t with the count of scores > t nearest to `wanted`.
 
-    ``above[j]`` cells score at least ``values[j]``: as many as pass t = ``values[j + 1]``. Of two t
-    equally near the larger is taken, which is the (N+1)-th largest score itself.
+    As many cells as score at least ``values[j]`` pass t = ``values[j + 1]``. Of two t equally near
+    the larger is taken, which is the (N+1)-th largest score itself.
     """
+    highest = HighestScores(wanted)
+    for scores in blocks:
+        highest.add(scores)
+    values, counts = highest.merged()
     if len(values) == 0:
         return Threshold(0.0)
-    passing = np.concatenate([[0], above])
+    passing = np.concatenate([[0], np.cumsum(counts)])
     best = int(np.argmin(np.abs(passing - wanted)))
     if best < len(values):
         return Threshold(float(values[best]))
     return Threshold(float(values[-1]), inclusive=True)  # every cell passes
 
 
-def _two_pass(values: Float, above: Int, wanted: int) -> Threshold:
+def _two_pass(blocks: Iterable[Scores], wanted: int) -> Threshold:
     """Return the paper's threshold: a coarse pass over [0, 1], then a fine one around its best."""
-    rising = -values
-
-    def miss(hundredths: int) -> int:
-        passing = int(np.searchsorted(rising, -hundredths / 100, side="left"))
-        return abs((int(above[passing - 1]) if passing else 0) - wanted)
-
-    coarse = min(range(0, 101, 10), key=miss)
-    return Threshold(min(range(coarse - 5, coarse + 6), key=miss) / 100)
+    hundredths = range(-5, 106)
+    above = CellsAbove(np.array(hundredths) / 100)
+    for scores in blocks:
+        above.add(scores)
+    miss = dict(zip(hundredths, np.abs(above.counts - wanted).tolist(), strict=True))
+    coarse = min(range(0, 101, 10), key=miss.__getitem__)
+    return Threshold(min(range(coarse - 5, coarse + 6), key=miss.__getitem__) / 100)

@@ -1,5 +1,6 @@
 """No row without a label."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
-from vicinal.decision.rule import Decision, FittedDecision
+from vicinal.decision.rule import BlockwiseDecision, Decision, FittedDecision, fit_blocks
 from vicinal.scores import Scores
 
 
@@ -47,9 +48,16 @@ class NeverEmpty(SaveableRecord):
 
     def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
         """Fit the rule, and find the most frequent label."""
+        return FittedNeverEmpty(self.rule.fit(scores, Y), self._label(Y))
+
+    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> "FittedNeverEmpty":
+        """Return the same from scores that come some rows at a time."""
+        return FittedNeverEmpty(fit_blocks(self.rule, blocks, Y), self._label(Y))
+
+    def _label(self, Y: Csr) -> int:
+        """Return the label of rows whose scores are all 0."""
         frequency = np.bincount(Y.indices, minlength=Y.shape[1])
-        label = int(np.argmax(frequency)) if self.when_all_zero == "most-frequent" else 0
-        return FittedNeverEmpty(self.rule.fit(scores, Y), label)
+        return int(np.argmax(frequency)) if self.when_all_zero == "most-frequent" else 0
 
 
 @dataclass(frozen=True)
@@ -83,3 +91,19 @@ class FittedNeverEmpty(SaveableRecord):
         union = sparse.csr_array(decided + sparse.csr_array(filled))
         union.sort_indices()
         return union
+
+
+def is_fitted_by_blocks(decision: Decision) -> bool:
+    """Tell whether a rule is fitted without holding the scores of all rows at once.
+
+    Examples
+    --------
+    >>> from vicinal.decision import CardinalityThreshold, PCut, Threshold
+    >>> [is_fitted_by_blocks(NeverEmpty(rule)) for rule in (CardinalityThreshold(), PCut())]
+    [True, False]
+    >>> is_fitted_by_blocks(NeverEmpty(Threshold(0.5)))  # looks at none
+    True
+    """
+    if isinstance(decision, NeverEmpty):
+        return is_fitted_by_blocks(decision.rule)
+    return isinstance(decision, FittedDecision | BlockwiseDecision)

@@ -5,6 +5,7 @@ References
 Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vicinal._base.arrays import Csr
@@ -41,6 +42,10 @@ class RCut(SaveableRecord):
 
     def fit(self, scores: Scores, Y: Csr) -> TopS:
         """Return the rule for r labels a row."""
+        return self.fit_blocks([scores], Y)
+
+    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> TopS:
+        """Return the same; only the labels are looked at."""
         if self.r is not None:
             return TopS(self.r)
         n_rows = max(int(Y.shape[0]), 1)

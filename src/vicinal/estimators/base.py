@@ -20,6 +20,9 @@ from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import METRICS, check_features, check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, folds_wanted
+from vicinal.decision.never_empty import is_fitted_by_blocks
+from vicinal.decision.rule import fit_blocks
+from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
@@ -29,10 +32,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
-from vicinal.scoring.every_label import EveryLabel, check_cells, rows_at_once
-
-BLOCK_ROWS = 16_384
-"""Rows scored at a time: bounds the memory of a prediction, whatever the number of rows."""
+from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
 class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -143,6 +143,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         if isinstance(decision, FittedDecision):
             check_decides(decision, scoring, search.X, search.metric)
             return decision
+        if is_fitted_by_blocks(decision):
+            return fit_blocks(decision, training_blocks(scoring, training), training.Y)
         n_folds = folds_wanted(decision)
         if n_folds is None:
             return decision.fit(scoring.scores(training.graph, search.X), training.Y)
@@ -243,10 +245,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
-        step = BLOCK_ROWS
-        if isinstance(self.scoring_, EveryLabel):
-            step = rows_at_once(len(self.label_names_), most=BLOCK_ROWS)
-        for start, stop in blocks(n_rows, step, "Scoring rows"):
+        for start, stop in blocks(n_rows, block_rows(self.scoring_), "Scoring rows"):
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
             else:

@@ -51,6 +51,7 @@ def test_bars_show_how_far_search_and_scoring_are(run, data_file, tmp_path, bars
     assert [(bar.description, bar.total, bar.moves) for bar in bars] == [
         ("Learning from 60 rows", None, []),
         ("Searching", 60, rows),
+        ("Scoring training rows", 60, rows),
         ("Predicting 60 rows", None, []),
         ("Scoring rows", 60, rows),
         ("Predicting 60 rows", None, []),

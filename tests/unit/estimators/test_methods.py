@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from vicinal import IBLR, DMLkNN, LAMLkNN, LPkNN, decision, load
-from vicinal.estimators import METHODS, base
+from vicinal.estimators import METHODS, block_rows
 from vicinal.index import DenseIndex
 from vicinal.scoring import every_label
 
@@ -56,7 +56,7 @@ def test_blocks_and_ready_graphs_give_the_same(model, monkeypatch):
     whole = clone(model).fit(X, Y)
     assert np.array_equal(ready.predict(Q, graph=index.query(Q, 9)), whole.predict(Q))
     scores, labels = whole.predict_proba(Q), whole.predict(Q)
-    monkeypatch.setattr(base, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(block_rows, "BLOCK_ROWS", 7)
     assert np.array_equal(whole.predict_proba(Q), scores)
     monkeypatch.setattr(every_label, "BLOCK_CELLS", 4)
     assert np.array_equal(whole.predict(Q), labels)

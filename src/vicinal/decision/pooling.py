@@ -1,0 +1,136 @@
+"""All cells of training scores together, from blocks of rows of which one is there at a time."""
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Float, Int
+from vicinal.scores import Scores
+
+UNMERGED = 2**20
+"""Scores that may wait before they are merged with those kept, besides as many as are kept."""
+
+
+def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
+    """Return the distinct scores of all cells from `floor` up, falling, and the cells of each.
+
+    Examples
+    --------
+    >>> stored = sparse.csr_array(np.array([[0.5, 0.2], [0.0, 0.5]]))
+    >>> pooled(Scores.sparse(stored))
+    (array([0.5, 0.2, 0. ]), array([2, 1, 1]))
+    >>> pooled(Scores.sparse(stored), floor=0.2)
+    (array([0.5, 0.2]), array([2, 1]))
+    """
+    stored = scores.values
+    if not isinstance(stored, sparse.csr_array):
+        values, counts = np.unique(stored[stored >= floor], return_counts=True)
+        return values[::-1], counts[::-1].astype(np.int64)
+    high = stored.data if floor == -np.inf else stored.data[stored.data >= floor]
+    values, counts = np.unique(high, return_counts=True)
+    bases, cells = _not_stored(scores, stored, floor)
+    # The two are merged, not pooled and sorted again: bases are few, scores are many.
+    at = np.searchsorted(values, bases)
+    known = at < np.searchsorted(values, bases, side="right")
+    counts[at[known]] += cells[known]
+    values = np.insert(values, at[~known], bases[~known])
+    counts = np.insert(counts, at[~known], cells[~known])
+    return values[::-1], counts[::-1]
+
+
+def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
+    """Return the distinct bases from `floor` up, rising, and how many cells have none but those."""
+    n_rows, n_labels = scores.shape
+    absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
+    counted = (absent > 0) & (scores.base >= floor)
+    bases, group = np.unique(scores.base[counted], return_inverse=True)
+    cells = np.zeros(len(bases), dtype=np.int64)
+    np.add.at(cells, group, absent[counted])
+    return bases, cells
+
+
+class HighestScores:
+    """The highest distinct scores of all cells, as far down as `wanted` cells reach, and one more.
+
+    Parameters
+    ----------
+    wanted : int
+
+    Notes
+    -----
+    Scores below those that `wanted` cells reach already never matter again, and are let go as soon
+    as they come. Memory: about 50 bytes for each of `wanted` cells, and for each of
+    :data:`UNMERGED`.
+
+    Examples
+    --------
+    >>> highest = HighestScores(wanted=2)
+    >>> highest.add(Scores.dense(np.array([[0.1, 0.7]])))
+    >>> highest.add(Scores.dense(np.array([[0.3, 0.9]])))
+    >>> highest.merged()
+    (array([0.9, 0.7, 0.3]), array([1, 1, 1]))
+    """
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._floor = -np.inf
+        self._kept = 0
+        self._parts: list[tuple[Float, Int]] = []
+
+    def add(self, scores: Scores) -> None:
+        """Add the cells of a block."""
+        self._parts.append(pooled(scores, self._floor))
+        waiting = sum(len(values) for values, _ in self._parts) - self._kept
+        if waiting > self._kept + UNMERGED:
+            self.merged()
+
+    def merged(self) -> tuple[Float, Int]:
+        """Return the distinct scores, falling, and how many cells have each."""
+        values, counts = _merged(self._parts)
+        reached = int(np.searchsorted(np.cumsum(counts), self._wanted))
+        values, counts = values[: reached + 2].copy(), counts[: reached + 2].copy()
+        if len(values) == reached + 2:
+            self._floor = float(values[-1])
+        self._kept = len(values)
+        self._parts = [(values, counts)]
+        return values, counts
+
+
+def _merged(parts: list[tuple[Float, Int]]) -> tuple[Float, Int]:
+    """Return distinct scores of several parts, falling, and their cells added up."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return np.empty(0), np.empty(0, dtype=np.int64)
+    rising, group = np.unique(np.concatenate([each for each, _ in parts]), return_inverse=True)
+    cells = np.zeros(len(rising), dtype=np.int64)
+    np.add.at(cells, group, np.concatenate([counts for _, counts in parts]))
+    return rising[::-1], cells[::-1]
+
+
+class CellsAbove:
+    """How many cells score more than each of a few thresholds.
+
+    Parameters
+    ----------
+    thresholds : ndarray of float64
+        Rising.
+
+    Examples
+    --------
+    >>> above = CellsAbove(np.array([0.0, 0.5]))
+    >>> above.add(Scores.dense(np.array([[0.1, 0.7]])))
+    >>> above.add(Scores.dense(np.array([[0.0, 0.5]])))
+    >>> above.counts
+    array([3, 1])
+    """
+
+    def __init__(self, thresholds: Float) -> None:
+        self._thresholds = thresholds
+        self.counts: Int = np.zeros(len(thresholds), dtype=np.int64)
+
+    def add(self, scores: Scores) -> None:
+        """Add the cells of a block."""
+        values, counts = pooled(scores)
+        passed = np.zeros(len(self._thresholds) + 1, dtype=np.int64)
+        np.add.at(passed, np.searchsorted(self._thresholds, values), counts)
+        self.counts += np.cumsum(passed[::-1])[::-1][1:]

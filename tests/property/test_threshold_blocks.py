@@ -1,0 +1,140 @@
+"""A threshold fitted on scores that come some rows at a time is that of all scores, to the bit."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from vicinal.decision import (
+    CardinalityThreshold,
+    CrossValidated,
+    MetricThreshold,
+    NeverEmpty,
+    RCut,
+    Threshold,
+)
+from vicinal.decision import pooling as module
+from vicinal.decision.pooling import HighestScores
+from vicinal.decision.rule import fit_blocks
+from vicinal.estimators import METHODS, block_rows
+from vicinal.scores import Scores
+
+pytestmark = pytest.mark.native
+
+LEVELS = st.sampled_from([-0.5, 0.0, 0.05, 0.1, 0.125, 0.29, 0.3, 0.31, 0.5, 0.75, 1.0])
+RULES = [CardinalityThreshold("exact"), CardinalityThreshold("two-pass")]
+
+
+@st.composite
+def cut_scores(draw: st.DrawFn) -> tuple[np.ndarray, list[Scores], Any]:
+    """Scores in full, the same in blocks of rows, and labels; many ties, empty blocks too."""
+    n, n_labels = draw(st.integers(0, 9)), draw(st.integers(1, 4))
+
+    def table(cells: st.SearchStrategy[Any]) -> np.ndarray:
+        drawn = draw(st.lists(cells, min_size=n * n_labels, max_size=n * n_labels))
+        return np.array(drawn).reshape(n, n_labels)
+
+    values, stored = table(LEVELS).astype(float), table(st.booleans()).astype(bool)
+    Y = sparse.csr_array(table(st.integers(0, 1)).astype(np.int32))
+    base = np.array(draw(st.lists(LEVELS, min_size=n_labels, max_size=n_labels)))
+    cuts = [0, *sorted(draw(st.lists(st.integers(0, n), max_size=4))), n]
+    parts = list(pairwise(cuts))
+    if draw(st.booleans()):
+        return values, [Scores.dense(values[a:b]) for a, b in parts], Y
+    full = np.where(stored, values, base)
+    return full, [Scores.sparse(held(values[a:b], stored[a:b]), base) for a, b in parts], Y
+
+
+def held(values: np.ndarray, stored: np.ndarray) -> sparse.csr_array:
+    indptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+    parts = values[stored], np.nonzero(stored)[1], indptr
+    return sparse.csr_array(parts, shape=values.shape)
+
+
+def nearest(full: np.ndarray, wanted: int) -> Threshold:
+    """By the definition: the largest t of those whose count of scores > t is nearest."""
+    levels = sorted(set(full.ravel().tolist()), reverse=True)
+    if not levels:
+        return Threshold(0.0)
+    options = [(abs(int((full > t).sum()) - wanted), Threshold(t)) for t in levels]
+    options.append((abs(full.size - wanted), Threshold(levels[-1], inclusive=True)))
+    return min(options, key=lambda option: option[0])[1]
+
+
+@given(data=cut_scores(), unmerged=st.sampled_from([0, 3, 2**20]))
+def test_blocks_give_what_the_definition_gives(data: Any, unmerged: int) -> None:
+    full, blocks, Y = data
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "UNMERGED", unmerged)
+        found = [rule.fit_blocks(iter(blocks), Y) for rule in RULES]
+    assert found[0] == nearest(full, Y.nnz)
+    assert found == [rule.fit(Scores.dense(full), Y) for rule in RULES]
+
+
+def test_many_rows_give_the_same_to_the_bit_and_few_scores_are_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "UNMERGED", 100)
+    rng = np.random.default_rng(3)
+    values = rng.random((4000, 30)) ** 3
+    stored = rng.random(values.shape) < 0.4
+    Y = sparse.csr_array((rng.random(values.shape) < 0.02).astype(np.int32))
+    base = rng.random(30) / 10
+    whole = Scores.sparse(held(values, stored), base)
+    blocks = [whole.rows(start, start + 50) for start in range(0, 4000, 50)]
+    for rule in RULES:
+        assert rule.fit_blocks(blocks, Y) == rule.fit(whole, Y)
+    highest, most = HighestScores(int(Y.nnz)), 0
+    for block in blocks:
+        highest.add(block)
+        most = max(most, sum(len(part) for part, _ in highest._parts))
+    assert most < 3 * Y.nnz
+    assert most < np.unique(values[stored]).size / 5
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("rule", ["cardinality", "two-pass"])
+def test_estimators_hold_the_scores_of_one_block(
+    name: str, rule: str, make_method: Any, sample: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_method(name, threshold=rule)
+    expected = model.fit(sample.X, sample.Y).decision_
+    sizes, real = [], CardinalityThreshold.fit_blocks
+
+    def seen(blocks: Any) -> Any:
+        for block in blocks:
+            sizes.append(block.shape[0])
+            yield block
+
+    def watched(self: Any, blocks: Any, Y: Any) -> Any:
+        return real(self, seen(blocks), Y)
+
+    monkeypatch.setattr(CardinalityThreshold, "fit_blocks", watched)
+    monkeypatch.setattr(block_rows, "BLOCK_ROWS", 7)
+    assert model.fit(sample.X, sample.Y).decision_ == expected
+    assert sizes == [7] * 7 + [1]
+
+
+@pytest.mark.parametrize("rule", [NeverEmpty(Threshold(0.4)), NeverEmpty(RCut()), RCut()])
+def test_a_rule_that_looks_at_no_scores_has_none_made(rule: Any) -> None:
+    Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 1]], dtype=np.int32))
+
+    def blocks() -> Any:
+        raise AssertionError("asked for scores")
+        yield
+
+    scores = Scores.dense(np.zeros((2, 3)))
+    assert fit_blocks(rule, blocks(), Y) == rule.fit(scores, Y)
+
+
+def test_other_rules_get_all_scores_at_once() -> None:
+    for rule in (MetricThreshold(), CrossValidated(CardinalityThreshold(), 3)):
+        scores = Scores.dense(np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.3]]))
+        Y = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 1]], dtype=np.int32))
+        blocks = [scores.rows(0, 1), scores.rows(1, 3)]
+        assert fit_blocks(rule, blocks, Y) == rule.fit(scores, Y)
+        assert fit_blocks(NeverEmpty(rule), blocks, Y) == NeverEmpty(rule).fit(scores, Y)
