@@ -36,7 +36,7 @@ EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 DEPENDS = {
     "check_classifier_multioutput": (
         OWN_RULE,
-        {"BRkNN", "LPkNN", "LAMLkNN", "InstanceKNN", "FeatureKNN", "LCIF"},
+        {"BRkNN", "LPkNN", "InstanceKNN", "FeatureKNN", "LCIF"},
     ),
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,
@@ -44,6 +44,10 @@ DEPENDS = {
     ),
 }
 """For these methods only."""
+
+
+OPEN = "LAMLkNN", "check_classifier_multioutput"
+"""Passes or fails as the clusters fall; decided at a half, it is run below."""
 
 
 def expected_failures(estimator: NeighborEstimator) -> dict[str, str]:
@@ -60,9 +64,11 @@ def fresh(kind: type[NeighborEstimator], **params: Any) -> NeighborEstimator:
 @parametrize_with_checks(
     [fresh(kind) for kind in METHODS.values()],
     expected_failed_checks=expected_failures,
-    xfail_strict=False,  # whether LAML-kNN meets an exact half depends on its clusters
+    xfail_strict=True,
 )
 def test_checks(estimator: Any, check: Any) -> None:
+    if (type(estimator).__name__, check.func.__name__) == OPEN:
+        pytest.skip("whether LAML-kNN meets an exact half depends on its clusters")
     check(estimator)
 
 
