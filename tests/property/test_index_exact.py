@@ -12,38 +12,7 @@ from vicinal.index.reference import reference_query, reference_query_self
 
 pytestmark = pytest.mark.native
 
-PALETTES = {
-    "binary": [0.0, 0.0, 1.0],
-    "same": [0.0, 0.3],
-    "counts": [0.0, 0.0, 1.0, 2.0, 3.0],
-    "signed": [0.0, 1.0, -1.0, 2.0],
-    "thirds": [0.0, 0.1, 0.2, 0.3, 1 / 3, 0.7],
-    "large": [0.0, 1e150, -1e150, 2e150],
-    "small": [0.0, 1e-150, 3e-150],
-    "float32 range": [0.0, 1e30, 1e-30, 1.0, -1e30],
-    "beyond squares": [0.0, 1e-200, 1e200, 1e-170, 1.0, -1e200],
-}
 metrics = st.sampled_from(["cosine", "dot", "euclidean"])
-
-
-@st.composite
-def problems(draw):
-    palette = PALETTES[draw(st.sampled_from(sorted(PALETTES)))]
-    m = draw(st.integers(0, 8))
-    n, n_queries = draw(st.integers(0, 25)), draw(st.integers(0, 5))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    fill = draw(st.sampled_from([0.2, 0.6, 1.0]))
-    X, Q = (
-        rng.choice(palette, size=(rows, m)) * (rng.random((rows, m)) < fill)
-        for rows in (n, n_queries)
-    )
-    if n > 2:
-        X[rng.integers(n)] = X[rng.integers(n)]
-    if n and n_queries:
-        Q[0] = X[rng.integers(n)]
-    if np.abs(X).max(initial=0) < 1e38 and draw(st.booleans()):
-        X = X.astype(np.float32)
-    return X, Q, draw(st.integers(1, 12))
 
 
 def messy(matrix, seed):
@@ -75,10 +44,17 @@ def assert_same(graph, reference):
 levels = st.sampled_from(simd_levels())
 
 
-@given(problems(), metrics, st.integers(1, 3), st.sampled_from([1, 2, 16]), levels, st.booleans())
+@given(
+    data=st.data(),
+    metric=metrics,
+    n_jobs=st.integers(1, 3),
+    batch=st.sampled_from([1, 2, 16]),
+    simd=levels,
+    patterns=st.booleans(),
+)
 @settings(deadline=None, max_examples=300)
-def test_inverted_is_the_definition(problem, metric, n_jobs, batch, simd, patterns):
-    X, Q, k = problem
+def test_inverted_is_the_definition(search_problems, data, metric, n_jobs, batch, simd, patterns):
+    X, Q, k = data.draw(search_problems(most_rows=25))
     seed = batch
     index = InvertedIndex(
         messy(X, seed), metric, n_jobs=n_jobs, batch_queries=batch, simd=simd, patterns=patterns
@@ -89,10 +65,16 @@ def test_inverted_is_the_definition(problem, metric, n_jobs, batch, simd, patter
     assert_same(index.query_self(k), reference_query_self(X, k, metric))
 
 
-@given(problems(), metrics, st.integers(1, 3), st.sampled_from([1, 3, 256]), st.integers(0, 99))
+@given(
+    data=st.data(),
+    metric=metrics,
+    n_jobs=st.integers(1, 3),
+    batch=st.sampled_from([1, 3, 256]),
+    seed=st.integers(0, 99),
+)
 @settings(deadline=None, max_examples=250)
-def test_dense_is_the_definition(problem, metric, n_jobs, batch, seed):
-    X, Q, k = problem
+def test_dense_is_the_definition(search_problems, data, metric, n_jobs, batch, seed):
+    X, Q, k = data.draw(search_problems(most_rows=25))
     simd = simd_levels()[seed % len(simd_levels())]
     index = DenseIndex(
         X, metric, n_jobs=n_jobs, batch_queries=batch, block_rows=3 * batch, simd=simd
