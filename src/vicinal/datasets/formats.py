@@ -45,7 +45,7 @@ ENDINGS = {
 
 
 def read_file(path: FilePath, *, file_format: str | None = None, **options: Any) -> Dataset:
-    """Read a file in any of the known formats.
+    r"""Read a file in any of the known formats.
 
     Parameters
     ----------
@@ -58,6 +58,22 @@ def read_file(path: FilePath, *, file_format: str | None = None, **options: Any)
         Stands in for the ending.
     **options
         For the reader of the format; see ``read_mulan``, ``read_table`` and so on.
+
+    Examples
+    --------
+    Two rows, three features, two labels; the first row has both labels and the second feature.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tiny.xc"
+    ...     _ = path.write_text("2 3 2\n0,1 1:0.5\n1 0:1 2:2\n")
+    ...     found = read_file(path)
+    >>> found.X, found.Y.toarray()
+    (array([[0. , 0.5, 0. ],
+            [1. , 0. , 2. ]]),
+     array([[1, 1],
+            [0, 1]], dtype=int32))
     """
     if file_format is None:
         file_format = format_of(path)
@@ -81,6 +97,17 @@ def write_file(
         Stands in for the ending.
     **options
         For the writer of the format; see ``write_mulan``, ``write_table`` and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> data = Dataset([[0.5], [0.0]], [[1], [0]], feature_names=("f",), label_names=("l",))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tiny.xc"
+    ...     write_file(data, path)
+    ...     path.read_text().splitlines()
+    ['2 1 1', '0 0:0.5', ' ']
     """
     chosen = format_of(path) if file_format is None else file_format
     WRITERS[check_option("file_format", chosen, WRITERS)](dataset, path, **options)

@@ -38,7 +38,7 @@ def read_texts(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Texts:
-    """Read the texts of a table (JSONL, CSV, TSV), or of any other file one a line.
+    r"""Read the texts of a table (JSONL, CSV, TSV), or of any other file one a line.
 
     Parameters
     ----------
@@ -46,6 +46,17 @@ def read_texts(
     text, labels, row_names, separator, encoding, max_bytes
         As for :func:`~vicinal.datasets.table.read_table`; `labels` may be None: there are none. A
         list of tokens becomes a text with blanks between them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.jsonl"
+    ...     _ = path.write_text('{"text": "buy milk", "labels": ["home", "shop"]}\n')
+    ...     found = read_texts(path)
+    >>> found.texts, found.labels
+    (['buy milk'], [['home', 'shop']])
     """
     if not is_table(path):
         content = open_text(path, encoding=encoding, max_bytes=max_bytes)

@@ -48,6 +48,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     model : estimator of vicinal, or Pipeline of ``vicinal.preprocess`` steps that ends in one
     path : path
         A new folder, or an older model, which is replaced as a whole once the new one is complete.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from vicinal import BRkNN
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(BRkNN(1).fit([[0.0], [1.0]], [[1, 0], [0, 1]]), f"{folder}/model")
+    ...     sorted(os.listdir(f"{folder}/model"))[:2]
+    ['manifest.json', 'model.X.npy']
     """
     if isinstance(model, NeighborEstimator):
         model.save(path)
@@ -74,6 +83,16 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     path : path
     verify : bool
         Compare every array with its checksum first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vicinal import BRkNN
+    >>> model = BRkNN(1).fit([[0.0], [1.0]], [[1, 0], [0, 1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model")
+    ...     load(f"{folder}/model").predict([[0.9]])
+    array([[0, 1]])
     """
     part = read_folder(path, verify=verify)
     if isinstance(part, SavedPipeline):
@@ -84,7 +103,16 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
 
 
 def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
-    """Return `X` after a pipeline's preprocessing, and the estimator at its end."""
+    """Return `X` after a pipeline's preprocessing, and the estimator at its end.
+
+    Examples
+    --------
+    >>> from vicinal import BRkNN
+    >>> from vicinal.preprocess import MinMax
+    >>> model = Pipeline([("scale", MinMax()), ("estimator", BRkNN(1))])
+    >>> prepared(model.fit([[0.0], [8.0]], [[1, 0], [0, 1]]), [[2.0]])
+    (array([[0.25]]), BRkNN(n_neighbors=1))
+    """
     if isinstance(model, NeighborEstimator):
         return X, model
     for _, step in model.steps[:-1]:

@@ -44,6 +44,14 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
 
     Refused where `path` exists and is no model, or holds other files besides, so that nothing else
     is ever overwritten.
+
+    Examples
+    --------
+    >>> from vicinal.decision import Threshold
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_folder(Threshold(0.25), f"{folder}/rule")
+    ...     read_folder(f"{folder}/rule")
+    Threshold(value=0.25, inclusive=False)
     """
     target = Path(path)
     _check_replaceable(target)

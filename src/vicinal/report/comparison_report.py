@@ -66,6 +66,16 @@ def comparison_report(
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> values = {"A": (0.2, 0.25), "B": (0.5, 0.75)}
+    >>> results = [Result("e", "yeast", name, {"one-error": v}) for name, v in values.items()]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = comparison_report(results, f"{folder}/report.html", title="A and B").read_text()
+    >>> "<h1>A and B</h1>" in page
+    True
     """
     page = comparison_page(
         results, metrics=metrics, alpha=alpha, reported=reported, curves=curves, title=title

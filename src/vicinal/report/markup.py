@@ -68,7 +68,13 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
 
 
 def together(*parts: str | None, between: str = "") -> Html:
-    """Return parts as one, those that are not markup escaped."""
+    """Return parts as one, those that are not markup escaped.
+
+    Examples
+    --------
+    >>> together(Html("<b>a</b>"), None, "b < c", between=", ")
+    '<b>a</b>, b &lt; c'
+    """
     return Html(escape(between).join(escape(part) for part in parts if part is not None))
 
 

@@ -79,6 +79,14 @@ def reported_section(
     cells : iterable of ReportedCell
     ours : mapping of (data set, method, metric) to OwnCell
         Methods as :func:`same_name` spells them.
+
+    Examples
+    --------
+    >>> cell = ReportedCell("Zhang 2007", "2", "yeast", "ML-kNN", "hamming-loss", 0.194)
+    >>> reported_section([cell], {("yeast", "mlknn", "hamming-loss"): OwnCell(0.195)}).title
+    'Against the papers'
+    >>> reported_section([cell], {}) is None
+    True
     """
     pairs = [
         (cell, ours[key])
