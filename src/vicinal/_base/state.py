@@ -5,7 +5,8 @@ class method ``from_state(state)`` that checks every value before it builds anyt
 may come from anywhere. The readers below do the checking and say what is wrong.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Protocol, Self, TypeAlias, TypeVar, cast, runtime_checkable
 
@@ -34,12 +35,16 @@ class Saveable(Protocol):
         """Build the part again; ``ModelFormatError`` where the state is not one of it."""
 
 
-class SaveableRecord:
-    """Saving for a frozen dataclass whose ``__post_init__`` checks its own fields."""
+class FieldState:
+    """The state of a dataclass: its fields."""
 
     def get_state(self) -> dict[str, State]:
         """Return the fields."""
         return {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
+
+
+class SaveableRecord(FieldState):
+    """Saving for a frozen dataclass whose ``__post_init__`` checks its own fields."""
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -62,7 +67,7 @@ def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain
     ...
     vicinal._base.errors.ModelFormatError: k: expected int, got str
     """
-    value = _present(state, key)
+    value = read_value(state, key)
     if kind is float and type(value) is int:
         return kind(value)
     if type(value) is not kind:
@@ -82,7 +87,7 @@ def read_count(state: Mapping[str, State], key: str, low: int = 1) -> int:
 
 def read_names(state: Mapping[str, State], key: str) -> tuple[str, ...]:
     """Return ``state[key]``, which must be a list of strings."""
-    value = _present(state, key)
+    value = read_value(state, key)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ModelFormatError(f"{key}: expected a list of strings, got {type(value).__name__}")
     return tuple(str(item) for item in value)
@@ -92,7 +97,7 @@ def read_array(
     state: Mapping[str, State], key: str, dtype: DTypeLike, shape: tuple[int | None, ...]
 ) -> NDArray[Any]:
     """Return ``state[key]``, an array of that dtype and shape (None: any length), finite."""
-    value = _present(state, key)
+    value = read_value(state, key)
     if not isinstance(value, np.ndarray) or value.dtype != np.dtype(dtype):
         got = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
         raise ModelFormatError(f"{key}: expected an array of {np.dtype(dtype)}, got {got}")
@@ -108,15 +113,13 @@ def read_array(
 
 def read_csr(state: Mapping[str, State], key: str, shape: tuple[int | None, int | None]) -> Csr:
     """Return ``state[key]``, a canonical CSR of that shape (None: any), finite."""
-    value = _present(state, key)
+    value = read_value(state, key)
     if not isinstance(value, sparse.csr_array):
         raise ModelFormatError(f"{key}: expected a sparse matrix, got {type(value).__name__}")
     if any(wanted not in (None, size) for size, wanted in zip(value.shape, shape, strict=True)):
         raise ModelFormatError(f"{key}: expected shape {shape}, got {value.shape}")
-    try:
+    with damage_if_refused():
         matrix = canonical_csr(value, key)
-    except InvalidArgumentError as error:
-        raise ModelFormatError(str(error)) from None
     if not np.isfinite(matrix.data).all():
         raise ModelFormatError(f"{key}: expected finite numbers")
     return matrix
@@ -124,14 +127,32 @@ def read_csr(state: Mapping[str, State], key: str, shape: tuple[int | None, int 
 
 def read_part(state: Mapping[str, State], key: str, kind: type[Any]) -> Any:
     """Return ``state[key]``, a part of type `kind` that was built before this one."""
-    value = _present(state, key)
+    value = read_value(state, key)
     if not isinstance(value, kind):
         raise ModelFormatError(f"{key}: expected a {kind.__name__}, got {type(value).__name__}")
     return value
 
 
-def _present(state: Mapping[str, State], key: str) -> State:
-    """Return ``state[key]`` or say that it is missing."""
+def read_value(state: Mapping[str, State], key: str) -> State:
+    """Return ``state[key]``, of any type, or say that it is missing."""
     if key not in state:
         raise ModelFormatError(f"{key}: missing")
     return state[key]
+
+
+@contextmanager
+def damage_if_refused() -> Iterator[None]:
+    """Within, a refused argument is a damaged model, not a mistake of the caller.
+
+    Examples
+    --------
+    >>> with damage_if_refused():
+    ...     raise InvalidArgumentError("k", "at least 1", 0)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.ModelFormatError: k: expected at least 1, got 0
+    """
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise ModelFormatError(str(error)) from None

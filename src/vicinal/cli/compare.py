@@ -24,8 +24,8 @@ from vicinal.cli.output import JsonFlag, out, print_json
 from vicinal.cli.settings import parse_settings
 from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
 from vicinal.comparison import run_comparison, standing
-from vicinal.comparison.experiment import all_metrics
 from vicinal.comparison.outcome import EXPERIMENT, experiment_name
+from vicinal.metrics.catalogue import every_metric
 from vicinal.papers.reported import reported
 from vicinal.report import ReportedCell, comparison_report
 from vicinal.report.comparison_report import SHOWN
@@ -61,7 +61,7 @@ def compare(
         results = run_comparison(
             data,
             entrants(names or USUAL, settings or [], neighbors, metrics[0] if tune else None),
-            metrics=[*all_metrics(), *metrics],
+            metrics=[*every_metric(), *metrics],
             folds=parse_folds(folds or "10"),
             seeds=range(seeds),
             preprocess=preprocess,

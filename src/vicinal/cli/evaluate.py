@@ -1,6 +1,5 @@
 """``vicinal evaluate``: how well a saved model does on a data set."""
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -9,8 +8,8 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.labels import aligned
-from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -21,13 +20,8 @@ from vicinal.cli.source import (
     text_source,
 )
 from vicinal.estimators import load as load_model
-from vicinal.estimators import prepared
 from vicinal.metrics import evaluate, metrics_table
 from vicinal.scores import Scores
-
-ModelArgument = Annotated[
-    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
-]
 
 
 def evaluate_model(
@@ -47,9 +41,7 @@ def evaluate_model(
         source = text_source(data, text, labels, None)
     else:
         source = features_source(data, rows, auto="test")
-    with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        X, estimator = prepared(fitted, source.X)
-        scores = estimator.scores(X)
+    estimator, scores = score(fitted, source)
     predicted = estimator.decision_.decide(scores)
     truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)
     strangers = truth.shape[1] - predicted.shape[1]

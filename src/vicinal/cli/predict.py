@@ -7,9 +7,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from vicinal._base.progress import part, shown
-from vicinal.cli.evaluate import ModelArgument
 from vicinal.cli.output import JsonFlag, dump_json, out
+from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     NamesOption,
     RowsOption,
@@ -18,7 +17,7 @@ from vicinal.cli.source import (
     reads_text,
     text_source,
 )
-from vicinal.estimators import NeighborEstimator, prepared
+from vicinal.estimators import NeighborEstimator
 from vicinal.estimators import load as load_model
 from vicinal.scores import Scores
 
@@ -41,9 +40,7 @@ def predict(
         source = text_source(file, text, None, row_names)
     else:
         source = features_source(file, rows, auto="all")
-    with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        X, estimator = prepared(fitted, source.X)
-        scores = estimator.scores(X)
+    estimator, scores = score(fitted, source)
     answers = predictions(estimator, scores, source.row_names, top)
     if output is not None:
         with output.open("w", encoding="utf-8") as stream:

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import indicator_of
 from vicinal._base.validation import check_option
+from vicinal.cli.settings import make_steps
 from vicinal.datasets import Dataset, is_table, load, read_texts
 from vicinal.preprocess import TextVectorizer
 
@@ -58,6 +60,17 @@ class Source:
         if self.Y is None:
             raise InvalidArgumentError("DATA", "rows with labels", self.name)
         return self.Y
+
+
+def training_source(
+    data: str, rows: str, text: str, labels: str, preprocess: str
+) -> tuple[Source, list[tuple[str, Any]]]:
+    """Return the rows to learn from and the steps before the estimator."""
+    if is_text_file(data):
+        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
+        return text_source(data, text, labels, None), steps
+    source = features_source(data, rows, auto="train")
+    return source, make_steps(preprocess, sparse.issparse(source.X))
 
 
 def features_source(data: str, rows: str, auto: str) -> Source:

@@ -5,22 +5,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from scipy import sparse
 
 from vicinal import estimators
 from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, print_facts, print_json
-from vicinal.cli.settings import make_estimator, make_model, make_steps, parse_settings
+from vicinal.cli.settings import make_estimator, make_model, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
     RowsOption,
     TextOption,
-    features_source,
-    is_text_file,
-    text_source,
+    training_source,
 )
-from vicinal.preprocess import TextVectorizer
 
 METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
 
@@ -42,12 +38,7 @@ def train(
 ) -> None:
     """Learn from a data set and save the model."""
     estimator = make_estimator(method, parse_settings(settings or []))
-    if is_text_file(data):
-        source = text_source(data, text, labels, None)
-        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
-    else:
-        source = features_source(data, rows, auto="train")
-        steps = make_steps(preprocess, sparse.issparse(source.X))
+    source, steps = training_source(data, rows, text, labels, preprocess)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):

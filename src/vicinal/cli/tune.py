@@ -2,26 +2,22 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from scipy import sparse
 
 from vicinal import estimators
 from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, errors, out, print_json, print_table
-from vicinal.cli.settings import make_steps, parse_grid, parse_settings
+from vicinal.cli.settings import parse_grid, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
     RowsOption,
     Source,
     TextOption,
-    features_source,
-    is_text_file,
-    text_source,
+    training_source,
 )
-from vicinal.preprocess import TextVectorizer
 from vicinal.selection import Best, TuningResult, tune
 from vicinal.selection.table import plain
 
@@ -98,7 +94,7 @@ def tune_settings(
     """Cross-validate the settings of methods from one search; show the best for every metric."""
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))
-    source, steps = _source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, text, labels, preprocess)
     began = time.perf_counter()
     found = tune(
         methods if methods == "all" else methods.split(","),
@@ -119,17 +115,6 @@ def tune_settings(
     )
     _keep(found, table, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
-
-
-def _source(
-    data: str, rows: str, text: str, labels: str, preprocess: str
-) -> tuple[Source, list[tuple[str, Any]]]:
-    """Return the rows to tune on and the steps before the estimator."""
-    if is_text_file(data):
-        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
-        return text_source(data, text, labels, None), steps
-    source = features_source(data, rows, auto="train")
-    return source, make_steps(preprocess, sparse.issparse(source.X))
 
 
 def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Path | None) -> None:

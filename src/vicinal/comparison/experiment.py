@@ -12,12 +12,11 @@ from vicinal.comparison.entrants import Methods, read_entrants
 from vicinal.comparison.folds import Folds, count_folds
 from vicinal.comparison.rounds import Round, Runner
 from vicinal.datasets import Dataset, load
-from vicinal.metrics import METRICS, metric_info
+from vicinal.metrics import metric_info
+from vicinal.metrics.catalogue import every_metric
 from vicinal.results import Result, ResultStore, provenance
 
 Data: TypeAlias = Sequence[str | Dataset] | Mapping[str, str | Dataset]
-DEPTHS = (1, 3, 5)
-"""Depths of the metrics at k, unless others are asked for."""
 
 
 def run_comparison(
@@ -134,21 +133,6 @@ def _named(datasets: Data) -> dict[str, str | Dataset]:
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:
     """Return the metrics to measure, checked; all of them unless told."""
     if metrics is None:
-        return all_metrics()
+        return every_metric()
     names = [metrics] if isinstance(metrics, str) else metrics
     return list(dict.fromkeys(metric_info(name).name for name in names))
-
-
-def all_metrics() -> list[str]:
-    """Return the metrics that are measured unless others are asked for: every one there is.
-
-    Examples
-    --------
-    >>> "hamming-loss" in all_metrics(), "ndcg@3" in all_metrics()
-    (True, True)
-    """
-    return [
-        name.removesuffix("k") + str(depth) if depth else name
-        for name in METRICS
-        for depth in (DEPTHS if name.endswith("@k") else [0])
-    ]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
@@ -94,13 +95,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_on_failure(self):
             self._learn(X, Y, graph, label_names)
-        except BaseException:  # A fit that fails leaves the estimator as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _learn(

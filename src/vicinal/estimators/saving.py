@@ -7,7 +7,14 @@ import numpy as np
 
 from vicinal._base.arrays import Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_array, read_names, read_part, read_plain
+from vicinal._base.state import (
+    State,
+    damage_if_refused,
+    read_array,
+    read_names,
+    read_part,
+    read_plain,
+)
 from vicinal._base.validation import METRICS, check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.estimators.rules import check_decides
@@ -77,10 +84,8 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
 
 def _features(state: Mapping[str, State]) -> Features:
     """Return the training rows, checked as at the door."""
-    try:
+    with damage_if_refused():
         return check_features(state.get("X"))
-    except InvalidArgumentError as error:
-        raise ModelFormatError(str(error)) from None
 
 
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -91,6 +91,25 @@ _ALL = (
 
 METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})
 """All metrics, in the order of tables."""
+
+
+DEPTHS = (1, 3, 5)
+"""Depths of the metrics at k, unless others are asked for."""
+
+
+def every_metric(depths: Sequence[int] = DEPTHS) -> list[str]:
+    """Return the names of all metrics, those at k once for each depth.
+
+    Examples
+    --------
+    >>> every_metric([2])[-5:]
+    ['micro-auc', 'precision@2', 'ndcg@2', 'psp@2', 'psndcg@2']
+    """
+    return [
+        name.removesuffix("k") + str(depth) if depth else name
+        for name in METRICS
+        for depth in (depths if name.endswith("@k") else [0])
+    ]
 
 
 def metric_info(name: object) -> MetricInfo:

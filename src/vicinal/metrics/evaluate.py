@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
-from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+from vicinal.metrics.catalogue import DEPTHS, MetricInfo, every_metric, metric_info
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.evidence import Evidence
 from vicinal.metrics.extreme import inverse_propensities
@@ -17,7 +17,7 @@ def evaluate(
     scores: object = None,
     *,
     conventions: str | Conventions = "vicinal",
-    k: int | Iterable[int] = (1, 3, 5),
+    k: int | Iterable[int] = DEPTHS,
     train_label_counts: object = None,
     n_train_rows: int | None = None,
     metrics: str | Iterable[str] | None = None,
@@ -83,13 +83,8 @@ def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:
     """List what the input allows, those at k once for each depth."""
     if evidence.labels is None and evidence.scores is None:
         raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
-    depths = _depths(k)
-    return [
-        metric_info(name.removesuffix("k") + str(depth)) if depth else info
-        for name, info in METRICS.items()
-        if evidence.lacks(info) is None
-        for depth in (depths if name.endswith("@k") else [0])
-    ]
+    infos = map(metric_info, every_metric(_depths(k)))
+    return [info for info in infos if evidence.lacks(info) is None]
 
 
 def _depths(k: int | Iterable[int]) -> list[int]:

@@ -9,9 +9,8 @@ from scipy import sparse
 
 from vicinal._base.arrays import Bool, Features
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.state import State, read_plain
+from vicinal._base.state import State, damage_if_refused, read_plain, read_value
 from vicinal._base.validation import check_real
-from vicinal.preprocess._checks import parameters_from_a_file, read_value
 from vicinal.preprocess._transformer import RowLocalTransformer
 from vicinal.preprocess._weights import reweigh
 
@@ -62,7 +61,7 @@ class Binary(RowLocalTransformer):
         self = cls()
         self.threshold = None
         if read_value(state, "threshold") is not None:
-            with parameters_from_a_file():
+            with damage_if_refused():
                 self.threshold = check_real("threshold", read_plain(state, "threshold", float))
         self._restore_columns(state)
         return self

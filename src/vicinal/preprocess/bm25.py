@@ -9,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_plain
+from vicinal._base.state import State, damage_if_refused, read_plain
 from vicinal._base.validation import check_option, check_real
-from vicinal.preprocess._checks import parameters_from_a_file
 from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
 from vicinal.preprocess._weights import check_outcome, reweigh, row_sums, rows_with, spread
 from vicinal.preprocess.tfidf import read_idf
@@ -122,7 +121,7 @@ class BM25(FittedTransformer):
             b=read_plain(state, "b", float),
             side=read_plain(state, "side", str),
         )
-        with parameters_from_a_file():
+        with damage_if_refused():
             self._parameters()
         self.idf_ = read_idf(state, self._restore_columns(state))
         self.average_length_ = read_plain(state, "average_length", float)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_array, read_plain
-from vicinal.preprocess._checks import check_flag
+from vicinal._base.validation import check_flag
 from vicinal.preprocess._transformer import FittedTransformer
 from vicinal.preprocess._weights import check_outcome, reweigh
 

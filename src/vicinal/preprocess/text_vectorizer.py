@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_names, read_plain
+from vicinal._base.state import State, damage_if_refused, read_names, read_plain, read_value
 from vicinal._base.validation import canonical_csr, check_integer, check_option
-from vicinal.preprocess._checks import check_frequency, parameters_from_a_file, read_value
+from vicinal.preprocess._checks import check_frequency
 from vicinal.preprocess._documents import read_documents
 from vicinal.preprocess._weights import reweigh
 from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
@@ -141,7 +141,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build the vectorizer that gave the state."""
-        with parameters_from_a_file():
+        with damage_if_refused():
             self = cls(
                 weighting=read_plain(state, "weighting", str),
                 tokens=read_plain(state, "tokens", str),

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_array, read_plain
-from vicinal.preprocess._checks import check_flag, parameters_from_a_file, read_value
+from vicinal._base.state import State, damage_if_refused, read_array, read_plain, read_value
+from vicinal._base.validation import check_flag
 from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
 from vicinal.preprocess._weights import reweigh, rows_with, unit_length
 
@@ -152,5 +152,5 @@ def _check_norm(value: object) -> str | None:
 
 def _check_norm_of_a_file(state: Mapping[str, State]) -> str | None:
     """Return the norm of a state."""
-    with parameters_from_a_file():
+    with damage_if_refused():
         return _check_norm(read_value(state, "norm"))

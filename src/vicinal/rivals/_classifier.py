@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features
 from vicinal.decision import Threshold
@@ -49,18 +50,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         X : array-like, sparse matrix or data frame, shape (n, m)
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
         """
-        before = dict(self.__dict__)
-        try:
+        with unchanged_on_failure(self):
             rows = self._read(X, reset=True)
             refuse_one_dimensional(Y)
             labels = read_labels(Y, int(rows.shape[0]))
             check_cells(*labels.matrix.shape)
             self._learn(rows, labels.matrix)
             self._keep(labels)
-        except BaseException:  # A fit that fails leaves the estimator as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def decision_function(self, X: object) -> Float:

@@ -12,22 +12,19 @@ E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabe
 algorithms", SETN 2008.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Int32
-from vicinal._base.state import State, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
-from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.training import Training
+from vicinal.scoring.kept_labels import KeptLabels
 
 
 @dataclass(frozen=True, eq=False)
-class BRkNNScoring:
+class BRkNNScoring(KeptLabels):
     """The training labels; there is nothing else to learn.
 
     Examples
@@ -42,14 +39,6 @@ class BRkNNScoring:
     array([[1. , 0.5]])
     """
 
-    k: int
-    Y: Csr
-
-    @classmethod
-    def fit(cls, training: Training, k: int) -> Self:
-        """Keep the labels."""
-        return cls(k, training.Y)
-
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
@@ -60,15 +49,6 @@ class BRkNNScoring:
         wanted = list(ks)
         for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
             yield confidence(counts, graph.prefix(k), self.Y)
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {"k": self.k, "Y": self.Y}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:

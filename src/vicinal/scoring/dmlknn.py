@@ -30,7 +30,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_count, read_csr
+from vicinal._base.state import FieldState, State, read_count, read_csr
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
 from vicinal._base.warn import warn_user
@@ -47,7 +47,7 @@ SLOW = 2 * 10**10
 
 
 @dataclass(frozen=True, eq=False)
-class DMLkNNScoring(EveryLabel):
+class DMLkNNScoring(FieldState, EveryLabel):
     r"""The votes each training row got.
 
     Parameters
@@ -141,16 +141,6 @@ class DMLkNNScoring(EveryLabel):
         tolerance = min(self.tolerance, self.Y.shape[0])
         known = DmlCounts(*_vote_parts(self.counts), *csr_parts(self.Y), self.Y.shape[1])
         return known.count(*_vote_parts(asked), tolerance, thread_count())
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {
-            "k": self.k,
-            "smoothing": self.smoothing,
-            "tolerance": self.tolerance,
-            "counts": self.counts,
-            "Y": self.Y,
-        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -29,7 +29,7 @@ from scipy.special import expit
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array, read_count, read_plain
+from vicinal._base.state import FieldState, State, read_array, read_count, read_plain
 from vicinal._base.warn import warn_user
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
@@ -44,7 +44,7 @@ LARGE = 2**27
 
 
 @dataclass(frozen=True, eq=False)
-class IBLRScoring(EveryLabel):
+class IBLRScoring(FieldState, EveryLabel):
     r"""The weights of the regressions.
 
     Parameters
@@ -153,16 +153,6 @@ class IBLRScoring(EveryLabel):
         constant = ~_varies(self.positives, n_rows)
         probability[:, constant] = (self.positives > 0)[constant]
         return Scores.dense(probability, neighbor_cardinality(near, self.Y))
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {
-            "k": self.k,
-            "augment": self.augment,
-            "weights": self.weights,
-            "intercepts": self.intercepts,
-            "Y": self.Y,
-        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -15,22 +15,18 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-A.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self
 
 from vicinal._base.arrays import Csr, Features
-from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_plain
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.scores import Scores
-from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.kept_labels import KeptLabels
 from vicinal.scoring.row_sums import neighbor_sums
-from vicinal.scoring.training import Training
 
 
 @dataclass(frozen=True, eq=False)
-class InstanceKNNScoring:
+class InstanceKNNScoring(KeptLabels):
     """The training labels; there is nothing else to learn.
 
     Examples
@@ -47,14 +43,6 @@ class InstanceKNNScoring:
     array([[0.75, 1.  ]])
     """
 
-    k: int
-    Y: Csr
-
-    @classmethod
-    def fit(cls, training: Training, k: int) -> Self:
-        """Keep the labels."""
-        return cls(k, training.Y)
-
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
@@ -64,15 +52,6 @@ class InstanceKNNScoring:
         """Score the queries of `graph` for each k of `ks` (rising), adding each neighbour once."""
         return weighted_scores(graph, self.Y, self.Y, ks)
 
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {"k": self.k, "Y": self.Y}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        return cls(read_neighbors(state), read_indicator(state, "Y"))
-
 
 def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) -> Iterator[Scores]:
     """Yield, for each k of `ks` (rising), the weighted mean of what the neighbours' `rows` say."""
@@ -80,11 +59,3 @@ def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) 
     for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted), strict=True):
         sizes = neighbor_cardinality(graph.prefix(k), Y)
         yield Scores.sparse(sums.means(), neighbor_cardinality=sizes)
-
-
-def read_neighbors(state: Mapping[str, State], key: str = "k") -> int:
-    """Return a saved number of neighbours, checked."""
-    k = read_plain(state, key, int)
-    if k < 1:
-        raise ModelFormatError(f"{key}: expected at least 1, got {k}")
-    return k

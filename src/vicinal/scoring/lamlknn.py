@@ -32,7 +32,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array, read_count
+from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
@@ -45,7 +45,7 @@ from vicinal.scoring.training import Training
 
 
 @dataclass(frozen=True, eq=False)
-class LAMLkNNScoring(EveryLabel):
+class LAMLkNNScoring(FieldState, EveryLabel):
     """The counts of ML-kNN, for each cluster.
 
     Parameters
@@ -137,17 +137,6 @@ class LAMLkNNScoring(EveryLabel):
         query = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         scores[query, counts.indices] = self.posterior[cluster[query], counts.indices, counts.data]
         return Scores.dense(scores, sizes)
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {
-            "k": self.k,
-            "smoothing": self.smoothing,
-            "centers": self.centers,
-            "with_label": self.with_label,
-            "without_label": self.without_label,
-            "Y": self.Y,
-        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

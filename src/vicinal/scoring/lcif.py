@@ -22,7 +22,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_part, read_plain
+from vicinal._base.state import State, damage_if_refused, read_part, read_plain
 from vicinal._base.validation import check_real
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
@@ -43,6 +43,20 @@ class LCIFScoring:
     feature : FeatureKNNScoring
     mixing : float
         The λ above: 1 is the instance part alone, 0 the feature part.
+
+    Examples
+    --------
+    The one neighbour has the first label only; the query's one feature is most like the second
+    label, with a cosine of 1.
+
+    >>> import numpy as np
+    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
+    >>> features = FeatureKNNScoring(sparse.csr_array(np.array([[0.0, 1.0]])), "mean", Y)
+    >>> ids = np.array([[0]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.array([[0.5]]), "cosine", n_rows=2)
+    >>> model = LCIFScoring(InstanceKNNScoring(1, Y), features, mixing=0.25)
+    >>> model.scores(graph, np.array([[1.0]])).toarray()
+    array([[0.25, 0.75]])
     """
 
     instance: InstanceKNNScoring | SecondOrderScoring
@@ -90,10 +104,8 @@ class LCIFScoring:
         feature = FeatureKNNScoring.from_state(
             {**read_part(state, "feature", dict), "Y": instance.Y}
         )
-        try:
+        with damage_if_refused():
             return cls(instance, feature, read_plain(state, "mixing", float))
-        except InvalidArgumentError as error:
-            raise ModelFormatError(str(error)) from None
 
 
 def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:

@@ -17,25 +17,22 @@ E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabe
 algorithms", SETN 2008.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.state import State, read_count
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.brknn import confidence
-from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.training import Training
+from vicinal.scoring.kept_labels import KeptLabels
 
 
 @dataclass(frozen=True, eq=False)
-class LPkNNScoring:
+class LPkNNScoring(KeptLabels):
     """The training labels, whose distinct rows are the classes.
 
     Notes
@@ -63,14 +60,6 @@ class LPkNNScoring:
     array([[1, 1]], dtype=int32)
     """
 
-    k: int
-    Y: Csr
-
-    @classmethod
-    def fit(cls, training: Training, k: int) -> Self:
-        """Keep the labels."""
-        return cls(k, training.Y)
-
     @cached_property
     def classes(self) -> Int:
         """The class of each training row, shape (n,)."""
@@ -91,15 +80,6 @@ class LPkNNScoring:
         for k, counts, place in zip(wanted, counted, picked, strict=True):
             scores = confidence(counts, graph.prefix(k), self.Y)
             yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {"k": self.k, "Y": self.Y}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        return cls(read_count(state, "k"), read_indicator(state, "Y"))
 
 
 def label_set_ids(Y: Csr) -> Int:

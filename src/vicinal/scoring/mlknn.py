@@ -32,7 +32,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array, read_count
+from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
@@ -42,7 +42,7 @@ from vicinal.scoring.training import Training
 
 
 @dataclass(frozen=True, eq=False)
-class MLkNNScoring:
+class MLkNNScoring(FieldState):
     """The counts of ML-kNN.
 
     Parameters
@@ -117,16 +117,6 @@ class MLkNNScoring:
         near = graph.prefix(min(self.k, graph.k))
         sizes = neighbor_cardinality(near, self.Y)
         return looked_up(self.posterior, votes(near, self.Y), sizes)
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {
-            "k": self.k,
-            "smoothing": self.smoothing,
-            "with_label": self.with_label,
-            "without_label": self.without_label,
-            "Y": self.Y,
-        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

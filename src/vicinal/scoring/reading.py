@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from vicinal._base.arrays import Csr
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.errors import ModelFormatError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.state import State, read_csr, read_plain
+from vicinal._base.state import State, damage_if_refused, read_csr, read_plain
 
 
 def read_weight(state: Mapping[str, State], key: str) -> float:
@@ -20,7 +20,5 @@ def read_weight(state: Mapping[str, State], key: str) -> float:
 
 def read_indicator(state: Mapping[str, State], key: str) -> Csr:
     """Return ``state[key]``, a label indicator."""
-    try:
+    with damage_if_refused():
         return check_indicator(read_csr(state, key, (None, None)), key)
-    except InvalidArgumentError as error:
-        raise ModelFormatError(str(error)) from None

@@ -27,17 +27,17 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_csr
+from vicinal._base.state import FieldState, State, read_count, read_csr
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.instance_knn import read_neighbors, weighted_scores
+from vicinal.scoring.instance_knn import weighted_scores
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import RowSums, like, neighbor_sums
 from vicinal.scoring.training import Training
 
 
 @dataclass(frozen=True, eq=False)
-class SecondOrderScoring:
+class SecondOrderScoring(FieldState):
     """The re-weighted labels of the training rows.
 
     Parameters
@@ -89,10 +89,6 @@ class SecondOrderScoring:
         near = graph.prefix(min(self.k, graph.k))
         return next(weighted_scores(near, self.rw, self.Y, [near.k]))
 
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values and arrays."""
-        return {"k": self.k, "rw": self.rw, "Y": self.Y}
-
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
@@ -100,4 +96,4 @@ class SecondOrderScoring:
         rw = read_csr(state, "rw", Y.shape)
         if rw.nnz and (rw.data.min() < 0 or rw.data.max() > 1 + 1e-9):
             raise ModelFormatError("rw: expected shares from 0 to 1")
-        return cls(read_neighbors(state), rw.astype(np.float64, copy=False), Y)
+        return cls(read_count(state, "k"), rw.astype(np.float64, copy=False), Y)

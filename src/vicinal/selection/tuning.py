@@ -11,7 +11,8 @@ from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.stages import neighbors_of
-from vicinal.metrics import METRICS, Conventions, metric_info
+from vicinal.metrics import Conventions, metric_info
+from vicinal.metrics.catalogue import every_metric
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
@@ -22,9 +23,6 @@ from vicinal.selection.runner import Runner
 from vicinal.selection.store import Store
 from vicinal.selection.table import Best, TuningTable
 from vicinal.selection.threshold_curve import plot_threshold
-
-DEPTHS = (1, 3, 5)
-"""k of the metrics at k, unless others are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +177,7 @@ def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """Return the metrics to measure, each once, the chosen one among them."""
     _with_a_better_side([metric])
     if metrics is None:
-        everything = [
-            name.removesuffix("k") + str(depth) if name.endswith("@k") else name
-            for name in METRICS
-            for depth in (DEPTHS if name.endswith("@k") else (0,))
-        ]
-        return tuple(dict.fromkeys((*everything, metric)))
+        return tuple(dict.fromkeys((*every_metric(), metric)))
     if isinstance(metrics, str):
         raise InvalidArgumentError("metrics", "a sequence of names", repr(metrics))
     return tuple(dict.fromkeys((*(metric_info(name).name for name in metrics), metric)))

@@ -1,0 +1,34 @@
+"""What methods share that learn nothing: they keep the labels and look at them when asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from vicinal._base.arrays import Csr
+from vicinal._base.state import FieldState, State, read_count
+from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class KeptLabels(FieldState):
+    """The number of neighbours asked for, and the training labels.
+
+    Parameters
+    ----------
+    k : int
+    Y : csr_array of int32, shape (n, L)
+    """
+
+    k: int
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int) -> Self:
+        """Keep the labels."""
+        return cls(k, training.Y)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return cls(read_count(state, "k"), read_indicator(state, "Y"))
