@@ -93,6 +93,22 @@ def read_names(state: Mapping[str, State], key: str) -> tuple[str, ...]:
     return tuple(str(item) for item in value)
 
 
+def feature_names_of(estimator: object) -> list[State] | None:
+    """Return the column names that an estimator saw at fit, None where it saw none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def restore_feature_names(estimator: Any, state: Mapping[str, State], n_features: int) -> None:
+    """Give an estimator the names under ``feature_names``, as scikit-learn keeps them, if any."""
+    if state.get("feature_names", ()) is None:
+        return
+    names = read_names(state, "feature_names")
+    if len(names) != n_features:
+        raise ModelFormatError(f"feature_names: expected {n_features}, got {len(names)}")
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
 def read_array(
     state: Mapping[str, State], key: str, dtype: DTypeLike, shape: tuple[int | None, ...]
 ) -> NDArray[Any]:

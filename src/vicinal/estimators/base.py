@@ -53,14 +53,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Where X came with column names.
     """
 
+    n_neighbors: int
     metric: str
     threshold: object
     never_empty: bool | None
     n_jobs: int | None
 
-    @abstractmethod
     def _neighbors(self) -> int:
         """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:

@@ -1,6 +1,6 @@
 """BRkNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_flag, check_integer, check_option
+from vicinal._base.validation import check_flag, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
@@ -26,7 +26,7 @@ class BRkNN(IncrementalEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the variant's own.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -62,10 +62,6 @@ class BRkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""

@@ -23,7 +23,7 @@ class DMLkNN(NeighborEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -62,10 +62,6 @@ class DMLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
         """Count the neighbours' votes."""

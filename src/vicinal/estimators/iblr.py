@@ -3,7 +3,7 @@
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_flag, check_integer, check_real
+from vicinal._base.validation import check_flag, check_real
 from vicinal.decision import Decision, Threshold
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.persistence import register
@@ -27,7 +27,7 @@ class IBLR(NeighborEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
-        Threads of the search and of the regressions; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -64,10 +64,6 @@ class IBLR(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""

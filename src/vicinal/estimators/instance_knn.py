@@ -1,6 +1,6 @@
 """Instance kNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_flag, check_integer
+from vicinal._base.validation import check_flag
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
@@ -26,7 +26,7 @@ class InstanceKNN(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it does, the best one, or the
         most frequent where all score 0.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -63,10 +63,6 @@ class InstanceKNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""

@@ -5,7 +5,7 @@ from typing import cast
 
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.warn import warn_user
 from vicinal.estimators.search import Search
@@ -28,12 +28,27 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
     """
     if training.X is None:
         raise InvalidArgumentError("X", "the features of the training rows", None)
-    X = sparse.csr_array(training.X)
-    if training.Y.nnz * FAR_BELOW < X.nnz:
+    both = joined(training.X, training.Y)
+    n_labels, n_features = training.Y.nnz, both.nnz - training.Y.nnz
+    if n_labels * FAR_BELOW < n_features:
         n_rows = max(training.n_rows, 1)
         warn_user(
-            f"rows have {training.Y.nnz / n_rows:.3g} labels and {X.nnz / n_rows:.3g} features on "
+            f"rows have {n_labels / n_rows:.3g} labels and {n_features / n_rows:.3g} features on "
             "average: second_order=True is meant for data where these are comparable"
         )
-    both = cast("Csr", sparse.hstack([X, training.Y.astype(X.dtype)], format="csr"))
     return replace(training, joint=Search(both, "cosine", n_jobs).query_self(k - 1))
+
+
+def joined(X: Features, Y: Csr) -> Csr:
+    """Return features and labels side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
+    >>> joined(np.array([[0.5, 0.0], [0.0, 2.0]]), Y).toarray()
+    array([[0.5, 0. , 1. ],
+           [0. , 2. , 0. ]])
+    """
+    rows = sparse.csr_array(X)
+    return cast("Csr", sparse.hstack([rows, Y.astype(rows.dtype)], format="csr"))

@@ -34,7 +34,7 @@ class LAMLkNN(NeighborEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -74,10 +74,6 @@ class LAMLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes, cluster by cluster."""

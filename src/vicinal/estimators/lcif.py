@@ -38,7 +38,7 @@ class LCIF(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it does, the best one, or the
         most frequent where all score 0.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------

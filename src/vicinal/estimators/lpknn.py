@@ -1,6 +1,5 @@
 """LPkNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_integer
 from vicinal.decision import Decision, LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
@@ -19,7 +18,7 @@ class LPkNN(IncrementalEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -51,10 +50,6 @@ class LPkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""

@@ -1,6 +1,6 @@
 """ML-kNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_integer, check_real
+from vicinal._base.validation import check_real
 from vicinal.decision import Decision, Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.persistence import register
@@ -21,7 +21,7 @@ class MLkNN(IncrementalEstimator):
     never_empty : bool or None
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
-        Threads of the search; None for all.
+        Threads; None for all.
 
     References
     ----------
@@ -61,10 +61,6 @@ class MLkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
-
-    def _neighbors(self) -> int:
-        """Return ``n_neighbors``, checked."""
-        return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""

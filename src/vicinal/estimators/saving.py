@@ -1,7 +1,7 @@
 """A fitted estimator as plain values, arrays and parts, and back."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import (
     State,
     damage_if_refused,
+    feature_names_of,
     read_array,
     read_names,
     read_part,
     read_plain,
+    restore_feature_names,
 )
 from vicinal._base.validation import METRICS, check_features, check_option
 from vicinal.decision import FittedDecision
@@ -35,7 +37,6 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
-    names = getattr(model, "feature_names_in_", None)
     return {
         "params": model.get_params(deep=False),
         "scoring": model.scoring_,
@@ -47,7 +48,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_names": list(model.label_names_),
         "label_kind": model.label_kind_,
         "label_dtype": model.label_dtype_,
-        "feature_names": None if names is None else list(names),
+        "feature_names": feature_names_of(model),
     }
 
 
@@ -77,8 +78,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
     model.label_dtype_ = _label_dtype(state)
     model.n_features_in_ = X.shape[1]
-    if state.get("feature_names") is not None:
-        model.feature_names_in_ = _feature_names(state, X.shape[1])
+    restore_feature_names(model, state, X.shape[1])
     return model
 
 
@@ -102,11 +102,3 @@ def _label_dtype(state: Mapping[str, State]) -> str:
     if name not in LABEL_DTYPES:
         raise ModelFormatError(f"label_dtype: expected a number type, got {name!r}")
     return name
-
-
-def _feature_names(state: Mapping[str, State], n_features: int) -> np.ndarray[Any, np.dtype[Any]]:
-    """Return the feature names as scikit-learn keeps them."""
-    names = read_names(state, "feature_names")
-    if len(names) != n_features:
-        raise ModelFormatError(f"expected {n_features} feature names, got {len(names)}")
-    return np.array(names, dtype=object)

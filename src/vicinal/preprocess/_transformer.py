@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_names, read_plain
+from vicinal._base.state import State, feature_names_of, read_count, restore_feature_names
 from vicinal._base.validation import check_features
 
 
@@ -34,25 +34,16 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
     def _columns_state(self) -> dict[str, State]:
         """Return the columns seen at fit; None where the transformer was used without one."""
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "n_features": getattr(self, "n_features_in_", None),
-            "feature_names": None if names is None else [str(name) for name in names],
-        }
+        n_features: int | None = getattr(self, "n_features_in_", None)
+        return {"n_features": n_features, "feature_names": feature_names_of(self)}
 
     def _restore_columns(self, state: Mapping[str, State]) -> int | None:
         """Set the columns from a state; return how many there are."""
         if state.get("n_features", 0) is None:
             return None
-        n_features = read_plain(state, "n_features", int)
-        if n_features < 1:
-            raise ModelFormatError(f"n_features: expected at least 1, got {n_features}")
+        n_features = read_count(state, "n_features")
         self.n_features_in_ = n_features
-        if state.get("feature_names", ()) is not None:
-            names = read_names(state, "feature_names")
-            if len(names) != n_features:
-                raise ModelFormatError(f"feature_names: expected {n_features}, got {len(names)}")
-            self.feature_names_in_ = np.array(names, dtype=object)
+        restore_feature_names(self, state, n_features)
         return n_features
 
     def __sklearn_tags__(self) -> Tags:

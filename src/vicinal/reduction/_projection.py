@@ -11,7 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.labels import read_labels
-from vicinal._base.state import State, read_array, read_count, read_names, read_part
+from vicinal._base.state import (
+    State,
+    feature_names_of,
+    read_array,
+    read_count,
+    read_part,
+    restore_feature_names,
+)
 from vicinal._base.validation import check_features
 from vicinal.estimators.targets import refuse_one_dimensional
 
@@ -66,12 +73,11 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def get_state(self) -> dict[str, State]:
         """Return the parameters, the columns, the arrays."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         params = {key: _plain(value) for key, value in self.get_params(deep=False).items()}
         return {
             "params": cast("dict[str, State]", params),
             "n_features": self.n_features_in_,
-            "feature_names": None if names is None else [str(name) for name in names],
+            "feature_names": feature_names_of(self),
             "projection": self.projection_,
             "offset": self.offset_,
             **{name: getattr(self, name) for name in self._learned},
@@ -90,13 +96,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.offset_ = read_array(state, "offset", np.float64, (self._n_features_out,))
         for name in cls._learned:
             setattr(self, name, read_array(state, name, np.float64, (None,)))
-        if state.get("feature_names") is not None:
-            names = read_names(state, "feature_names")
-            if len(names) != self.n_features_in_:
-                raise ModelFormatError(
-                    f"feature_names: expected {self.n_features_in_}, got {len(names)}"
-                )
-            self.feature_names_in_ = np.array(names, dtype=object)
+        restore_feature_names(self, state, self.n_features_in_)
         return self
 
     def _check_params(self) -> None:

@@ -74,7 +74,7 @@ class MLARP(LinearProjection):
         looked at on all rows, and kept if it helps there too. Not in the paper, which names it as
         future work.
     n_jobs : int or None
-        Threads of the search for neighbours; None for all.
+        Threads; None for all.
     device : str or None
         For the backend ``"torch"``: which device; None for the first GPU.
 

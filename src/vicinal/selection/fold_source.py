@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.validation import check_features
+from vicinal.estimators.joint import joined
 from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
 from vicinal.scoring import Training
@@ -105,12 +105,6 @@ class PreparedFolds:
 
 
 Folds = SharedFolds | PreparedFolds
-
-
-def joined(X: Features, Y: Csr) -> Csr:
-    """Return features and labels side by side."""
-    rows = sparse.csr_array(X)
-    return cast("Csr", sparse.hstack([rows, Y.astype(rows.dtype)], format="csr"))
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:

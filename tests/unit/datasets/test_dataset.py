@@ -68,9 +68,12 @@ def test_arrays_are_canonical_typed_and_read_only():
 
 
 def test_the_callers_arrays_stay_writable_and_unchanged():
-    X, Y, train = np.ones((2, 1)), sparse.csr_array(np.ones((2, 1), np.int32)), np.array([0])
-    Dataset(X, Y, ("a",), ("x",), train=train, test=np.array([1]))
-    X[0, 0] = Y.data[0] = train[0] = 5
+    X, train = np.ones((2, 2)), np.array([0])
+    Y = sparse.csr_array((np.ones(3), [1, 0, 1], [0, 2, 3]), shape=(2, 2))  # not sorted, float
+    Dataset(X, Y, ("a", "b"), ("x", "y"), train=train, test=np.array([1]))
+    assert (X.tolist(), train.tolist()) == ([[1, 1], [1, 1]], [0])
+    assert (Y.indices.tolist(), Y.data.dtype) == ([1, 0, 1], np.float64)
+    X[0, 0] = Y.data[0] = train[0] = 5  # raises where an array was frozen
 
 
 def test_subset_keeps_order_and_drops_the_split():
