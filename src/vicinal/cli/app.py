@@ -1,6 +1,7 @@
 """The ``vicinal`` program."""
 
 import sys
+from typing import Any, cast
 
 import typer
 
@@ -33,18 +34,26 @@ app.command()(demo)
 app.command()(reproduce)
 
 
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What a word on the command line that makes no sense raises."""
+
+
 def main() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except UsageError as error:
+        _fail(cast("Any", error).format_message())
     except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
-        errors.print(f"[bold red]error[/]: {_one_line(error)}", soft_wrap=True, highlight=False)
-        sys.exit(2)
+        _fail(str(error))
     except KeyboardInterrupt:
         errors.print("interrupted")
         sys.exit(130)
 
 
-def _one_line(error: Exception) -> str:
-    """Return the message on one line, with nothing in it read as markup."""
-    return " ".join(str(error).split()).replace("[", r"\[")
+def _fail(message: str) -> None:
+    """Print the message on one line, with nothing in it read as markup; none after a help text."""
+    line = " ".join(message.split()).replace("[", r"\[")
+    if line:
+        errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)
+    sys.exit(2)

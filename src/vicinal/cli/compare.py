@@ -20,7 +20,7 @@ from vicinal.cli.compare_options import (
     TuneOption,
 )
 from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
-from vicinal.cli.output import JsonFlag, out, print_json
+from vicinal.cli.output import JsonFlag, check_target, out, print_json
 from vicinal.cli.settings import parse_settings
 from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
 from vicinal.comparison import run_comparison, standing
@@ -51,6 +51,7 @@ def compare(
     json: JsonFlag = False,
 ) -> None:
     """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    check_target("--report", report)
     metrics = metric or ["hamming-loss"]
     names = methods.split(",") if methods else []
     if source is not None:

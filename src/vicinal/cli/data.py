@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from vicinal.cli.output import JsonFlag, out, print_facts, print_json, print_table
+from vicinal.cli.source import RowsOption, choose_rows
 from vicinal.datasets import Listing, available, load, write_file
 
 data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
@@ -53,11 +54,9 @@ def describe(
 def convert(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
     target: Annotated[Path, typer.Argument(help="File to write; its ending says the format.")],
-    rows: Annotated[str, typer.Option(help="all, train or test.")] = "all",
+    rows: RowsOption = "all",
 ) -> None:
     """Write a data set in another format."""
-    dataset = load(data)
-    if rows != "all":
-        dataset = dict(zip(("train", "test"), dataset.split(), strict=True))[rows]
+    dataset = choose_rows(load(data), rows, auto="all")
     write_file(dataset, target)
     out.print(f"{dataset.n_rows:,} rows written to {target}")

@@ -26,7 +26,7 @@ SHOWN = (
 
 
 def demo(
-    neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.")] = 10,
+    neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
     data = load("debtags")

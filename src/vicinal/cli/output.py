@@ -3,16 +3,25 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from vicinal._base.errors import InvalidArgumentError
+
 out = Console()
 errors = Console(stderr=True)
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def check_target(option: str, path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work that it is to hold."""
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise InvalidArgumentError(option, "a file in a folder that is there", str(path))
 
 
 def dump_json(value: object) -> str:

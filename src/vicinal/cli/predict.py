@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from vicinal.cli.output import JsonFlag, dump_json, out
+from vicinal.cli.output import JsonFlag, check_target, dump_json, out
 from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     NamesOption,
@@ -28,13 +28,14 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write JSON lines to this file.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Best labels to show with their scores.")] = 5,
+    top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
     rows: RowsOption = "all",
     text: TextOption = "text",
     row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
+    check_target("--output", output)
     fitted = load_model(model)
     if reads_text(fitted):
         source = text_source(file, text, None, row_names)

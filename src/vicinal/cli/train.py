@@ -17,6 +17,7 @@ from vicinal.cli.source import (
     TextOption,
     training_source,
 )
+from vicinal.persistence.folder import check_replaceable
 
 METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
 
@@ -37,6 +38,7 @@ def train(
     json: JsonFlag = False,
 ) -> None:
     """Learn from a data set and save the model."""
+    check_replaceable(output)
     estimator = make_estimator(method, parse_settings(settings or []))
     source, steps = training_source(data, rows, text, labels, preprocess)
     model = make_model(steps, estimator)

@@ -8,7 +8,7 @@ import typer
 
 from vicinal import estimators
 from vicinal._base.validation import check_option
-from vicinal.cli.output import JsonFlag, errors, out, print_json, print_table
+from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
 from vicinal.cli.settings import parse_grid, parse_settings
 from vicinal.cli.source import (
     DataArgument,
@@ -18,6 +18,7 @@ from vicinal.cli.source import (
     TextOption,
     training_source,
 )
+from vicinal.persistence.folder import check_replaceable
 from vicinal.selection import Best, TuningResult, tune
 from vicinal.selection.table import plain
 
@@ -94,6 +95,9 @@ def tune_settings(
     """Cross-validate the settings of methods from one search; show the best for every metric."""
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))
+    check_target("--table", table)
+    if save is not None:
+        check_replaceable(save)
     source, steps = training_source(data, rows, text, labels, preprocess)
     began = time.perf_counter()
     found = tune(

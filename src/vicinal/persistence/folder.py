@@ -54,7 +54,7 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     Threshold(value=0.25, inclusive=False)
     """
     target = Path(path)
-    _check_replaceable(target)
+    check_replaceable(target)
     encoded, arrays = encode(part)
     if target.exists():
         _replace(target, encoded, arrays)
@@ -98,8 +98,14 @@ def _remove_unlisted(target: Path, names: Iterable[str]) -> None:
             (target / name).unlink()
 
 
-def _check_replaceable(target: Path) -> None:
-    """Raise unless `target` is a new path, or a model and nothing else."""
+def check_replaceable(target: Path) -> None:
+    """Raise unless `target` is a new path, or a model and nothing else.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_replaceable(Path(folder) / "new")
+    """
     if not os.path.lexists(target):
         return
     try:

@@ -123,18 +123,48 @@ def test_list_names_every_data_set(run):
         (("train", "debtags", "-o", "model", "--set", "n_neighbors"), "name=value"),
         (("train", "debtags", "-o", "model", "--set", "n_neighbors=0"), "n_neighbors"),
         (("train", "debtags", "-o", "model", "--preprocess", "magic"), "--preprocess"),
+        (("train", "debtags", "-o", "taken"), "path: expected a new path or an older model"),
+        (("tune", "debtags", "--save", "taken"), "path: expected a new path or an older model"),
+        (("tune", "debtags", "--table", "none/all.csv"), "--table: expected a file in a folder"),
+        (("compare", "debtags", "--report", "none/page.html"), "--report: expected a file in a"),
+        (("predict", "taken", "debtags", "-o", "none/out.jsonl"), "--output: expected a file in a"),
+        (("predict", "taken", "debtags", "-o", "taken"), "--output: expected a file in a"),
+        (("predict", "taken", "debtags", "--top", "0"), "--top"),
+        (("demo", "--neighbors", "0"), "--neighbors"),
+        (("compare", "debtags", "--seeds", "0"), "--seeds"),
+        (("bench", "--no-such-option"), "--no-such-option"),
+        (("train",), "DATA"),
+        (("no-such-command",), "no-such-command"),
         (("data", "describe", "no-such-file.arff"), "no-such-file.arff"),
+        (("data", "convert", "debtags", "x.npz", "--rows", "some"), "--rows: expected one of"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, monkeypatch, tmp_path, words, says):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
     code, out, err = run(*words)
     assert code == 2
     assert says in err
     assert len(err.strip().splitlines()) == 1
     assert "Traceback" not in err
     assert not out
-    assert not (tmp_path / "model").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["taken"]
+
+
+def test_no_command_shows_the_help(run):
+    for words in ((), ("data",)):
+        code, out, err = run(*words)
+        assert code == 2
+        assert "Commands" in out + err
+        assert "error" not in out + err
+
+
+@pytest.mark.parametrize(("rows", "n_rows"), [("all", 30300), ("train", 24231), ("test", 6069)])
+def test_convert_writes_the_rows_asked_for(run, tmp_path, rows, n_rows):
+    code, out, _ = run("data", "convert", "debtags", tmp_path / "x.npz", "--rows", rows)
+    assert code == 0
+    assert f"{n_rows:,} rows written" in out
+    assert read_file(tmp_path / "x.npz").n_rows == n_rows
 
 
 def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
