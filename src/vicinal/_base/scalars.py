@@ -1,7 +1,7 @@
 """Numbers, flags and names a user passes, checked; on NumPy alone (see :mod:`vicinal.gpu`)."""
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -63,3 +63,20 @@ def check_option(name: str, value: object, options: Collection[str]) -> str:
     if not isinstance(value, str) or value not in options:
         raise InvalidArgumentError(name, "one of " + ", ".join(map(repr, options)), repr(value))
     return value
+
+
+def check_sequence(name: str, values: object) -> list[Any]:
+    """Return several values as a list; text and mappings are one value, not several.
+
+    Examples
+    --------
+    >>> check_sequence("seeds", range(3))
+    [0, 1, 2]
+    >>> check_sequence("seeds", 3)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: seeds: expected a sequence of values, got 3
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidArgumentError(name, "a sequence of values", repr(values))
+    return list(values)

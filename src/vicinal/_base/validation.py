@@ -11,7 +11,14 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.scalars import METRICS, check_flag, check_integer, check_option, check_real
+from vicinal._base.scalars import (
+    METRICS,
+    check_flag,
+    check_integer,
+    check_option,
+    check_real,
+    check_sequence,
+)
 
 __all__ = [
     "METRICS",
@@ -23,6 +30,7 @@ __all__ = [
     "check_option",
     "check_real",
     "check_rows",
+    "check_sequence",
     "csr_parts",
 ]
 

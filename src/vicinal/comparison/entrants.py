@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_sequence
 from vicinal.estimators import METHODS, NeighborEstimator
 from vicinal.estimators.stages import neighbors_of
 from vicinal.rivals import (
@@ -92,7 +93,11 @@ def read_entrants(methods: Methods) -> list[Entrant]:
     """
     if isinstance(methods, str):
         methods = [methods]
-    given = dict(methods) if isinstance(methods, Mapping) else {name: name for name in methods}
+    given: Mapping[str, Any] = (
+        methods
+        if isinstance(methods, Mapping)
+        else {name: name for name in check_sequence("methods", methods)}
+    )
     if len(given) < 1:
         raise InvalidArgumentError("methods", "at least one method", "none")
     return [Entrant(str(name), _estimator(what)) for name, what in given.items()]

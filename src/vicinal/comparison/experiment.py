@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import progress as with_bar
-from vicinal._base.validation import check_integer
+from vicinal._base.validation import check_integer, check_sequence
 from vicinal.comparison.entrants import Methods, read_entrants
 from vicinal.comparison.folds import Folds, count_folds
 from vicinal.comparison.rounds import Round, Runner
@@ -93,7 +93,7 @@ def run_comparison(
         store=None if store is None else ResultStore(store),
     )
     named = _named(datasets)
-    seeds = [check_integer("seeds", seed, low=0) for seed in seeds]
+    seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
     if not named or not seeds:
         raise InvalidArgumentError("datasets, seeds", "at least one of each", "none")
     n_steps = len(named) * len(seeds) * count_folds(folds)
@@ -122,7 +122,7 @@ def _named(datasets: Data) -> dict[str, str | Dataset]:
     if isinstance(datasets, Mapping):
         return {str(name): each for name, each in datasets.items()}
     named: dict[str, str | Dataset] = {}
-    for each in datasets:
+    for each in check_sequence("datasets", datasets):
         name = each.source or "data" if isinstance(each, Dataset) else Path(each).name
         if name in named:
             raise InvalidArgumentError("datasets", "different names", f"{name!r} twice")

@@ -102,7 +102,10 @@ def holm(p: ArrayLike) -> Float:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    given: Float = np.asarray(p, dtype=np.float64)
+    try:
+        given: Float = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError("p", "probabilities between 0 and 1", repr(p)) from None
     if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
         raise InvalidArgumentError("p", "probabilities between 0 and 1", repr(p))
     order = np.argsort(given, kind="stable")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_integer
+from vicinal._base.validation import check_integer, check_sequence
 from vicinal.metrics.catalogue import DEPTHS, MetricInfo, every_metric, metric_info
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.evidence import Evidence
@@ -95,7 +95,8 @@ def _depths(k: int | Iterable[int]) -> list[int]:
 
 def _named(evidence: Evidence, metrics: str | Iterable[str]) -> list[MetricInfo]:
     """Look up the metrics asked for and see that the input allows them."""
-    chosen = [metric_info(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    names = [metrics] if isinstance(metrics, str) else check_sequence("metrics", metrics)
+    chosen = [metric_info(name) for name in names]
     for info in chosen:
         lacking = evidence.lacks(info)
         if lacking is not None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_sequence
 from vicinal.estimators import METHODS, NeighborEstimator
 from vicinal.selection.default_grids import DEFAULTS
 
@@ -155,7 +156,7 @@ def _method_names(methods: object) -> list[str]:
     """Return method names, each once."""
     if methods == "all":
         return list(METHODS)
-    names = [methods] if isinstance(methods, str) else list(_sequence("methods", methods))
+    names = [methods] if isinstance(methods, str) else check_sequence("methods", methods)
     for name in names:
         if not isinstance(name, str) or name not in METHODS:
             known = ", ".join(["all", *METHODS])
@@ -196,7 +197,7 @@ def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[s
 
 def _values(name: str, values: object) -> tuple[object, ...]:
     """Return the values of an axis: at least one, none twice."""
-    given = _sequence(f"grid[{name!r}]", values)
+    given = check_sequence(f"grid[{name!r}]", values)
     listed = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
     if not listed:
         raise InvalidArgumentError(f"grid[{name!r}]", "at least one value", "none")
@@ -210,10 +211,3 @@ def _equal(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return a is b
     return bool(a == b)
-
-
-def _sequence(name: str, values: object) -> Sequence[object]:
-    """Return several values; text is one value, not several."""
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
-        raise InvalidArgumentError(name, "a sequence of values", repr(values))
-    return list(values)

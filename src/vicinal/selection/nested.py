@@ -99,7 +99,7 @@ def nested(
     """
     check_integer("inner", inner, low=2)
     _check_options(options)
-    rows = np.asarray(X) if isinstance(X, list) and not isinstance(X[0], str) else X
+    rows = np.asarray(X) if isinstance(X, list) and not (X and isinstance(X[0], str)) else X
     labels = read_labels(Y, count_rows(rows)).matrix
     names = metric_names(metric, metrics)
     chosen: list[Best] = []

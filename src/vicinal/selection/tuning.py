@@ -158,6 +158,7 @@ def tune(
     array([[0, 1]])
     """
     wanted = metric_names(metric, metrics)
+    check_flag("refit", refit)
     edge = (metric,) if edge_metrics is None else _with_a_better_side(edge_metrics)
     grids = make_grids(methods, grid, params, random_state, n_jobs)
     problem = read_problem(
@@ -166,7 +167,9 @@ def tune(
     problem.try_values(grids)
     folds = problem.folds(grids, n_jobs)
     measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))), conventions)
-    runner = Runner(folds, measured, Store(store, problem.digest), n_jobs, progress)
+    runner = Runner(
+        folds, measured, Store(store, problem.digest), n_jobs, check_flag("progress", progress)
+    )
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)
     model = _refitted(problem, folds, table, grids, metric, n_jobs) if refit else None

@@ -199,6 +199,9 @@ def test_a_label_with_one_class_in_training_scores_its_class(only):
         ({"seeds": (-1,)}, "seeds"),
         ({"preprocess": "magic"}, "preprocess"),
         ({"datasets": []}, "datasets"),
+        ({"datasets": 3}, "datasets: expected a sequence"),
+        ({"methods": 3}, "methods: expected a sequence"),
+        ({"seeds": 3}, "seeds: expected a sequence"),
     ],
 )
 def test_bad_arguments_are_named(change, says):

@@ -66,7 +66,7 @@ def test_holm_rejects_step_by_step(p: list[float]) -> None:
         assert set(np.flatnonzero(corrected <= alpha)) == rejected
 
 
-@pytest.mark.parametrize("p", [[1.5], [-0.1], [[0.1]], [np.nan]])
+@pytest.mark.parametrize("p", [[1.5], [-0.1], [[0.1]], [np.nan], "high", None])
 def test_holm_wants_probabilities(p: list[float]) -> None:
     with pytest.raises(ValueError, match="probabilities between 0 and 1"):
         holm(p)

@@ -120,6 +120,11 @@ def test_unknown_names_get_a_hint(name, message):
         evaluate(Y, Z, F, metrics=[name])
 
 
+def test_metrics_that_are_no_names_are_refused():
+    with pytest.raises(InvalidArgumentError, match="metrics: expected a sequence of values, got 3"):
+        evaluate(Y, Z, F, metrics=3)
+
+
 @pytest.mark.parametrize(
     ("name", "given", "lacking"),
     [

@@ -139,6 +139,11 @@ def test_a_store_of_other_rows_or_a_file_is_refused(tmp_path: Path) -> None:
         nested("brknn", X, Y, store=tmp_path / "kept" / "fold-1.jsonl", **options)
 
 
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="Y: expected a two-dimensional array"):
+        nested("brknn", [], [])
+
+
 @pytest.mark.parametrize("option", ["cv", "refit", "label_names"])
 def test_options_that_make_no_sense_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"no {option} in a nested evaluation"):

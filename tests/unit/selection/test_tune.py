@@ -234,6 +234,8 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that the grid does not hold"),
         ({"cv": 1}, "cv: expected an integer of at least 2"),
         ({"fast": 3}, "fast: expected True or False"),
+        ({"refit": "no"}, "refit: expected True or False"),
+        ({"progress": "bar"}, "progress: expected True or False"),
         ({"random_state": -1}, "random_state"),
         ({"preprocess": "minmax"}, "preprocess: expected transformers"),
     ],
