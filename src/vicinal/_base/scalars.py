@@ -51,6 +51,22 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
     return number
 
 
+def check_positive(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0.
+
+    Examples
+    --------
+    >>> check_positive("C", 0)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: C: expected a number above 0, got 0.0
+    """
+    number = check_real(name, value)
+    if number <= 0:
+        raise InvalidArgumentError(name, "a number above 0", number)
+    return number
+
+
 def check_flag(name: str, value: object) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, bool | np.bool_):

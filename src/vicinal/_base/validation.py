@@ -16,6 +16,7 @@ from vicinal._base.scalars import (
     check_flag,
     check_integer,
     check_option,
+    check_positive,
     check_real,
     check_sequence,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "check_flag",
     "check_integer",
     "check_option",
+    "check_positive",
     "check_real",
     "check_rows",
     "check_sequence",

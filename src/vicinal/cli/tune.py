@@ -93,11 +93,7 @@ def tune_settings(
     json: JsonFlag = False,
 ) -> None:
     """Cross-validate the settings of methods from one search; show the best for every metric."""
-    if table is not None:
-        check_option("--table", table.suffix, (".csv", ".json"))
-    check_target("--table", table)
-    if save is not None:
-        check_replaceable(save)
+    _check_files(table, save)
     source, steps = training_source(data, rows, text, labels, preprocess)
     began = time.perf_counter()
     found = tune(
@@ -119,6 +115,15 @@ def tune_settings(
     )
     _keep(found, table, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
+
+
+def _check_files(table: Path | None, save: Path | None) -> None:
+    """Refuse what could not be written, before the work."""
+    if table is not None:
+        check_option("--table", table.suffix, (".csv", ".json"))
+    check_target("--table", table)
+    if save is not None:
+        check_replaceable(save)
 
 
 def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Path | None) -> None:

@@ -14,11 +14,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.svm import SVC, LinearSVC
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_integer, check_option, check_real
+from vicinal._base.validation import check_integer, check_option, check_positive, check_real
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
 from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
@@ -95,29 +96,26 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     def _learn(self, X: Features, Y: Csr) -> None:
         """Train label by label, then fit the rule."""
-        rule = _rule(self.threshold)
+        rule, machine = _rule(self.threshold), self._machine()
         X = _narrow(X)
         columns = Y.tocsc()
         targets = (columns[:, [label]].toarray().ravel() != 0 for label in range(Y.shape[1]))
-        self.machines_ = [self._machine(X, target) for target in targets]
+        self.machines_ = [_trained(machine, X, target) for target in targets]
         self.n_iter_ = max(int(np.max(machine.n_iter_)) for machine in self.machines_)
         if isinstance(rule, FittedDecision):
             self.decision_ = rule
         else:
             self.decision_ = rule.fit(Scores.dense(self._score(X)), Y)
 
-    def _machine(self, X: Features, target: Bool) -> Scorer:
-        """Train on one label."""
-        if target.all() or not target.any():
-            return _Constant(1.0 if target.all() else -1.0)
+    def _machine(self) -> LinearSVC | SVC:
+        """Return an untrained machine, the parameters checked."""
         kernel = check_option("kernel", self.kernel, KERNELS)
-        cost = check_real("C", self.C, low=np.finfo(np.float64).tiny)
-        if kernel == "linear":
-            most = check_integer("max_iter", self.max_iter, low=1)
-            machine = LinearSVC(C=cost, loss="hinge", random_state=0, max_iter=most)
-            return machine.fit(X, target)
+        cost = check_positive("C", self.C)
+        most = check_integer("max_iter", self.max_iter, low=1)
         degree = check_integer("degree", self.degree, low=1)
-        return SVC(C=cost, kernel=kernel, degree=degree).fit(X, target)
+        if kernel == "linear":
+            return LinearSVC(C=cost, loss="hinge", random_state=0, max_iter=most)
+        return SVC(C=cost, kernel=kernel, degree=degree)
 
     def _score(self, X: Features) -> Float:
         """Return the signed distances from the machines' planes."""
@@ -127,6 +125,14 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
     def _decide(self, scores: Scores) -> Csr:
         """Return the label sets by the fitted rule."""
         return self.decision_.decide(scores)
+
+
+def _trained(machine: LinearSVC | SVC, X: Features, target: Bool) -> Scorer:
+    """Return a machine trained on one label."""
+    if target.all() or not target.any():
+        return _Constant(1.0 if target.all() else -1.0)
+    trained: Scorer = clone(machine).fit(X, target)
+    return trained
 
 
 class _Constant:

@@ -19,13 +19,12 @@ References
 A. Elisseeff, J. Weston, "A kernel method for multi-labelled classification", NIPS 2001.
 """
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
-from vicinal._base.validation import check_integer, check_real, csr_parts
+from vicinal._base.validation import check_integer, check_positive, check_real, csr_parts
+from vicinal._base.warn import warn_user
 from vicinal._native import RankDual
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._kernels import Kernel, check_kernel_rows, resolve_kernel
@@ -113,7 +112,7 @@ class RankSVM(MultiLabelClassifier):
 
     def _learn(self, X: Features, Y: Csr) -> None:
         """Solve the dual, then learn where to cut."""
-        cost = check_real("C", self.C, low=np.finfo(np.float64).tiny)
+        cost = check_positive("C", self.C)
         tol = check_real("tol", self.tol, low=0.0)
         max_iter = check_integer("max_iter", self.max_iter, low=1)
         check_kernel_rows(int(X.shape[0]))
@@ -145,11 +144,10 @@ class RankSVM(MultiLabelClassifier):
 
     def _warn(self, primal: float) -> None:
         """Say that the gap was not reached."""
-        warnings.warn(
+        warn_user(
             f"RankSVM: a duality gap of {self.duality_gap_ / primal:.2g} of the objective after "
             f"max_iter={self.max_iter} sweeps; scale the features, lower C or raise max_iter",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def _score(self, X: Features) -> Float:

@@ -72,11 +72,13 @@ def test_rules(sample, threshold, rule):
         {"threshold": "best"},
         {"threshold": RCut},
         {"max_iter": 0},
+        {"degree": 0},
     ],
 )
 def test_parameters_are_checked(sample, bad):
-    with pytest.raises(ValueError, match=f"^{next(iter(bad))}: expected"):
-        BinaryRelevanceSVM(**bad).fit(sample.X, sample.Y)
+    for Y in (sample.Y, np.ones_like(sample.Y)):  # where no machine is trained, too
+        with pytest.raises(ValueError, match=f"^{next(iter(bad))}: expected"):
+            BinaryRelevanceSVM(**bad).fit(sample.X, Y)
 
 
 def test_frequencies_whatever_the_features():

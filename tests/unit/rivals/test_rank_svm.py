@@ -140,8 +140,9 @@ def test_one_row_at_the_origin_without_a_constant():
 
 
 def test_a_gap_not_reached_is_told(small):
-    with pytest.warns(ConvergenceWarning, match="duality gap"):
+    with pytest.warns(ConvergenceWarning, match="duality gap") as told:
         RankSVM(C=1e6, max_iter=1, tol=1e-12).fit(*small)
+    assert told[0].filename == __file__
 
 
 def test_too_many_rows_are_refused():
