@@ -33,6 +33,12 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
     >>> list(progress(range(3), "counting"))
     [0, 1, 2]
     """
+    if is_seen():  # there are bars already, and a terminal shows one display at a time
+        with part(description, total) as advance:
+            for item in items:
+                yield item
+                advance(1)
+        return
     if not on_terminal():
         yield from items
         return

@@ -68,6 +68,12 @@ def test_a_display_within_a_display_is_the_same_one(bars: list[Any]) -> None:
     assert [bar.description for bar in bars] == ["outer", "working", "rows"]
 
 
+def test_items_counted_within_a_display_are_a_part_of_it(bars: list[Any]) -> None:
+    with shown(), part("outer"):
+        assert list(progress("ab", "items", total=2)) == ["a", "b"]
+    assert [(bar.description, bar.total, bar.moves) for bar in bars[1:]] == [("items", 2, [1, 1])]
+
+
 def test_an_error_leaves_no_bar_behind(bars: list[Any]) -> None:
     def interrupted() -> None:
         with shown(), part("working", 2):
