@@ -1,7 +1,11 @@
 """A fit that fails leaves the estimator as it was."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @contextmanager
@@ -29,3 +33,14 @@ def unchanged_on_failure(estimator: object) -> Iterator[None]:
         attributes.clear()
         attributes.update(before)
         raise
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """Let a method leave its object as it was if it fails."""
+
+    @wraps(fit)
+    def safe(self: object, *given: object, **named: object) -> object:
+        with unchanged_on_failure(self):
+            return fit(self, *given, **named)
+
+    return cast("Method", safe)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Bool, Features
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, damage_if_refused, read_plain, read_value
 from vicinal._base.validation import check_real
 from vicinal.preprocess._transformer import RowLocalTransformer
@@ -38,6 +39,7 @@ class Binary(RowLocalTransformer):
     def __init__(self, *, threshold: float | None = 0.0) -> None:
         self.threshold = threshold
 
+    @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn the number and the names of the columns."""
         self._check_zero_stays_zero(self._read(X, reset=True))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, damage_if_refused, read_plain
 from vicinal._base.validation import check_option, check_real
 from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
@@ -77,12 +78,14 @@ class BM25(FittedTransformer):
         self.b = b
         self.side = side
 
+    @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn how many rows have each word, and how long rows are."""
         self._parameters()
         self._learn(self._read_counts(X, reset=True))
         return self
 
+    @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
         """Fit, and return the rows weighted as documents."""
         _, _, side = self._parameters()

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, read_array, read_plain
 from vicinal._base.validation import check_flag
 from vicinal.preprocess._transformer import FittedTransformer
@@ -52,6 +53,7 @@ class MinMax(FittedTransformer):
     def __init__(self, *, clip: bool = False) -> None:
         self.clip = clip
 
+    @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn each feature's smallest and largest value."""
         check_flag("clip", self.clip)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, damage_if_refused, read_names, read_plain, read_value
 from vicinal._base.validation import canonical_csr, check_integer, check_option
 from vicinal.preprocess._checks import check_frequency
@@ -90,6 +91,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.fit_transform(X)
         return self
 
+    @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
         """Learn the words of the documents, and return these as rows."""
         counter = self._counter()

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, damage_if_refused, read_array, read_plain, read_value
 from vicinal._base.validation import check_flag
 from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
@@ -58,6 +59,7 @@ class TfIdf(FittedTransformer):
         self.sublinear = sublinear
         self.norm = norm
 
+    @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn how many rows have each feature."""
         smooth, _, _ = self._parameters()

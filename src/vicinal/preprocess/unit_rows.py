@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Features
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State
 from vicinal.preprocess._transformer import RowLocalTransformer
 from vicinal.preprocess._weights import reweigh, unit_length
@@ -26,6 +27,7 @@ class UnitRows(RowLocalTransformer):
            [0. , 0. ]])
     """
 
+    @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
         """Learn the number and the names of the columns."""
         self._read(X, reset=True)

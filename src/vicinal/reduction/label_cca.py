@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Float
+from vicinal._base.fitting import all_or_nothing
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
 from vicinal.reduction._components import (
@@ -74,6 +75,7 @@ class LabelCCA(LinearProjection):
         self.n_components = n_components
         self.regularization = regularization
 
+    @all_or_nothing
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

@@ -21,6 +21,7 @@ from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, svds
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.validation import check_option
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
@@ -91,6 +92,7 @@ class MDDM(LinearProjection):
         self.constraint = constraint
         self.regularization = regularization
 
+    @all_or_nothing
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

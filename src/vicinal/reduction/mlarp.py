@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.progress import progress
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real
@@ -147,6 +148,7 @@ class MLARP(LinearProjection):
         self.n_jobs = n_jobs
         self.device = device
 
+    @all_or_nothing
     def fit(self, X: object, Y: object) -> Self:
         """Search for the projection of rows `X` with labels `Y`."""
         began = time.perf_counter()

@@ -17,6 +17,7 @@ extraction in large data sets", NIPS 19 (2006).
 from typing import Self
 
 from vicinal._base.arrays import Float
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.validation import check_flag
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
@@ -80,6 +81,7 @@ class OPLS(LinearProjection):
         self.regularization = regularization
         self.center = center
 
+    @all_or_nothing
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

@@ -41,6 +41,18 @@ def test_sparse_and_dense_agree(projection):
     assert isinstance(thin, np.ndarray)
 
 
+def test_a_fit_that_fails_changes_nothing(projection):
+    before = dict(vars(projection))
+    with pytest.raises(InvalidArgumentError, match="Y: expected"):
+        projection.fit(X[:, :4], Y[:30])
+    assert vars(projection) == before
+    known = dict(vars(projection.fit(X, Y)))
+    with pytest.raises(InvalidArgumentError, match="Y: expected"):
+        projection.fit(X[:, :4], Y[:30])
+    assert all(vars(projection)[name] is value for name, value in known.items())
+    assert projection.transform(X).shape == (60, 2)
+
+
 def test_single_precision_comes_out_double(projection):
     single = X.astype(np.float32)
     out = projection.fit_transform(single, Y)
