@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/aligned.hpp"
 #include "vicinal/impact.hpp"
 #include "vicinal/impact_kernels.hpp"
 #include "vicinal/postings.hpp"
@@ -55,14 +56,14 @@ class ImpactIndex {
 
   // Memory a query works in while it is in a block.
   struct Scratch {
-    std::vector<std::int16_t> sums;
+    AlignedVector<std::int16_t> sums;
     std::vector<std::int16_t> maxima;
     std::vector<ImpactColumn> columns;
     std::vector<Survivor> survivors;
     PrimeWindow primed;
     Shortlist shortlist;
-    explicit Scratch(const ImpactIndex& index)
-        : sums(index.blocks_.rows_per_block), survivors(Blocks::group) {}
+    Scratch(const ImpactIndex& index, SpreadQuery& spread)
+        : sums(index.blocks_.rows_per_block), survivors(Blocks::group), shortlist(spread) {}
   };
 
   const Blocks& blocks() const { return blocks_; }
@@ -311,7 +312,7 @@ class ImpactIndex {
   std::int64_t longest_row_ = 0;
   Postings postings_;
   std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;  // of frequent features, tile by tile
+  AlignedVector<std::int8_t> columns_;  // of frequent features, tile by tile
 };
 
 }  // namespace vicinal
