@@ -143,8 +143,7 @@ struct QueryBatch {
   }
 
   template <class Road>
-  void walk(const Road& road, std::vector<Traveller<Road>>& travellers,
-            Desk<Road>& desk) const {
+  void walk(const Road& road, std::vector<Traveller<Road>>& travellers, Desk<Road>& desk) const {
     const std::size_t parallel = Road::together ? travellers.size() : 1;
     while (desk.seats.size() < parallel) desk.seats.emplace_back(road, desk.spread);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
@@ -166,6 +165,13 @@ struct QueryBatch {
       road.enter(block, collection, travellers[i].plan, travellers[i].state, seats[i]);
     const std::int64_t size = road.blocks().size(block);
     const std::int64_t step = road.sweep_rows();
+    if constexpr (Road::together) {
+      for (std::int64_t begin = 0; begin < size; begin += step)
+        for (std::size_t i = 0; i < travellers.size(); ++i)
+          road.fill_window(block, begin, begin + step, seats[i]);
+      for (std::size_t i = 0; i < travellers.size(); ++i)
+        road.prime(block, collection, travellers[i].plan, travellers[i].state, seats[i]);
+    }
     for (std::int64_t begin = 0; begin < size; begin += step)
       for (std::size_t i = 0; i < travellers.size(); ++i)
         road.sweep(block, begin, std::min(begin + step, size), collection, travellers[i].plan,
