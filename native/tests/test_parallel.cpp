@@ -29,10 +29,35 @@ static void no_tasks_is_no_work() {
   CHECK(true);
 }
 
+// Both kinds of worker: the calling thread (0) and a thread of its own. The other one has a task
+// until the error is thrown, so that it cannot take them all.
 static void a_worker_exception_reaches_the_caller() {
-  CHECK_THROWS(std::out_of_range, parallel_for(100, 3, [](std::int64_t task, int) {
-                 if (task == 50) throw std::out_of_range("task 50");
-               }));
+  for (const int culprit : {0, 1}) {
+    std::atomic<bool> thrown{false};
+    CHECK_THROWS(std::out_of_range, parallel_for(1000, 2, [&](std::int64_t, int worker) {
+                   if (worker == culprit) {
+                     thrown = true;
+                     throw std::out_of_range("a task");
+                   }
+                   while (!thrown) std::this_thread::yield();
+                 }));
+  }
+}
+
+// The task of the other thread outlasts that of the calling one, which still listens.
+static void an_interrupt_is_seen_while_waiting() {
+  std::atomic<bool> both_at_work{false}, asked{false};
+  CHECK_THROWS(vicinal::Interrupted, parallel_for(
+                                         2, 2,
+                                         [&](std::int64_t, int worker) {
+                                           if (worker != 0) both_at_work = true;
+                                           while (!(worker == 0 ? both_at_work : asked))
+                                             std::this_thread::yield();
+                                         },
+                                         [&] {
+                                           asked = true;
+                                           return true;
+                                         }));
 }
 
 static void an_interrupt_stops_the_loop() {
@@ -53,5 +78,6 @@ int main() {
   no_tasks_is_no_work();
   a_worker_exception_reaches_the_caller();
   an_interrupt_stops_the_loop();
+  an_interrupt_is_seen_while_waiting();
   return check::report();
 }

@@ -93,6 +93,25 @@ void every_metric_palette_and_cut_is_exact() {
   }
 }
 
+// Beyond SpreadQuery::most_features rows are compared one by one: the same features, renamed so
+// that they lie far apart, give the same neighbours.
+void a_large_feature_space_changes_nothing() {
+  auto rows = random_rows<double>(700, 30, 2.0, {0.1, 0.2, -0.3, 0.7}, 5);
+  auto queries = random_rows<double>(9, 30, 2.0, {0.1, 0.2, -0.3, 0.7}, 6);
+  for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot}) {
+    const Found expected = brute_force(rows.view(), queries.view(), metric, 12, false);
+    auto far_rows = rows, far_queries = queries;
+    for (auto* side : {&far_rows, &far_queries}) {
+      side->n_columns = 30 * 4000;
+      for (std::int32_t& feature : side->indices) feature *= 4000;
+    }
+    CHECK(far_rows.n_columns > SpreadQuery::most_features);
+    for (const auto& [r, q] : {std::pair{&rows, &queries}, std::pair{&far_rows, &far_queries}})
+      CHECK(search(r->view(), q->view(), metric, 12, false, 512, {2, 4, never_interrupted}) ==
+            expected);
+  }
+}
+
 void leave_one_out_is_by_index() {
   const auto rows = random_rows<double>(200, 6, 2.0, {1.0}, 3);
   for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot})
@@ -189,6 +208,7 @@ void accumulators_stay_within_their_bound() {
 
 int main() {
   every_metric_palette_and_cut_is_exact();
+  a_large_feature_space_changes_nothing();
   leave_one_out_is_by_index();
   removed_rows_are_not_found();
   an_interrupt_stops_a_search();

@@ -11,11 +11,13 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/aligned.hpp"
 #include "vicinal/count_dispatch.hpp"
 #include "vicinal/postings.hpp"
 #include "vicinal/prime.hpp"
 #include "vicinal/query_state.hpp"
 #include "vicinal/row_order.hpp"
+#include "vicinal/spread_query.hpp"
 
 namespace vicinal {
 
@@ -56,8 +58,8 @@ class CountIndex {
   };
 
   struct Scratch {
-    std::vector<std::uint8_t> narrow;
-    std::vector<std::uint16_t> wide;
+    AlignedVector<std::uint8_t> narrow;
+    AlignedVector<std::uint16_t> wide;
     std::vector<std::uint8_t> maxima;
     std::vector<std::uint16_t> wide_maxima;
     std::vector<const std::uint8_t*> bitmaps;
@@ -65,7 +67,7 @@ class CountIndex {
     std::vector<std::int32_t> offered;
     PrimeWindow primed;
     bool active = false;
-    explicit Scratch(const CountIndex& index)
+    Scratch(const CountIndex& index, const SpreadQuery&)
         : narrow(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
 
@@ -312,7 +314,7 @@ class CountIndex {
   bool unit_;
   std::vector<std::int32_t> lengths_;  // by position, rising
   Postings postings_;
-  std::vector<std::uint8_t> bitmaps_;  // of frequent features, block by block
+  AlignedVector<std::uint8_t> bitmaps_;  // of frequent features, block by block
 };
 
 }  // namespace vicinal

@@ -1,5 +1,6 @@
 // From a feature to its place among the features that occur, without an array as long as the
 // feature space: sorted features, and the first place of each run of features with equal high bits.
+// There are about as many runs as features, so that a run holds one or two.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class FeatureTable {
   FeatureTable(std::vector<std::int32_t> features, std::int64_t n_features)
       : features_(std::move(features)) {
     const auto count = static_cast<std::int64_t>(features_.size());
-    while ((n_features >> shift_) > std::max<std::int64_t>(count / 2, 16)) ++shift_;
+    while ((n_features >> shift_) > std::max<std::int64_t>(2 * count, 16)) ++shift_;
     first_.assign((n_features >> shift_) + 2, count);
     for (std::int64_t place = count - 1; place >= 0; --place)
       first_[features_[place] >> shift_] = static_cast<std::uint32_t>(place);
@@ -32,9 +33,10 @@ class FeatureTable {
   std::int64_t find(std::int32_t feature) const {
     if (features_.empty()) return absent;
     const std::int64_t run = feature >> shift_;
-    const auto begin = features_.begin() + first_[run], end = features_.begin() + first_[run + 1];
-    const auto at = std::lower_bound(begin, end, feature);
-    return at != end && *at == feature ? at - features_.begin() : absent;
+    std::int64_t place = first_[run];
+    const std::int64_t end = first_[run + 1];
+    while (place < end && features_[place] < feature) ++place;
+    return place < end && features_[place] == feature ? place : absent;
   }
 
   std::size_t bytes() const { return 4 * (features_.size() + first_.size()); }

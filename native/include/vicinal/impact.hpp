@@ -46,11 +46,11 @@ inline double impact_error(std::int64_t query_size, std::int64_t longest_row,
 }
 
 inline std::int16_t impact_weight(double query_value, double peak, double unit) {
-  return static_cast<std::int16_t>(std::lround(query_value * peak * unit * (128.0 / 127.0)));
+  return static_cast<std::int16_t>(std::lrint(query_value * peak * unit * (128.0 / 127.0)));
 }
 
 inline std::int8_t impact_byte(double row_value, double peak) {
-  return static_cast<std::int8_t>(std::lround(row_value * 127.0 / peak));
+  return static_cast<std::int8_t>(std::lrint(row_value * 127.0 / peak));
 }
 
 inline std::int16_t impact_of(std::int8_t byte, std::int16_t weight) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/aligned.hpp"
 #include "vicinal/impact.hpp"
 #include "vicinal/impact_kernels.hpp"
 #include "vicinal/postings.hpp"
@@ -55,14 +56,14 @@ class ImpactIndex {
 
   // Memory a query works in while it is in a block.
   struct Scratch {
-    std::vector<std::int16_t> sums;
+    AlignedVector<std::int16_t> sums;
     std::vector<std::int16_t> maxima;
     std::vector<ImpactColumn> columns;
     std::vector<Survivor> survivors;
     PrimeWindow primed;
     Shortlist shortlist;
-    explicit Scratch(const ImpactIndex& index)
-        : sums(index.blocks_.rows_per_block), survivors(Blocks::group) {}
+    Scratch(const ImpactIndex& index, SpreadQuery& spread)
+        : sums(index.blocks_.rows_per_block), survivors(Blocks::group), shortlist(spread) {}
   };
 
   const Blocks& blocks() const { return blocks_; }
@@ -92,14 +93,44 @@ class ImpactIndex {
   // Begin with a query whose rows outside the blocks have been looked at.
   void start(const QueryState& query, Scratch& scratch) const { scratch.shortlist.open(query); }
 
-  // Begin a block: add the lists, and find a first bound where there is none.
+  // Begin a block: add the lists, and choose rows for a first bound where there is none.
   template <class Value>
-  void enter(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
-             QueryState& query, Scratch& scratch) const {
+  void enter(std::int64_t block, const Collection<Value>&, const Plan& plan, QueryState& query,
+             Scratch& scratch) const {
     add_lists(block, plan, scratch);
     scratch.primed = PrimeWindow();
     if (scratch.shortlist.bound() == std::numeric_limits<double>::infinity())
-      scratch.primed = prime(block, collection, plan, query, scratch);
+      scratch.primed = PrimeWindow(home_in(block, query.norm), blocks_.size(block),
+                                   static_cast<std::int64_t>(query.best.capacity()));
+  }
+
+  // Complete the sums of the rows chosen, as far as they are among [begin, end).
+  void fill_window(std::int64_t block, std::int64_t begin, std::int64_t end,
+                   Scratch& scratch) const {
+    end = std::min(end, scratch.primed.end);
+    for (std::int64_t first = std::max(begin, scratch.primed.begin); first < end;
+         first += Blocks::group)
+      add_columns(block, first, scratch);
+  }
+
+  // List those of large sums, so that few others pass afterwards; their sums are marked.
+  template <class Value>
+  void prime(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
+             QueryState& query, Scratch& scratch) const {
+    const PrimeWindow& window = scratch.primed;
+    if (window.begin == window.end) return;
+    std::int32_t least =
+        reached_by(scratch.sums.data() + window.begin,
+                   std::min(window.end, blocks_.size(block)) - window.begin,
+                   static_cast<std::int64_t>(query.best.capacity()), scratch.maxima);
+    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
+    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
+      const std::size_t count = kernels_.find(scratch.sums.data() + first, first,
+                                              std::max(least, -32767), scratch.survivors.data());
+      list({scratch.survivors.data(), count}, block, first, collection, plan, query, scratch);
+      for (std::size_t s = 0; s < count; ++s) scratch.sums[scratch.survivors[s].local] = listed;
+    }
+    scratch.shortlist.thin(query.best.capacity());
   }
 
   // Go on with rows [begin, end) of the block.
@@ -195,7 +226,7 @@ class ImpactIndex {
     std::int16_t* sums = scratch.sums.data();
     const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
     scratch.columns.clear();
-    for (const auto& [place, weight] : plan.terms) {
+    for (const auto [place, weight] : plan.terms) {  // copies, which no sum can be
       if (place->is_column()) {
         scratch.columns.push_back({place->shape * tiles_.rows_per_block, weight});
       } else if (place->is_rare()) {
@@ -229,30 +260,6 @@ class ImpactIndex {
     // Rounded down instead of up: one too low does no harm.
     return static_cast<std::int32_t>(
         std::clamp((cosine - error) * plan.scale.unit - 1.0, -32767.0, 32767.0));
-  }
-
-  // List rows of large sums first, so that few others pass afterwards. The window's sums are
-  // complete then, with those listed marked.
-  template <class Value>
-  PrimeWindow prime(std::int64_t block, const Collection<Value>& collection, const Plan& plan,
-                    QueryState& query, Scratch& scratch) const {
-    const std::int64_t size = blocks_.size(block);
-    const auto wanted = static_cast<std::int64_t>(query.best.capacity());
-    const PrimeWindow window(home_in(block, query.norm), size, wanted);
-    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group)
-      add_columns(block, first, scratch);
-    std::int32_t least =
-        reached_by(scratch.sums.data() + window.begin, std::min(window.end, size) - window.begin,
-                   wanted, scratch.maxima);
-    if (collection.metric != Metric::euclidean) least = std::max(least, 1);
-    for (std::int64_t first = window.begin; first < window.end; first += Blocks::group) {
-      const std::size_t count = kernels_.find(scratch.sums.data() + first, first,
-                                              std::max(least, -32767), scratch.survivors.data());
-      list({scratch.survivors.data(), count}, block, first, collection, plan, query, scratch);
-      for (std::size_t s = 0; s < count; ++s) scratch.sums[scratch.survivors[s].local] = listed;
-    }
-    scratch.shortlist.thin(query.best.capacity());
-    return window;
   }
 
   // Where in the block rows have norms like the query's.
@@ -310,8 +317,8 @@ class ImpactIndex {
   double worst_error_ = 0.0;
   std::int64_t longest_row_ = 0;
   Postings postings_;
-  std::vector<float> peaks_;          // by feature: largest |value| of rows scaled to length one
-  std::vector<std::int8_t> columns_;  // of frequent features, tile by tile
+  std::vector<float> peaks_;            // by feature: largest |value| of rows scaled to length one
+  AlignedVector<std::int8_t> columns_;  // of frequent features, tile by tile
 };
 
 }  // namespace vicinal

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace vicinal {
@@ -25,61 +26,79 @@ using InterruptCheck = std::function<bool()>;
 
 inline bool never_interrupted() { return false; }
 
-// Run body(task, worker) for every task in [0, n_tasks), on at most n_threads threads.
-//
-// `worker` in [0, n_threads) lets the body keep scratch memory per thread. Tasks are handed out one
-// at a time in rising order, so their cost may vary, but a result must not depend on which worker
-// ran it. The first exception a body throws stops the loop and is thrown again here. The calling
-// thread does not work itself: it watches for an interrupt, so that Ctrl-C never waits for a long
-// task.
-template <class Body>
-void parallel_for(std::int64_t n_tasks, int n_threads, Body&& body,
-                  const InterruptCheck& interrupted = never_interrupted) {
-  if (n_tasks <= 0) return;
+// What the threads of one loop share.
+struct Loop {
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable finished;
+  std::size_t n_finished = 0;
   std::exception_ptr failure;
-  int running = static_cast<int>(std::min<std::int64_t>(std::max(n_threads, 1), n_tasks));
 
-  auto work = [&](int worker) {
-    try {
-      for (std::int64_t task; !stop && (task = next++) < n_tasks;) body(task, worker);
-    } catch (...) {
-      std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      stop = true;
-    }
+  void fail(std::exception_ptr error) {
     std::lock_guard lock(mutex);
-    --running;
+    if (!failure) failure = std::move(error);
+    stop = true;
+  }
+
+  void finish() {
+    std::lock_guard lock(mutex);
+    ++n_finished;
     finished.notify_all();
+  }
+};
+
+// Run body(task, worker) for every task in [0, n_tasks), on at most n_threads threads.
+//
+// `worker` in [0, n_threads) lets the body keep scratch memory per thread. Tasks are handed out one
+// at a time in rising order, so their cost may vary, but a result must not depend on which worker
+// ran it. The first exception a body throws stops the loop and is thrown again here.
+//
+// The calling thread is worker 0. It sits on a core already; were it to wait, the system would have
+// one thread more to place, and often puts two on one core for the few milliseconds a loop takes.
+// Between its tasks it looks for an interrupt, so a task should take milliseconds, not seconds.
+template <class Body>
+void parallel_for(std::int64_t n_tasks, int n_threads, Body&& body,
+                  const InterruptCheck& interrupted = never_interrupted) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto patience = std::chrono::milliseconds(50);
+  if (n_tasks <= 0) return;
+  Loop loop;
+  const auto work = [&](int worker, auto&& between) {
+    try {
+      for (std::int64_t task; !loop.stop && (task = loop.next++) < n_tasks; between())
+        body(task, worker);
+    } catch (...) {
+      loop.fail(std::current_exception());
+    }
   };
 
-  std::vector<std::thread> workers;
-  const int n_workers = running;
+  std::vector<std::thread> helpers;
   try {
-    for (int worker = 0; worker < n_workers; ++worker) workers.emplace_back(work, worker);
-  } catch (
-      ...) {  // The system refused a thread: those that started finish, then the error goes on.
-    stop = true;
-    for (auto& thread : workers) thread.join();
-    throw;
+    for (int worker = 1; worker < std::min<std::int64_t>(n_threads, n_tasks); ++worker)
+      helpers.emplace_back([&, worker] {
+        work(worker, [] {});
+        loop.finish();
+      });
+  } catch (...) {  // The system refused a thread: those that started end, then the error goes on.
+    loop.fail(std::current_exception());
   }
-  bool was_interrupted = false;
-  {
-    std::unique_lock lock(mutex);
-    while (running > 0) {
-      if (finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; }))
-        break;
-      lock.unlock();
-      if (!was_interrupted && interrupted()) stop = was_interrupted = true;
-      lock.lock();
-    }
+  auto last_look = Clock::now();
+  work(0, [&] {
+    if (Clock::now() - last_look < patience) return;
+    last_look = Clock::now();
+    if (interrupted()) throw Interrupted();
+  });
+  std::unique_lock lock(loop.mutex);
+  while (
+      !loop.finished.wait_for(lock, patience, [&] { return loop.n_finished == helpers.size(); })) {
+    lock.unlock();
+    if (!loop.stop && interrupted()) loop.fail(std::make_exception_ptr(Interrupted()));
+    lock.lock();
   }
-  for (auto& thread : workers) thread.join();
-  if (failure) std::rethrow_exception(failure);
-  if (was_interrupted) throw Interrupted();
+  lock.unlock();
+  for (auto& thread : helpers) thread.join();
+  if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
 }  // namespace vicinal

@@ -12,6 +12,7 @@
 #include "vicinal/parallel.hpp"
 #include "vicinal/query_state.hpp"
 #include "vicinal/row_order.hpp"
+#include "vicinal/spread_query.hpp"
 
 namespace vicinal {
 
@@ -73,7 +74,7 @@ struct QueryBatch {
     const std::int64_t batch = batch_of(n, options);
     std::vector<std::int64_t> left;
     std::mutex mutex;
-    std::vector<std::vector<typename Road::Scratch>> desks(std::max(options.n_threads, 1));
+    std::vector<Desk<Road>> desks(std::max(options.n_threads, 1));
     parallel_for((n + batch - 1) / batch, options.n_threads,
                  [&](std::int64_t task, int worker) {
                    const std::int64_t begin = task * batch;
@@ -100,6 +101,13 @@ struct QueryBatch {
     return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
   }
 
+  // Working memory of one thread: a seat for each query on its way.
+  template <class Road>
+  struct Desk {
+    SpreadQuery spread;
+    std::vector<typename Road::Scratch> seats;
+  };
+
   template <class Road>
   struct Traveller {
     std::int64_t query;
@@ -109,7 +117,7 @@ struct QueryBatch {
 
   template <class Road>
   std::vector<std::int64_t> answer(const Road& road, std::span<const std::int64_t> chosen,
-                                   std::vector<typename Road::Scratch>& desk) const {
+                                   Desk<Road>& desk) const {
     std::vector<std::int64_t> left;
     std::vector<Traveller<Road>> travellers;
     for (const std::int64_t query : chosen) {
@@ -126,7 +134,7 @@ struct QueryBatch {
     walk(road, travellers, desk);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
       auto& [query, state, plan] = travellers[i];
-      if (road.finish(collection, plan, state, desk[Road::together ? i : 0]))
+      if (road.finish(collection, plan, state, desk.seats[Road::together ? i : 0]))
         answers.write(query, state.best);
       else
         left.push_back(query);
@@ -135,33 +143,39 @@ struct QueryBatch {
   }
 
   template <class Road>
-  void walk(const Road& road, std::vector<Traveller<Road>>& travellers,
-            std::vector<typename Road::Scratch>& desk) const {
+  void walk(const Road& road, std::vector<Traveller<Road>>& travellers, Desk<Road>& desk) const {
     const std::size_t parallel = Road::together ? travellers.size() : 1;
-    while (desk.size() < parallel) desk.emplace_back(road);
+    while (desk.seats.size() < parallel) desk.seats.emplace_back(road, desk.spread);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
       offer_special(travellers[i].state);
-      road.start(travellers[i].state, desk[Road::together ? i : 0]);
+      road.start(travellers[i].state, desk.seats[Road::together ? i : 0]);
     }
     const double middle = travellers[travellers.size() / 2].state.norm;
     for (const std::int64_t block : block_order(road.blocks(), middle))
       for (std::size_t i = 0; i < travellers.size(); i += parallel)
-        cross(road, block, {travellers.data() + i, parallel}, desk);
+        cross(road, block, {travellers.data() + i, parallel}, desk.seats);
   }
 
   // Together, travellers sweep the same few rows before any goes on: what the rows' columns cost to
-  // fetch is paid once. `desk` has working memory for each.
+  // fetch is paid once.
   template <class Road>
   void cross(const Road& road, std::int64_t block, std::span<Traveller<Road>> travellers,
-             std::vector<typename Road::Scratch>& desk) const {
+             std::vector<typename Road::Scratch>& seats) const {
     for (std::size_t i = 0; i < travellers.size(); ++i)
-      road.enter(block, collection, travellers[i].plan, travellers[i].state, desk[i]);
+      road.enter(block, collection, travellers[i].plan, travellers[i].state, seats[i]);
     const std::int64_t size = road.blocks().size(block);
     const std::int64_t step = road.sweep_rows();
+    if constexpr (Road::together) {
+      for (std::int64_t begin = 0; begin < size; begin += step)
+        for (std::size_t i = 0; i < travellers.size(); ++i)
+          road.fill_window(block, begin, begin + step, seats[i]);
+      for (std::size_t i = 0; i < travellers.size(); ++i)
+        road.prime(block, collection, travellers[i].plan, travellers[i].state, seats[i]);
+    }
     for (std::int64_t begin = 0; begin < size; begin += step)
       for (std::size_t i = 0; i < travellers.size(); ++i)
         road.sweep(block, begin, std::min(begin + step, size), collection, travellers[i].plan,
-                   travellers[i].state, desk[i]);
+                   travellers[i].state, seats[i]);
   }
 
   QueryState state(std::int64_t query) const {

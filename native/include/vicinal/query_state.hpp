@@ -61,10 +61,12 @@ struct Collection {
   }
   void fetch_entries(std::int32_t row) const {
     const std::int64_t begin = rows.indptr[row], end = std::min(rows.indptr[row + 1], begin + 128);
-    for (std::int64_t at = begin; at < end; at += 16) {
+    const auto fetch = [&](std::int64_t at) {
       prefetch(rows.indices.data() + at);
       prefetch(rows.values.data() + at);
-    }
+    };
+    for (std::int64_t at = begin; at < end; at += 16) fetch(at);
+    if (begin < end) fetch(end - 1);  // its line may be one further
   }
 
   // The same for rows and queries whose values are all one, from the number they share: sums of
