@@ -69,11 +69,11 @@ def _summary(cells: dict[str, list[Cell]]) -> str:
 
 
 def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield the share of a paper's own cells with those of a listed side experiment in place."""
+    """Yield the share of a paper's own cells with those of a side experiment in place."""
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
     for check in paper.checks:
         others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
-        if check.listed and others:
+        if (check.listed or check.counted) and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}
             share = _share(counts({**cells, **replaced}.values(), OWN))
             yield f"{paper.name}, where {check.what} (see its side experiments): {share}."

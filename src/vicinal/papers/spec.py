@@ -157,12 +157,18 @@ class Check:
         What is done otherwise.
     listed : bool
         Whether every cell is shown, or only how many came out how.
+    counted : bool
+        Whether the summary says how many of the paper's cells come out so.
+    also : tuple of str
+        Where to look for what `experiment` has not.
     """
 
     experiment: str
     tables: tuple[str, ...]
     what: str
     listed: bool = False
+    counted: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
