@@ -57,7 +57,7 @@ def by_clusters(result: Result) -> dict[int, dict[str, float]]:
 
 
 def nearest_to_paper(paper: str) -> Rule:
-    """Return the rule that takes what lies nearest to the paper, its largest difference least."""
+    """Return the rule that takes what lies nearest to the paper, its differences summed up."""
 
     def choose(result: Result, points: Mapping[int, Values]) -> int:
         theirs = {
@@ -68,7 +68,7 @@ def nearest_to_paper(paper: str) -> Rule:
 
         def apart(clusters: int) -> float:
             found = points[clusters]
-            return max(abs(found[metric] - value) for metric, value in theirs.items())
+            return sum(abs(found[metric] - value) for metric, value in theirs.items())
 
         return min(points, key=apart)
 

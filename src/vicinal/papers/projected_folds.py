@@ -16,6 +16,7 @@ from vicinal.datasets import Dataset
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.part import answers, make_part, rounded, scaled
+from vicinal.papers.peeking_search import PeekingMLARP
 from vicinal.papers.spec import Job, Method
 from vicinal.results import Result, provenance
 from vicinal.selection import IterativeStratification
@@ -41,6 +42,8 @@ class ProjectedFolds:
         Whether folds keep the labels in proportion.
     scale : bool
         Whether features are scaled to [0, 1] by the training rows first.
+    on_training_rows : bool
+        Whether the figures are those of the training rows, each left out of its own neighbours.
     only : int or None
         Run so many folds only.
     """
@@ -52,6 +55,7 @@ class ProjectedFolds:
     components: Mapping[str, int] = field(default_factory=dict)
     stratified: bool = False
     scale: bool = False
+    on_training_rows: bool = False
     only: int | None = None
 
     def quick(self) -> "ProjectedFolds":
@@ -94,12 +98,16 @@ class ProjectedFolds:
         if self.scale:
             train, test = scaled(train, test)
         model = method.make(job.seed)
+        if isinstance(model, PeekingMLARP):
+            model.look_at(test.X, test.Y)
         if isinstance(model, TransformerMixin):
-            train, test = projected(method.make(job.seed), self.width(job), train, test)
+            train, test = projected(model, self.width(job), train, test)
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
         part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
+        if self.on_training_rows:
+            part = replace(part, test=train, queries=part.graph)
         labels, scores = answers(model, part)
-        return evaluate(test.Y, labels, scores, metrics=self.metrics)
+        return evaluate(part.test.Y, labels, scores, metrics=self.metrics)
 
 
 def projected(
