@@ -29,6 +29,9 @@ of this library; *rivals* are those the papers compare with. “Shown” cells h
 over three fold seeds.
 """
 
+COLUMNS = 12
+"""Values of a figure shown at most."""
+
 
 def account(stores: Stores) -> str:
     """Return the account as Markdown."""
@@ -73,7 +76,8 @@ def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
     for check in paper.checks:
         others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
-        if (check.listed or check.counted) and others:
+        counted = check.listed if check.counted is None else check.counted
+        if counted and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}
             share = _share(counts({**cells, **replaced}.values(), OWN))
             yield f"{paper.name}, where {check.what} (see its side experiments): {share}."
@@ -205,7 +209,7 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
 
 def _step(settings: Sequence[int]) -> int:
     """Return how many settings to pass over, so that a table stays narrow."""
-    return max(1, (len(settings) + 9) // 10)
+    return max(1, (len(settings) + COLUMNS - 1) // COLUMNS)
 
 
 def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:

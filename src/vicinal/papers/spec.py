@@ -157,8 +157,9 @@ class Check:
         What is done otherwise.
     listed : bool
         Whether every cell is shown, or only how many came out how.
-    counted : bool
-        Whether the summary says how many of the paper's cells come out so.
+    counted : bool or None
+        Whether the summary says how many of the paper's cells come out so; None for where they are
+        listed.
     also : tuple of str
         Where to look for what `experiment` has not.
     """
@@ -167,7 +168,7 @@ class Check:
     tables: tuple[str, ...]
     what: str
     listed: bool = False
-    counted: bool = False
+    counted: bool | None = None
     also: tuple[str, ...] = ()
 
 

@@ -261,6 +261,7 @@ PAPER = Paper(
             ("4",),
             "the first 67 % of the rows are for training",
             listed=True,
+            counted=False,
         ),
     ),
     derive=_made,

@@ -60,6 +60,22 @@ def test_a_worse_cell_is_listed_and_not_left_out(tmp_path: Path):
     assert "| zhang2007 | own |  |  | 1 |" in text
 
 
+def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
+    stores = Stores(tmp_path)
+    for experiment, data, loss in (
+        ("settled", "yeast", 0.198),
+        ("small", "yeast", 0.5),
+        ("large", "bibtex", 0.014),
+        ("first-rows", "corel16k001", 0.5),
+    ):
+        values = {"hamming-loss": (loss,)}
+        stores.of("wang2018").add(Result(f"wang2018/{experiment}", data, "ml-knn", values, seed=1))
+    text = account(stores)
+    assert "| wang2018 | own | 2 |" in text  # yeast as settled, bibtex as before
+    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, where")]
+    assert line.endswith("1 of 2 (50.0%).")
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_page_holds_every_table(name: str, tmp_path: Path):
     paper = PAPERS[name]
