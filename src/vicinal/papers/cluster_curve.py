@@ -28,8 +28,8 @@ class ClusterCurve:
     clusters: tuple[int, ...] = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
 
     def quick(self) -> "ClusterCurve":
-        """Return the protocol with three numbers of clusters."""
-        return replace(self, clusters=self.clusters[:3])
+        """Return the protocol with three numbers of clusters and fewer rows."""
+        return replace(self, split=self.split.quick(), clusters=self.clusters[:3])
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield each method's values, one a number of clusters."""

@@ -1,13 +1,13 @@
 """A split with every setting given, run as Weka and Mulan would."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from time import perf_counter
 
 from vicinal._base.arrays import Csr
 from vicinal.datasets import Dataset
 from vicinal.estimators import BRkNN
-from vicinal.estimators.base import NeighborEstimator
 from vicinal.metrics import evaluate
 from vicinal.papers.part import Part, answers, rounded, scaled
 from vicinal.papers.spec import Job
@@ -50,25 +50,32 @@ class SettledSplit:
         How rows are split where the setting does not say it.
     conventions : str
         Of the metrics.
+    at_most : int or None
+        Look at so many rows of either part only.
     """
 
     metrics: tuple[str, ...]
     settings: Mapping[str, Setting]
     splits: TunedSplit
     conventions: str = "mulan"
+    at_most: int | None = None
 
     def quick(self) -> "SettledSplit":
-        """Return the protocol itself: there is nothing to leave out."""
-        return self
+        """Return the protocol with a thousand rows of either part."""
+        return replace(self, at_most=1000)
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
         train, test = self.rows(job)
+        part_of = cache(partial(weka_part, train, test))  # some methods share their k
         for name, method in job.methods.items():
             k = self.settings[job.data].ks[name]
             estimator = method.make(job.seed)
             began = perf_counter()
-            labels, scores = weka_answers(estimator, train, test, k)
+            if isinstance(estimator, BRkNN):
+                labels, scores = tied_answers(estimator, train, test, k)
+            else:
+                labels, scores = answers(estimator.set_params(n_neighbors=k), part_of(k))
             seconds = perf_counter() - began
             yield Result(
                 job.experiment,
@@ -88,6 +95,9 @@ class SettledSplit:
             train, test = self.splits.split(job.data, job.dataset, job.seed)
         else:
             train, test = first_rows(job.dataset, setting.first_share)
+        if self.at_most is not None:
+            few = slice(self.at_most)
+            train, test = (each.subset(range(each.n_rows)[few]) for each in (train, test))
         return scaled(train, test) if setting.scale else (train, test)
 
     def measured(self, test: Dataset, labels: Csr, scores: Scores) -> dict[str, float]:
@@ -107,15 +117,8 @@ def weka_part(train: Dataset, test: Dataset, k: int) -> Part:
     return Part(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
 
 
-def weka_answers(
-    estimator: NeighborEstimator, train: Dataset, test: Dataset, k: int
-) -> tuple[Csr, Scores]:
-    """Fit an estimator and return what it predicts from Weka's neighbours, sets and scores.
-
-    BRkNN counts every row that is as near as the k-th, the others k rows.
-    """
-    if not isinstance(estimator, BRkNN):
-        return answers(estimator.set_params(n_neighbors=k), weka_part(train, test, k))
+def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tuple[Csr, Scores]:
+    """Fit BRkNN and return what it predicts, sets and scores, from all rows as near as the k-th."""
     near = tied_graph(train.X, k, test.X)
     estimator.set_params(n_neighbors=near.k).fit(train.X, train.Y)
     scores = estimator.scores(test.X, graph=near)

@@ -23,7 +23,8 @@ def test_the_directions_of_the_labels_come_first(rows):
     P = model.projection_
     assert P.shape == (7, 5)
     assert P[:, :2] == pytest.approx(MDDM(2).fit(X, Y).projection_)
-    assert P.T @ P == pytest.approx(np.eye(5), abs=1e-12)
+    products = P.T @ P
+    assert products == pytest.approx(np.eye(5), abs=1e-12)
     assert model.transform(X).shape == (30, 5)
 
 

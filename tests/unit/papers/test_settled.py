@@ -77,6 +77,13 @@ def test_features_are_scaled_where_the_setting_says_so(make_job, small):
     assert train.X.max() == 7.0
 
 
+def test_a_quick_run_looks_at_fewer_rows(make_job):
+    protocol = replace(settled(first_share=0.5), at_most=20)
+    train, test = protocol.rows(make_job(METHODS))
+    assert (train.n_rows, test.n_rows) == (20, 20)
+    assert protocol.quick().at_most == 1000
+
+
 def test_a_curve_has_a_value_for_each_number_of_clusters(make_job):
     methods = {"laml-knn": Method(lambda seed: LAMLkNN()), "ml-knn": METHODS["ml-knn"]}
     laml, ml = ClusterCurve(settled(), clusters=(1, 2, 5)).run(make_job(methods))
