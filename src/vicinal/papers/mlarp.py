@@ -218,25 +218,34 @@ PAPER = Paper(
         ),
         Check("ml-arp/folds", ("2",), "MDDM has as many columns as there are labels, and no more"),
     ),
+    notes=(
+        "Features are as they come: so the ML-kNN, RP and PCA columns come out; scaled, ML-kNN on "
+        "emotions is far below the paper’s figure (side experiment).",
+        "The paper reduces to the same number of columns r with every method. MDDM has at most one "
+        "direction a label; where labels are fewer it is filled up with arbitrary directions at "
+        "right angles to them, as an eigensolver would.",
+        "Of rcv1 the paper’s statistics fit none of the subsets at hand (47,229 features, density "
+        "0.026); its baseline, which is the density of the labels, is that of subset 1, which is "
+        "taken.",
+        "The paper’s objective is the loss of the training rows, and so it is here. It does not "
+        "say on which rows the projection was chosen in the end: two other readings are side "
+        "experiments.",
+    ),
     reasons=(
         Reason(
-            "the search lowers the leave-one-out loss of the training rows, not that of the test "
-            "rows: after thousands of evaluations a fold the former has fallen to 0.233 "
-            "(emotions), 0.191 (yeast), 0.082 (scene) and 0.049 (enron), about the paper’s "
-            "figures, the latter not at all; twice the time changes nothing, scaled features do "
-            "(side experiment)",
+            "the search lowers the loss of the rows searched, which comes to the paper’s figures, "
+            "not that of the test rows; a search that lowers the loss of the test rows brings the "
+            "paper’s figures out after the several hundreds of evaluations it speaks of (side "
+            "experiments)",
             method="ml-arp",
             table="2",
-        ),
-        Reason(
-            "with linear kernels MDDM has as many directions as labels, 6 here, where the paper "
-            "speaks of 128; uncorrelated instead of orthonormal directions give the OPLS column",
-            data="scene",
-            method="mddm",
+            data="[yes]*",
         ),
         Reason(
             "the projections that the search finds do not carry over to the test rows (see table "
-            "2), so that ML-ARP ranks beside the random projections it starts from",
+            "2), so that ML-ARP ranks beside the random projections it starts from; with figures "
+            "of the rows searched, or a search on the test rows, it ranks as in the paper (side "
+            "experiments)",
             table="3",
             method="ml-arp",
         ),
