@@ -8,6 +8,7 @@ from sklearn.random_projection import GaussianRandomProjection
 from vicinal.estimators import MLkNN
 from vicinal.papers.cells import Figures
 from vicinal.papers.filled_mddm import FilledMDDM
+from vicinal.papers.folds import Folds
 from vicinal.papers.loss_curve import METRIC, LossCurve
 from vicinal.papers.peeking_search import PeekingMLARP
 from vicinal.papers.projected_folds import ProjectedFolds
@@ -61,8 +62,8 @@ PEEKING = {"ml-arp": Method(lambda seed: PeekingMLARP(max_iter=300, random_state
 PROTOCOL = ProjectedFolds(tuple(RANKED.values()))
 STRATIFIED = replace(PROTOCOL, stratified=True)
 NAMES = ("ml-arp", *METHODS)
-SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1", "ml-arp/search")
-RANKED_SOURCES = ("ml-arp/filled", "ml-arp/stratified", "ml-arp/folds", "ml-arp/search")
+SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1")
+RANKED_SOURCES = ("ml-arp/filled", "ml-arp/stratified", "ml-arp/folds")
 RANK_DATA = "mean rank over emotions, scene, enron, yeast"
 
 READINGS = {
@@ -158,6 +159,15 @@ PAPER = Paper(
             quick_data=("emotions",),
         ),
         Experiment(
+            "ml-arp/by-k",
+            "ML-kNN (s = 0) against k, 10-fold cross-validation",
+            ("delicious",),
+            {"ml-knn": Method(lambda seed: MLkNN(smoothing=0.0), (1, 2, 5, 10, 20, 30))},
+            Folds(("hamming-loss",), kept_by_k=("hamming-loss",)),
+            seeds=(1,),
+            cost=3,
+        ),
+        Experiment(
             "ml-arp/curve",
             "the lowest training loss against the number of evaluations, 10 runs",
             ("emotions",),
@@ -165,15 +175,6 @@ PAPER = Paper(
             LossCurve(),
             seeds=(1,),
             cost=2,
-        ),
-        Experiment(
-            "ml-arp/search",
-            "the same behind ML-ARP, searched for 20 seconds a fold (the paper: two hours)",
-            USUAL,
-            _search(20.0),
-            PROTOCOL,
-            cost=8,
-            quick_data=("emotions",),
         ),
     ),
     tables=(
@@ -210,6 +211,15 @@ PAPER = Paper(
             METRIC,
             "evaluation",
         ),
+        Curve(
+            "for table 2",
+            "Hamming loss of ML-kNN on delicious against k",
+            "ml-arp/by-k",
+            ("delicious",),
+            ("ml-knn",),
+            "hamming-loss",
+            "k",
+        ),
     ),
     checks=(
         *(
@@ -233,13 +243,17 @@ PAPER = Paper(
     ),
     reasons=(
         Reason(
+            "no k from 1 to 30 brings ML-kNN on delicious near the paper’s figure (curve), while "
+            "its PCA and MDDM figures, behind the same ML-kNN, come out",
+            data="delicious",
+        ),
+        Reason(
             "the search lowers the loss of the rows searched, which comes to the paper’s figures, "
             "not that of the test rows; a search that lowers the loss of the test rows brings the "
             "paper’s figures out after the several hundreds of evaluations it speaks of (side "
             "experiments)",
             method="ml-arp",
             table="2",
-            data="[yes]*",
         ),
         Reason(
             "the projections that the search finds do not carry over to the test rows (see table "
