@@ -1,5 +1,6 @@
-"""ML-ARP that looks at the rows it is tested on: what a search that peeks would report."""
+"""ML-ARP that looks at other rows than its own: those it is tested on, or rows put aside."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,6 +12,9 @@ from vicinal.index import DenseIndex
 from vicinal.reduction import MLARP
 from vicinal.reduction._objective import DeviceObjective, Objective
 from vicinal.scoring import MLkNNScoring, Training
+
+HELD_OUT = 0.1
+"""Share of the rows that are put aside to choose by."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,3 +55,37 @@ class PeekingMLARP(MLARP):
         return LossOnOthers(
             rows, labels, self.n_neighbors, self.smoothing, X_test=X_test, Y_test=Y_test
         )
+
+
+class HeldOutMLARP(MLARP):
+    """ML-ARP that searches nine tenths of its rows and keeps what serves the last tenth best."""
+
+    def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
+        """Return what is minimised, and put rows aside to choose by."""
+        order = np.random.default_rng(0).permutation(rows.shape[0])
+        aside, searched = np.split(order, [round(HELD_OUT * len(order))])
+        aside.sort()
+        searched.sort()
+        self._aside = LossOnOthers(
+            rows[searched],
+            labels[searched],
+            self.n_neighbors,
+            self.smoothing,
+            X_test=rows[aside],
+            Y_test=labels[aside],
+        )
+        return super()._loss(rows[searched], labels[searched])
+
+    def _follow(self, steps: Iterator[tuple[Float, float]], began: float) -> None:
+        """Take the steps of the search, and keep the best on the rows put aside."""
+        super()._follow(self._best_aside(steps), began)
+
+    def _best_aside(self, steps: Iterator[tuple[Float, float]]) -> Iterator[tuple[Float, float]]:
+        """Yield the best on the rows put aside so far, and the loss that the search has reached."""
+        lowest, last = np.inf, None
+        for P, loss in steps:
+            if P is not last:
+                last, on_aside = P, self._aside(P)
+                if on_aside < lowest:
+                    kept, lowest = P, on_aside
+            yield kept, loss

@@ -9,7 +9,7 @@ from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.cells import Figures
 from vicinal.papers.mlarp import FOUR, NAMES, PAPER, RANK_DATA
-from vicinal.papers.peeking_search import LossOnOthers, PeekingMLARP
+from vicinal.papers.peeking_search import HeldOutMLARP, LossOnOthers, PeekingMLARP
 from vicinal.papers.projected_folds import ProjectedFolds
 from vicinal.papers.ranks import RANKED
 from vicinal.papers.spec import Method
@@ -47,6 +47,17 @@ def test_folds_show_a_peeking_search_its_test_rows(make_job):
     (peeked,) = FOLDS.run(make_job(ml_arp(PeekingMLARP)))
     (usual,) = FOLDS.run(make_job(ml_arp(MLARP)))
     assert np.mean(peeked.values["hamming-loss"]) < np.mean(usual.values["hamming-loss"])
+
+
+def test_rows_put_aside_choose_among_the_projections_of_the_search(small):
+    train, _ = small.split()
+    usual = {"n_components": 4, "n_neighbors": 3, "random_state": 0}
+    models = [HeldOutMLARP(max_iter=at, **usual).fit(train.X, train.Y) for at in range(25)]
+    aside = [model._aside(model.projection_) for model in models]
+    assert aside == sorted(aside, reverse=True)  # more steps can only help there
+    assert aside[-1] < aside[0]
+    assert models[0]._aside.X_test.shape[0] == 4
+    assert models[0]._aside.X.shape[0] == 36
 
 
 def test_figures_of_the_rows_searched_are_what_the_search_reached(make_job, small):
