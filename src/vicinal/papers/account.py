@@ -155,7 +155,8 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
     for check, name, main, other in filled_checks(paper, figures):
         rows.append([name, check.what, str(len(main)), _short(main), _short(other)])
         if check.listed:
-            listed += [_beside(*pair) for pair in zip(main, other, strict=True)]
+            pairs = zip(main, other, strict=True)
+            listed += [_beside(*pair) for pair in pairs if pair[1].verdict != "shown"]
     if rows:
         yield "\nSide experiments: the same cells, something done otherwise.\n"
         yield markdown_table(["table", "done otherwise", "cells", "as above", "otherwise"], rows)
