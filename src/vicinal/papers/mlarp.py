@@ -2,21 +2,15 @@
 
 from dataclasses import replace
 
-from sklearn.decomposition import PCA
-from sklearn.random_projection import GaussianRandomProjection
-
 from vicinal.estimators import MLkNN
-from vicinal.papers.cells import Figures
 from vicinal.papers.filled_mddm import FilledMDDM
 from vicinal.papers.folds import Folds
 from vicinal.papers.loss_curve import METRIC, LossCurve
-from vicinal.papers.peeking_search import HeldOutMLARP, PeekingMLARP
-from vicinal.papers.projected_folds import ProjectedFolds
-from vicinal.papers.ranks import RANKED, mean_ranks
+from vicinal.papers.mlarp_methods import FOUR, METHODS, NAMES, PROTOCOL, STRATIFIED, search
+from vicinal.papers.mlarp_readings import CHECKS, EXPERIMENTS, RANK_DATA, all_ranks
+from vicinal.papers.ranks import RANKED
 from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, RankTest, Reason, Table
-from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
-from vicinal.results import Result
-from vicinal.rivals import LabelFrequency
+from vicinal.reduction import MLARP
 
 DATA = (
     "yeast",
@@ -35,55 +29,9 @@ DATA = (
 USUAL = DATA[:-1]
 """Those that 64 or 128 columns are enough for."""
 
-USUAL_RUN = tuple(name for name in USUAL if name not in ("mediamill", "bookmarks"))
+AT_HAND = tuple(name for name in USUAL if name not in ("mediamill", "bookmarks"))
 
-FOUR = ("emotions", "scene", "enron", "yeast")
-METHODS = {
-    "baseline": Method(lambda seed: LabelFrequency()),
-    "ml-knn": Method(lambda seed: MLkNN(5, smoothing=0.0)),
-    "rp": Method(lambda seed: GaussianRandomProjection(random_state=seed)),
-    "mddm": Method(lambda seed: MDDM()),
-    "pca": Method(lambda seed: PCA(random_state=seed)),
-    "opls": Method(lambda seed: OPLS()),
-    "cca": Method(lambda seed: LabelCCA()),
-}
-
-
-def _search(seconds: float) -> dict[str, Method]:
-    """Return ML-ARP, searched for so long."""
-    return {
-        "ml-arp": Method(lambda seed: MLARP(max_iter=None, max_seconds=seconds, random_state=seed))
-    }
-
-
-PEEKING = {"ml-arp": Method(lambda seed: PeekingMLARP(max_iter=300, random_state=seed))}
-"""The paper saw its search converge after several hundreds of evaluations."""
-
-PROTOCOL = ProjectedFolds(tuple(RANKED.values()))
-STRATIFIED = replace(PROTOCOL, stratified=True)
-NAMES = ("ml-arp", *METHODS)
 SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1")
-RANKED_SOURCES = ("ml-arp/filled", "ml-arp/stratified", "ml-arp/folds")
-RANK_DATA = "mean rank over emotions, scene, enron, yeast"
-
-READINGS = {
-    "scaled": "features are scaled to [0, 1] for every method",
-    "searched-rows": "ML-ARP’s figures are those of the rows that were searched",
-    "held-out": "ML-ARP keeps, of the projections it comes by, the best on rows put aside",
-    "peeking": "ML-ARP’s search lowers the loss of the test rows",
-}
-"""Ways to read what the paper leaves open; each has its own results and its own ranks."""
-
-
-def _made(figures: Figures) -> list[Result]:
-    """Return the mean ranks, of the paper's way and of each reading that was run on all four."""
-    made = mean_ranks(figures, RANKED_SOURCES, FOUR, NAMES, "ml-arp/ranks", RANK_DATA)
-    for name in READINGS:
-        own, ranks = f"ml-arp/{name}", f"ml-arp/ranks-{name}"
-        if mean_ranks(figures, (own,), FOUR, NAMES[:1], ranks, RANK_DATA):
-            made += mean_ranks(figures, (own, *RANKED_SOURCES), FOUR, NAMES, ranks, RANK_DATA)
-    return made
-
 
 PAPER = Paper(
     name="ml-arp",
@@ -102,8 +50,8 @@ PAPER = Paper(
             "ml-arp/stratified",
             "one draw of ten stratified folds, ML-ARP searched for a minute a fold (on a GPU for "
             "the stored results; the paper: two hours)",
-            USUAL_RUN,
-            {**METHODS, **_search(60.0)},
+            AT_HAND,
+            {**METHODS, **search(60.0)},
             STRATIFIED,
             seeds=(0,),
             cost=8,
@@ -113,56 +61,12 @@ PAPER = Paper(
             "ml-arp/rcv1",
             "the same on subset 1 of rcv1, 4000 columns, the methods that the paper ran there",
             ("rcv1",),
-            {**{name: METHODS[name] for name in ("baseline", "ml-knn", "rp")}, **_search(100.0)},
+            {**{name: METHODS[name] for name in ("baseline", "ml-knn", "rp")}, **search(100.0)},
             replace(STRATIFIED, components={"rcv1": 4000}),
             seeds=(0,),
             cost=8,
         ),
-        Experiment(
-            "ml-arp/scaled",
-            "every method on those folds, features scaled to [0, 1] first",
-            FOUR,
-            {**METHODS, **_search(50.0)},
-            replace(STRATIFIED, scale=True),
-            seeds=(0,),
-            cost=8,
-            quick_data=("emotions",),
-        ),
-        Experiment(
-            "ml-arp/searched-rows",
-            "ML-ARP on those folds, its figures those of the rows that were searched, each left "
-            "out of its own neighbours",
-            FOUR,
-            _search(60.0),
-            replace(STRATIFIED, on_training_rows=True),
-            seeds=(0,),
-            cost=8,
-            quick_data=("emotions",),
-        ),
-        Experiment(
-            "ml-arp/peeking",
-            "ML-ARP on those folds, its search lowering the loss of the test rows, 300 evaluations",
-            FOUR,
-            PEEKING,
-            STRATIFIED,
-            seeds=(0,),
-            cost=8,
-            quick_data=("emotions",),
-        ),
-        Experiment(
-            "ml-arp/held-out",
-            "ML-ARP on those folds, a tenth of the training rows put aside to choose by",
-            FOUR,
-            {
-                "ml-arp": Method(
-                    lambda seed: HeldOutMLARP(max_iter=None, max_seconds=25.0, random_state=seed)
-                )
-            },
-            STRATIFIED,
-            seeds=(0,),
-            cost=8,
-            quick_data=("emotions",),
-        ),
+        *EXPERIMENTS,
         Experiment(
             "ml-arp/filled",
             "MDDM on those folds, the directions that few labels give filled up to r columns",
@@ -237,17 +141,7 @@ PAPER = Paper(
         ),
     ),
     checks=(
-        *(
-            Check(
-                f"ml-arp/{name}",
-                ("2", "3"),
-                what,
-                listed=name in ("searched-rows", "peeking"),
-                counted=True,
-                also=(f"ml-arp/ranks-{name}",),
-            )
-            for name, what in READINGS.items()
-        ),
+        *CHECKS,
         Check("ml-arp/folds", ("2",), "MDDM has as many columns as there are labels, and no more"),
     ),
     notes=(
@@ -272,16 +166,16 @@ PAPER = Paper(
         Reason(
             "the search lowers the loss of the rows searched, which comes to the paper’s figures, "
             "not that of the test rows, and rows put aside to choose by do not help; a search that "
-            "lowers the loss of the test rows themselves is at the paper’s figures, or below, after "
-            "300 evaluations, the several hundreds it speaks of (side experiments)",
+            "lowers the loss of the test rows themselves is at the paper’s figures, or below, "
+            "after 300 evaluations; the paper speaks of several hundreds (side experiments)",
             method="ml-arp",
             table="2",
         ),
         Reason(
             "the projections that the search finds do not carry over to the test rows (see table "
             "2), so that ML-ARP ranks beside the random projections it starts from; with a search "
-            "that lowers the loss of the test rows most of its ranks are the paper’s or better (side "
-            "experiments)",
+            "that lowers the loss of the test rows most of its ranks are the paper’s or better "
+            "(side experiments)",
             table="3",
             method="ml-arp",
         ),
@@ -298,5 +192,5 @@ PAPER = Paper(
         ),
         RankTest("2", "Mean ranks by Hamming loss, all", SOURCES, FOUR, NAMES, "hamming-loss", 0.1),
     ),
-    derive=_made,
+    derive=all_ranks,
 )

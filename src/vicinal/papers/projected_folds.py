@@ -18,6 +18,7 @@ from vicinal.metrics import evaluate
 from vicinal.papers.part import answers, make_part, rounded, scaled
 from vicinal.papers.peeking_search import PeekingMLARP
 from vicinal.papers.spec import Job, Method
+from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
 from vicinal.selection import IterativeStratification
 
@@ -46,6 +47,8 @@ class ProjectedFolds:
         Whether the figures are those of the training rows, each left out of its own neighbours.
     only : int or None
         Run so many folds only.
+    at_most_seconds : float or None
+        Stop a search after so long.
     """
 
     metrics: tuple[str, ...]
@@ -57,10 +60,11 @@ class ProjectedFolds:
     scale: bool = False
     on_training_rows: bool = False
     only: int | None = None
+    at_most_seconds: float | None = None
 
     def quick(self) -> "ProjectedFolds":
-        """Return the protocol with two folds."""
-        return replace(self, only=2)
+        """Return the protocol with one fold, searched for a few seconds."""
+        return replace(self, only=1, at_most_seconds=5.0)
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method, a value a fold."""
@@ -98,6 +102,8 @@ class ProjectedFolds:
         if self.scale:
             train, test = scaled(train, test)
         model = method.make(job.seed)
+        if isinstance(model, MLARP) and self.at_most_seconds is not None:
+            model.set_params(max_seconds=self.at_most_seconds)
         if isinstance(model, PeekingMLARP):
             model.look_at(test.X, test.Y)
         if isinstance(model, TransformerMixin):

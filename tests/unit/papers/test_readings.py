@@ -8,7 +8,9 @@ import pytest
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.cells import Figures
-from vicinal.papers.mlarp import FOUR, NAMES, PAPER, RANK_DATA
+from vicinal.papers.mlarp import PAPER
+from vicinal.papers.mlarp_methods import FOUR, NAMES
+from vicinal.papers.mlarp_readings import RANK_DATA
 from vicinal.papers.peeking_search import HeldOutMLARP, LossOnOthers, PeekingMLARP
 from vicinal.papers.projected_folds import ProjectedFolds
 from vicinal.papers.ranks import RANKED
@@ -68,6 +70,14 @@ def test_figures_of_the_rows_searched_are_what_the_search_reached(make_job, smal
         model = MLARP(4, 3, max_iter=15, random_state=1).fit(small.X[train], small.Y[train])
         reached.append(model.history_[-1])
     assert result.values["hamming-loss"] == pytest.approx(reached, abs=1e-6)
+
+
+def test_a_quick_run_searches_one_fold_for_a_few_seconds(make_job):
+    endless = {"ml-arp": Method(lambda seed: MLARP(n_neighbors=3, max_iter=None, max_seconds=1e9))}
+    protocol = replace(FOLDS.quick(), at_most_seconds=0.05)
+    (result,) = protocol.run(make_job(endless))
+    assert len(result.values["hamming-loss"]) == 1
+    assert FOLDS.quick().at_most_seconds == 5.0
 
 
 def test_each_reading_has_ranks_of_its_own():
