@@ -29,8 +29,6 @@ DATA = (
 USUAL = DATA[:-1]
 """Those that 64 or 128 columns are enough for."""
 
-AT_HAND = tuple(name for name in USUAL if name not in ("mediamill", "bookmarks"))
-
 SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1")
 
 PAPER = Paper(
@@ -50,7 +48,7 @@ PAPER = Paper(
             "ml-arp/stratified",
             "one draw of ten stratified folds, ML-ARP searched for a minute a fold (on a GPU for "
             "the stored results; the paper: two hours)",
-            AT_HAND,
+            USUAL,
             {**METHODS, **search(60.0)},
             STRATIFIED,
             seeds=(0,),
@@ -69,11 +67,10 @@ PAPER = Paper(
         *EXPERIMENTS,
         Experiment(
             "ml-arp/filled",
-            "MDDM on those folds, the directions that few labels give filled up to r columns",
+            "MDDM on the first folds, the directions that few labels give filled up to r columns",
             ("yeast", "emotions", "scene", "enron", "genbase", "medical"),
             {"mddm": Method(lambda seed: FilledMDDM())},
-            STRATIFIED,
-            seeds=(0,),
+            PROTOCOL,
             cost=3,
             quick_data=("emotions",),
         ),
@@ -83,7 +80,6 @@ PAPER = Paper(
             ("delicious",),
             {"ml-knn": Method(lambda seed: MLkNN(smoothing=0.0), (1, 2, 5, 10, 20, 30))},
             Folds(("hamming-loss",), kept_by_k=("hamming-loss",)),
-            seeds=(1,),
             cost=3,
         ),
         Experiment(

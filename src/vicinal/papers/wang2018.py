@@ -23,7 +23,12 @@ METRICS = (
 SMALL = ("emotions", "birds", "enron", "scene", "yeast", "slashdot")
 LARGE = ("bibtex", "corel5k", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
 RANDOM = ("slashdot", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
-AS_RUN = ("wang2018/settled", "wang2018/nearest-clusters", "wang2018/printed-k")
+AS_RUN = (
+    "wang2018/settled",
+    "wang2018/nearest-clusters",
+    "wang2018/by-clusters",  # which the one before is made from
+    "wang2018/printed-k",
+)
 NAMES = ("laml-knn", "ml-knn", "brknn", "dml-knn")
 KS, FEW_KS = tuple(range(1, 21)), (2, 5, 8, 10, 12, 15, 20)
 MORE_KS = (25, 30, 40)
