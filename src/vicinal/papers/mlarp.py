@@ -150,7 +150,7 @@ PAPER = Paper(
         "0.026); its baseline, which is the density of the labels, is that of subset 1, which is "
         "taken.",
         "The paper’s objective is the loss of the training rows, and so it is here. It does not "
-        "say on which rows the projection was chosen in the end: two other readings are side "
+        "say on which rows the projection was chosen in the end: other readings are side "
         "experiments.",
     ),
     reasons=(
