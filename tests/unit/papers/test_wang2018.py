@@ -3,7 +3,10 @@
 import pytest
 
 from vicinal.papers.cells import figures_of, table_cells
+from vicinal.papers.chosen_clusters import by_clusters
+from vicinal.papers.reported import reported
 from vicinal.papers.stores import stored
+from vicinal.papers.verdict import judge
 from vicinal.papers.wang2018 import PAPER
 
 DECIMAL = 0.00055
@@ -41,6 +44,30 @@ def test_laml_knn_comes_out_with_all_five_figures(figures, data):
     apart = [abs(cell.difference) for cell in cells if cell.ours and cell.reported.data == data]
     assert len(apart) == 5
     assert max(apart) < 0.001
+
+
+@pytest.mark.parametrize("data", ["enron", "corel5k"])
+def test_each_figure_of_laml_knn_comes_out_at_some_number_of_clusters(figures, data):
+    points = by_clusters(figures.at("wang2018/by-clusters", data, "laml-knn")[0])
+    for metric, value in theirs(data).items():
+        assert any(judge(metric, each[metric], value) != "worse" for each in points.values())
+
+
+def test_on_emotions_the_hamming_loss_is_that_of_two_clusters_and_the_rest_of_five(figures):
+    points = by_clusters(figures.at("wang2018/by-clusters", "emotions", "laml-knn")[0])
+    expected = theirs("emotions")
+    assert points[2]["hamming-loss"] == pytest.approx(expected.pop("hamming-loss"), abs=0.001)
+    for metric, value in expected.items():
+        assert points[5][metric] == pytest.approx(value, abs=0.001)
+
+
+def theirs(data):
+    """Return the paper's figures of LAML-kNN on a data set."""
+    return {
+        each.metric: each.value
+        for each in reported()
+        if (each.paper, each.data, each.method) == ("wang2018", data, "laml-knn")
+    }
 
 
 def settled(figures, data):
