@@ -29,6 +29,9 @@ of this library; *rivals* are those the papers compare with. “Shown” cells h
 over three fold seeds.
 """
 
+COLUMNS = 12
+"""Values of a figure shown at most."""
+
 
 def account(stores: Stores) -> str:
     """Return the account as Markdown."""
@@ -69,11 +72,12 @@ def _summary(cells: dict[str, list[Cell]]) -> str:
 
 
 def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield the share of a paper's own cells with those of a listed side experiment in place."""
+    """Yield the share of a paper's own cells with those of a side experiment in place."""
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
     for check in paper.checks:
         others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
-        if check.listed and others:
+        counted = check.listed if check.counted is None else check.counted
+        if counted and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}
             share = _share(counts({**cells, **replaced}.values(), OWN))
             yield f"{paper.name}, where {check.what} (see its side experiments): {share}."
@@ -151,7 +155,8 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
     for check, name, main, other in filled_checks(paper, figures):
         rows.append([name, check.what, str(len(main)), _short(main), _short(other)])
         if check.listed:
-            listed += [_beside(*pair) for pair in zip(main, other, strict=True)]
+            pairs = zip(main, other, strict=True)
+            listed += [_beside(*pair) for pair in pairs if pair[1].verdict != "shown"]
     if rows:
         yield "\nSide experiments: the same cells, something done otherwise.\n"
         yield markdown_table(["table", "done otherwise", "cells", "as above", "otherwise"], rows)
@@ -205,7 +210,7 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
 
 def _step(settings: Sequence[int]) -> int:
     """Return how many settings to pass over, so that a table stays narrow."""
-    return max(1, (len(settings) + 9) // 10)
+    return max(1, (len(settings) + COLUMNS - 1) // COLUMNS)
 
 
 def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:

@@ -15,7 +15,7 @@ def filled_checks(
             table = paper.table(name)
             if table is None:
                 continue
-            other = table_cells(paper, table, figures, (check.experiment,))
+            other = table_cells(paper, table, figures, (check.experiment, *check.also))
             filled = [at for at, cell in enumerate(other) if cell.ours is not None]
             main = table_cells(paper, table, figures)
             if filled:

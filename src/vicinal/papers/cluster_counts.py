@@ -1,7 +1,7 @@
-"""How many neighbours carry a label, cluster by cluster, and what clusters do to a method."""
+"""How many neighbours carry a label, cluster by cluster."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -10,10 +10,9 @@ from vicinal._base.arrays import Float
 from vicinal.datasets import Dataset
 from vicinal.graph import votes
 from vicinal.index import build_index
-from vicinal.papers.part import make_part, measure, rounded
+from vicinal.papers.part import rounded
 from vicinal.papers.reported import Reported, reported
 from vicinal.papers.spec import Job
-from vicinal.papers.tuned_split import TunedSplit
 from vicinal.results import Result, provenance
 from vicinal.scoring.clusters import find_centers, nearest_center
 
@@ -101,54 +100,3 @@ def cluster_means(data: Dataset, n_clusters: int, k: int, seed: int) -> Float:
             weight = (chosen & rows[:, None]).astype(np.float64)
             means[at, side] = (counts * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
     return means
-
-
-@dataclass(frozen=True)
-class ClusterCurve:
-    """Measure on the test rows for each number of clusters, at a fixed k.
-
-    Parameters
-    ----------
-    split : TunedSplit
-        How rows are split and scaled.
-    metrics : tuple of str
-    ks : mapping of str to int
-        By data set.
-    clusters : tuple of int
-    """
-
-    split: TunedSplit
-    metrics: tuple[str, ...]
-    ks: Mapping[str, int] = field(default_factory=dict)
-    clusters: tuple[int, ...] = (2, 5, 10, 15, 20, 25, 30)
-
-    def quick(self) -> "ClusterCurve":
-        """Return the protocol with three numbers of clusters."""
-        return replace(self, clusters=self.clusters[:3])
-
-    def run(self, job: Job) -> Iterator[Result]:
-        """Yield each method's values, one a number of clusters."""
-        k = self.ks[job.data]
-        rows = self.split.split(job.data, job.dataset, job.seed)
-        part = make_part(*rows, k, self.split.metric, self.split.scale)
-        for name, whole in job.methods.items():
-            grid = {"n_clusters": self.clusters} if whole.grid else {}
-            method = replace(whole, ks=(k,), grid=grid)
-            found = list(measure(method, part, job.seed, self.metrics, self.split.conventions))
-            by_clusters = [values for _, values in found]
-            if not grid:  # the same whatever the number of clusters
-                by_clusters *= len(self.clusters)
-            values = {
-                f"{metric} at clusters={clusters}": rounded([each[metric]])
-                for clusters, each in zip(self.clusters, by_clusters, strict=True)
-                for metric in self.metrics
-            }
-            yield Result(
-                job.experiment,
-                job.data,
-                name,
-                values,
-                settings={"k": k},
-                seed=job.seed,
-                provenance=provenance(job.dataset),
-            )

@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from sklearn.decomposition import PCA
-from sklearn.random_projection import GaussianRandomProjection
-
 from vicinal.estimators import MLkNN
+from vicinal.papers.filled_mddm import FilledMDDM
+from vicinal.papers.folds import Folds
 from vicinal.papers.loss_curve import METRIC, LossCurve
-from vicinal.papers.projected_folds import ProjectedFolds
-from vicinal.papers.ranks import RANKED, mean_ranks
+from vicinal.papers.mlarp_methods import FOUR, METHODS, NAMES, PROTOCOL, STRATIFIED, search
+from vicinal.papers.mlarp_readings import CHECKS, EXPERIMENTS, RANK_DATA, all_ranks
+from vicinal.papers.ranks import RANKED
 from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, RankTest, Reason, Table
-from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
-from vicinal.rivals import LabelFrequency
+from vicinal.reduction import MLARP
 
 DATA = (
     "yeast",
@@ -27,27 +26,10 @@ DATA = (
     "bookmarks",
     "rcv1",
 )
-FOUR = ("emotions", "scene", "enron", "yeast")
-METHODS = {
-    "baseline": Method(lambda seed: LabelFrequency()),
-    "ml-knn": Method(lambda seed: MLkNN(5, smoothing=0.0)),
-    "rp": Method(lambda seed: GaussianRandomProjection(random_state=seed)),
-    "mddm": Method(lambda seed: MDDM()),
-    "pca": Method(lambda seed: PCA(random_state=seed)),
-    "opls": Method(lambda seed: OPLS()),
-    "cca": Method(lambda seed: LabelCCA()),
-}
-SEARCH = {"ml-arp": Method(lambda seed: MLARP(max_iter=None, max_seconds=20.0, random_state=seed))}
-LONG_SEARCH = {
-    "ml-arp": Method(lambda seed: MLARP(max_iter=None, max_seconds=60.0, random_state=seed))
-}
-HALF_MINUTE = {
-    "ml-arp": Method(lambda seed: MLARP(max_iter=None, max_seconds=30.0, random_state=seed))
-}
-PROTOCOL = ProjectedFolds(tuple(RANKED.values()), components={"rcv1": 4000})
-NAMES = ("ml-arp", *METHODS)
-SOURCES = ("ml-arp/folds", "ml-arp/stratified", "ml-arp/search")
-RANK_DATA = "mean rank over emotions, scene, enron, yeast"
+USUAL = DATA[:-1]
+"""Those that 64 or 128 columns are enough for."""
+
+SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1")
 
 PAPER = Paper(
     name="ml-arp",
@@ -56,7 +38,7 @@ PAPER = Paper(
         Experiment(
             "ml-arp/folds",
             "10-fold cross-validation of ML-kNN (k = 5, s = 0) behind each reduction",
-            DATA,
+            USUAL,
             METHODS,
             PROTOCOL,
             cost=3,
@@ -66,23 +48,39 @@ PAPER = Paper(
             "ml-arp/stratified",
             "one draw of ten stratified folds, ML-ARP searched for a minute a fold (on a GPU for "
             "the stored results; the paper: two hours)",
-            tuple(name for name in DATA if name not in ("mediamill", "bookmarks", "rcv1")),
-            {**METHODS, **LONG_SEARCH},
-            replace(PROTOCOL, stratified=True),
+            USUAL,
+            {**METHODS, **search(60.0)},
+            STRATIFIED,
             seeds=(0,),
             cost=8,
             quick_data=("emotions",),
         ),
         Experiment(
-            "ml-arp/scaled",
-            "ML-ARP on those folds, features scaled to [0, 1] first, searched for half a minute a "
-            "fold",
-            ("yeast", "emotions", "scene"),
-            HALF_MINUTE,
-            replace(PROTOCOL, stratified=True, scale=True),
+            "ml-arp/rcv1",
+            "the same on subset 1 of rcv1, 4000 columns, the methods that the paper ran there",
+            ("rcv1",),
+            {**{name: METHODS[name] for name in ("baseline", "ml-knn", "rp")}, **search(100.0)},
+            replace(STRATIFIED, components={"rcv1": 4000}),
             seeds=(0,),
             cost=8,
+        ),
+        *EXPERIMENTS,
+        Experiment(
+            "ml-arp/filled",
+            "MDDM on the first folds, the directions that few labels give filled up to r columns",
+            ("yeast", "emotions", "scene", "enron", "genbase", "medical"),
+            {"mddm": Method(lambda seed: FilledMDDM())},
+            PROTOCOL,
+            cost=3,
             quick_data=("emotions",),
+        ),
+        Experiment(
+            "ml-arp/by-k",
+            "ML-kNN (s = 0) against k, 10-fold cross-validation",
+            ("delicious",),
+            {"ml-knn": Method(lambda seed: MLkNN(smoothing=0.0), (1, 2, 5, 10, 20, 30))},
+            Folds(("hamming-loss",), kept_by_k=("hamming-loss",)),
+            cost=3,
         ),
         Experiment(
             "ml-arp/curve",
@@ -92,15 +90,6 @@ PAPER = Paper(
             LossCurve(),
             seeds=(1,),
             cost=2,
-        ),
-        Experiment(
-            "ml-arp/search",
-            "the same behind ML-ARP, searched for 20 seconds a fold (the paper: two hours)",
-            DATA,
-            SEARCH,
-            PROTOCOL,
-            cost=8,
-            quick_data=("emotions",),
         ),
     ),
     tables=(
@@ -137,31 +126,52 @@ PAPER = Paper(
             METRIC,
             "evaluation",
         ),
+        Curve(
+            "for table 2",
+            "Hamming loss of ML-kNN on delicious against k",
+            "ml-arp/by-k",
+            ("delicious",),
+            ("ml-knn",),
+            "hamming-loss",
+            "k",
+        ),
     ),
     checks=(
-        Check(
-            "ml-arp/scaled", ("2",), "features are scaled to [0, 1] before the search", listed=True
-        ),
+        *CHECKS,
+        Check("ml-arp/folds", ("2",), "MDDM has as many columns as there are labels, and no more"),
+    ),
+    notes=(
+        "Features are as they come: so the ML-kNN, RP and PCA columns come out; scaled, ML-kNN on "
+        "emotions is far below the paper’s figure (side experiment).",
+        "The paper reduces to the same number of columns r with every method. MDDM has at most one "
+        "direction a label; where labels are fewer it is filled up with arbitrary directions at "
+        "right angles to them, as an eigensolver would.",
+        "Of rcv1 the paper’s statistics fit none of the subsets at hand (47,229 features, density "
+        "0.026); its baseline, which is the density of the labels, is that of subset 1, which is "
+        "taken.",
+        "The paper’s objective is the loss of the training rows, and so it is here. It does not "
+        "say on which rows the projection was chosen in the end: other readings are side "
+        "experiments.",
     ),
     reasons=(
         Reason(
-            "the search lowers the leave-one-out loss of the training rows, not that of the test "
-            "rows: after thousands of evaluations a fold the former has fallen to 0.233 "
-            "(emotions), 0.191 (yeast), 0.082 (scene) and 0.049 (enron), about the paper’s "
-            "figures, the latter not at all; twice the time changes nothing, scaled features do "
-            "(side experiment)",
+            "no k from 1 to 30 brings ML-kNN on delicious near the paper’s figure (curve), while "
+            "its PCA and MDDM figures, behind the same ML-kNN, come out",
+            data="delicious",
+        ),
+        Reason(
+            "the search lowers the loss of the rows searched, which comes to the paper’s figures, "
+            "not that of the test rows, and rows put aside to choose by do not help; a search that "
+            "lowers the loss of the test rows themselves is at the paper’s figures, or below, "
+            "after 300 evaluations; the paper speaks of several hundreds (side experiments)",
             method="ml-arp",
             table="2",
         ),
         Reason(
-            "with linear kernels MDDM has as many directions as labels, 6 here, where the paper "
-            "speaks of 128; uncorrelated instead of orthonormal directions give the OPLS column",
-            data="scene",
-            method="mddm",
-        ),
-        Reason(
             "the projections that the search finds do not carry over to the test rows (see table "
-            "2), so that ML-ARP ranks beside the random projections it starts from",
+            "2), so that ML-ARP ranks beside the random projections it starts from; with a search "
+            "that lowers the loss of the test rows most of its ranks are the paper’s or better "
+            "(side experiments)",
             table="3",
             method="ml-arp",
         ),
@@ -178,7 +188,5 @@ PAPER = Paper(
         ),
         RankTest("2", "Mean ranks by Hamming loss, all", SOURCES, FOUR, NAMES, "hamming-loss", 0.1),
     ),
-    derive=lambda figures: mean_ranks(
-        figures, ("ml-arp/search", "ml-arp/folds"), FOUR, NAMES, "ml-arp/ranks", RANK_DATA
-    ),
+    derive=all_ranks,
 )

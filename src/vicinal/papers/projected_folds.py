@@ -16,7 +16,9 @@ from vicinal.datasets import Dataset
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.part import answers, make_part, rounded, scaled
+from vicinal.papers.peeking_search import PeekingMLARP
 from vicinal.papers.spec import Job, Method
+from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
 from vicinal.selection import IterativeStratification
 
@@ -41,8 +43,12 @@ class ProjectedFolds:
         Whether folds keep the labels in proportion.
     scale : bool
         Whether features are scaled to [0, 1] by the training rows first.
+    on_training_rows : bool
+        Whether the figures are those of the training rows, each left out of its own neighbours.
     only : int or None
         Run so many folds only.
+    at_most_seconds : float or None
+        Stop a search after so long.
     """
 
     metrics: tuple[str, ...]
@@ -52,11 +58,13 @@ class ProjectedFolds:
     components: Mapping[str, int] = field(default_factory=dict)
     stratified: bool = False
     scale: bool = False
+    on_training_rows: bool = False
     only: int | None = None
+    at_most_seconds: float | None = None
 
     def quick(self) -> "ProjectedFolds":
-        """Return the protocol with two folds."""
-        return replace(self, only=2)
+        """Return the protocol with one fold, searched for a few seconds."""
+        return replace(self, only=1, at_most_seconds=5.0)
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method, a value a fold."""
@@ -94,12 +102,18 @@ class ProjectedFolds:
         if self.scale:
             train, test = scaled(train, test)
         model = method.make(job.seed)
+        if isinstance(model, MLARP) and self.at_most_seconds is not None:
+            model.set_params(max_seconds=self.at_most_seconds)
+        if isinstance(model, PeekingMLARP):
+            model.look_at(test.X, test.Y)
         if isinstance(model, TransformerMixin):
-            train, test = projected(method.make(job.seed), self.width(job), train, test)
+            train, test = projected(model, self.width(job), train, test)
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
         part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
+        if self.on_training_rows:
+            part = replace(part, test=train, queries=part.graph)
         labels, scores = answers(model, part)
-        return evaluate(test.Y, labels, scores, metrics=self.metrics)
+        return evaluate(part.test.Y, labels, scores, metrics=self.metrics)
 
 
 def projected(

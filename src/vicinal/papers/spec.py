@@ -157,12 +157,19 @@ class Check:
         What is done otherwise.
     listed : bool
         Whether every cell is shown, or only how many came out how.
+    counted : bool or None
+        Whether the summary says how many of the paper's cells come out so; None for where they are
+        listed.
+    also : tuple of str
+        Where to look for what `experiment` has not.
     """
 
     experiment: str
     tables: tuple[str, ...]
     what: str
     listed: bool = False
+    counted: bool | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold
 
-from vicinal.estimators import LCIF, BRkNN, LAMLkNN, MLkNN
+from vicinal.estimators import LCIF, BRkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.papers.best_on_test import BestOnTest
-from vicinal.papers.cluster_counts import ClusterCurve, cluster_means
+from vicinal.papers.cluster_counts import cluster_means
 from vicinal.papers.extreme_timing import ExtremeTiming
 from vicinal.papers.feremans2017 import EXTREME_STEPS
 from vicinal.papers.folds import Folds
@@ -139,19 +139,6 @@ def test_cluster_means_count_neighbours_with_the_label(small):
     means = cluster_means(small, 2, 3, seed=0)
     assert means.shape == (2, 2, 4)
     assert 0 <= means.min() <= means.max() <= 3
-
-
-def test_a_curve_has_a_value_for_each_number_of_clusters(make_job):
-    split = TunedSplit(METRICS, "average-precision")
-    curve = ClusterCurve(split, ("average-precision",), {"small": 3}, clusters=(1, 2))
-    methods = {
-        "laml-knn": Method(lambda seed: LAMLkNN(random_state=seed), (3,), {"n_clusters": (1,)}),
-        "ml-knn": Method(lambda seed: MLkNN(), (3,)),
-    }
-    laml, ml = curve.run(make_job(methods))
-    assert set(laml.values) == {f"average-precision at clusters={each}" for each in (1, 2)}
-    one = "average-precision at clusters=1"
-    assert laml.values[one] == ml.values[one]  # one cluster is ML-kNN
 
 
 def test_a_loss_curve_never_rises(make_job):

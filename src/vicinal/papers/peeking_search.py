@@ -1,0 +1,91 @@
+"""ML-ARP that looks at other rows than its own: those it is tested on, or rows put aside."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal.decision import Threshold
+from vicinal.index import DenseIndex
+from vicinal.reduction import MLARP
+from vicinal.reduction._objective import DeviceObjective, Objective
+from vicinal.scoring import MLkNNScoring, Training
+
+HELD_OUT = 0.1
+"""Share of the rows that are put aside to choose by."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LossOnOthers(Objective):
+    """The Hamming loss of ML-kNN behind a projection, on rows that it did not learn from.
+
+    Parameters
+    ----------
+    X_test : ndarray or csr_array of float64, shape (q, m)
+    Y_test : csr_array of int32, shape (q, L)
+    """
+
+    X_test: Features
+    Y_test: Csr
+
+    def __call__(self, P: Float) -> float:
+        """Return the loss of the projection P, shape (m, r)."""
+        index = DenseIndex(np.asarray(self.X @ P))
+        training = Training(index.query_self(min(self.k, index.n_rows - 1)), self.Y)
+        scoring = MLkNNScoring.fit(training, self.k, self.smoothing)
+        scores = scoring.scores(index.query(np.asarray(self.X_test @ P), self.k))
+        labels = Threshold(0.5, inclusive=True).decide(scores)
+        n_rows, n_labels = self.Y_test.shape
+        return float(abs(labels - self.Y_test).sum() / (n_rows * n_labels))
+
+
+class PeekingMLARP(MLARP):
+    """ML-ARP whose search lowers the loss of the test rows instead of the training rows'."""
+
+    def look_at(self, X_test: Features, Y_test: Csr) -> Self:
+        """Show the rows that the projection will be tested on."""
+        self._shown = X_test, Y_test
+        return self
+
+    def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
+        """Return what is minimised."""
+        X_test, Y_test = self._shown
+        return LossOnOthers(
+            rows, labels, self.n_neighbors, self.smoothing, X_test=X_test, Y_test=Y_test
+        )
+
+
+class HeldOutMLARP(MLARP):
+    """ML-ARP that searches nine tenths of its rows and keeps what serves the last tenth best."""
+
+    def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
+        """Return what is minimised, and put rows aside to choose by."""
+        order = np.random.default_rng(0).permutation(rows.shape[0])
+        aside, searched = np.split(order, [round(HELD_OUT * len(order))])
+        aside.sort()
+        searched.sort()
+        self._aside = LossOnOthers(
+            rows[searched],
+            labels[searched],
+            self.n_neighbors,
+            self.smoothing,
+            X_test=rows[aside],
+            Y_test=labels[aside],
+        )
+        return super()._loss(rows[searched], labels[searched])
+
+    def _follow(self, steps: Iterator[tuple[Float, float]], began: float) -> None:
+        """Take the steps of the search, and keep the best on the rows put aside."""
+        super()._follow(self._best_aside(steps), began)
+
+    def _best_aside(self, steps: Iterator[tuple[Float, float]]) -> Iterator[tuple[Float, float]]:
+        """Yield the best on the rows put aside so far, and the loss that the search has reached."""
+        lowest, last = np.inf, None
+        for P, loss in steps:
+            if P is not last:
+                last, on_aside = P, self._aside(P)
+                if on_aside < lowest:
+                    kept, lowest = P, on_aside
+            yield kept, loss
