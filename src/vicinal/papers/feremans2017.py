@@ -4,7 +4,7 @@ from vicinal.decision import MetricThreshold
 from vicinal.estimators import IBLR, LCIF, FeatureKNN, InstanceKNN, MLkNN
 from vicinal.papers.best_on_test import BestOnTest
 from vicinal.papers.extreme_timing import ExtremeTiming
-from vicinal.papers.lcif_search import EVERY_SWITCH, KS, LcifSearch
+from vicinal.papers.lcif_search import AS_WRITTEN, EVERY_SWITCH, KS, LcifSearch
 from vicinal.papers.sources import GENERATED
 from vicinal.papers.spec import Check, Experiment, Method, Paper, Reason, Table
 from vicinal.papers.timing import Timing
@@ -34,6 +34,7 @@ def _one_threshold() -> MetricThreshold:
 
 
 GRID = {name: Method(_lcif) for name in GRID_METHODS}
+FEATURE_METHODS = {name: GRID[name] for name in ("feature-knn", "lcif")}
 SECOND = {name: Method(_lcif) for name in ("instance-knn-2", "lcif2")}
 BEST = {
     "ml-knn": Method(lambda seed: MLkNN(threshold=_one_threshold()), KS),
@@ -72,10 +73,26 @@ PAPER = Paper(
             quick_data=("delicious",),
         ),
         Experiment(
+            "feremans2017/as-written",
+            "the first again, feature kNN as the paper’s formula has it",
+            DATA,
+            FEATURE_METHODS,
+            LcifSearch(METRICS, switches=AS_WRITTEN),
+            cost=6,
+        ),
+        Experiment(
+            "feremans2017/second-order-as-written",
+            "the same for the second order",
+            ("delicious",),
+            {"lcif2": SECOND["lcif2"]},
+            LcifSearch(METRICS, switches=AS_WRITTEN),
+            cost=6,
+        ),
+        Experiment(
             "feremans2017/switches",
             "the same, the two switches of feature kNN in the grid",
             DATA,
-            {name: GRID[name] for name in ("feature-knn", "lcif")},
+            FEATURE_METHODS,
             LcifSearch(METRICS, switches=EVERY_SWITCH),
             cost=6,
         ),

@@ -35,7 +35,12 @@ PARTS = {
 }
 """Which part of the grid is a method's own: one share only, or all."""
 
-AS_PUBLISHED = (("feature", "mean"),)
+AS_PUBLISHED = (("feature", "kept-mean"),)
+"""What gives the paper's figures: a label's mean over the features that keep it."""
+
+AS_WRITTEN = (("feature", "mean"),)
+"""What the paper's formula says: the mean over all features of a row."""
+
 EVERY_SWITCH = (("feature", "mean"), ("label", "mean"), ("feature", "max"), ("label", "max"))
 
 
