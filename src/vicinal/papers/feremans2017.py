@@ -4,14 +4,14 @@ from vicinal.decision import MetricThreshold
 from vicinal.estimators import IBLR, LCIF, FeatureKNN, InstanceKNN, MLkNN
 from vicinal.papers.best_on_test import BestOnTest
 from vicinal.papers.extreme_timing import ExtremeTiming
-from vicinal.papers.lcif_search import AS_WRITTEN, EVERY_SWITCH, KS, LcifSearch
+from vicinal.papers.lcif_search import AS_WRITTEN, EVERY_SWITCH, KS, KS_BEYOND, LcifSearch
 from vicinal.papers.sources import GENERATED
 from vicinal.papers.spec import Check, Experiment, Method, Paper, Reason, Table
 from vicinal.papers.timing import Timing
 from vicinal.rivals import BinaryRelevanceSVM
 
 DATA = ("medical", "corel5k", "bibtex", "delicious", "imdb-f")
-IBLR_DATA = ("medical", "corel5k", "bibtex")
+SMALLER = ("medical", "corel5k", "bibtex")
 EXTREME = ("wiki10", "wiki-lshtc")
 METRICS = ("example-accuracy", "example-f1", "hamming-loss", "micro-f1", "macro-f1")
 EXTREME_STEPS = (
@@ -28,18 +28,19 @@ def _lcif(seed: int) -> LCIF:
     return LCIF()
 
 
-def _one_threshold() -> MetricThreshold:
-    """Return Mulan's OneThreshold: one threshold for all labels, best for micro-F1."""
+def _best_for_micro_f1() -> MetricThreshold:
+    """Return one threshold for all labels, best for micro-F1 of rows that are left out in turn."""
     return MetricThreshold("micro-f1")
 
 
 GRID = {name: Method(_lcif) for name in GRID_METHODS}
 FEATURE_METHODS = {name: GRID[name] for name in ("feature-knn", "lcif")}
 SECOND = {name: Method(_lcif) for name in ("instance-knn-2", "lcif2")}
-BEST = {
-    "ml-knn": Method(lambda seed: MLkNN(threshold=_one_threshold()), KS),
-}
-BEST_IBLR = {"iblr-ml": Method(lambda seed: IBLR(threshold=_one_threshold()), KS)}
+ML_KNN = {"ml-knn": Method(lambda seed: MLkNN(), KS)}
+ML_KNN_LEFT_OUT = {"ml-knn": Method(lambda seed: MLkNN(threshold=_best_for_micro_f1()), KS)}
+ML_KNN_QUARTER = {"ml-knn": Method(lambda seed: MLkNN(threshold=0.25), KS)}
+IBLR_ML = {"iblr-ml": Method(lambda seed: IBLR(), KS)}
+IBLR_LEFT_OUT = {"iblr-ml": Method(lambda seed: IBLR(threshold=_best_for_micro_f1()), KS)}
 TIMED = {
     "lcif": Method(lambda seed: LCIF()),
     "lcif2": Method(lambda seed: LCIF(second_order=True)),
@@ -60,7 +61,7 @@ PAPER = Paper(
             "metric, measured once on the test rows",
             (*DATA, *EXTREME),
             GRID,
-            LcifSearch(METRICS),
+            LcifSearch(METRICS, ks_beyond=KS_BEYOND),
             cost=4,
         ),
         Experiment(
@@ -68,9 +69,25 @@ PAPER = Paper(
             "the same for the second order",
             ("delicious",),
             SECOND,
-            LcifSearch(METRICS),
+            LcifSearch(METRICS, ks_beyond=KS_BEYOND),
             cost=5,
             quick_data=("delicious",),
+        ),
+        Experiment(
+            "feremans2017/second-order-squared",
+            "the second order again, every similarity squared before it weighs",
+            ("delicious",),
+            SECOND,
+            LcifSearch(METRICS, power=2.0),
+            cost=6,
+        ),
+        Experiment(
+            "feremans2017/exact-threshold",
+            "the first again, the threshold exact instead of in steps of 0.01",
+            SMALLER,
+            FEATURE_METHODS,
+            LcifSearch(METRICS, threshold="cardinality"),
+            cost=6,
         ),
         Experiment(
             "feremans2017/as-written",
@@ -100,16 +117,44 @@ PAPER = Paper(
             "feremans2017/best-on-test",
             "ML-kNN with OneThreshold, the best k on the test rows, as in the paper",
             DATA,
-            BEST,
-            BestOnTest(METRICS),
+            ML_KNN,
+            BestOnTest(METRICS, one_threshold=True),
             seeds=(1,),
             cost=5,
         ),
         Experiment(
             "feremans2017/iblr",
             "IBLR with OneThreshold, the best k on the test rows, as in the paper",
-            IBLR_DATA,
-            BEST_IBLR,
+            SMALLER,
+            IBLR_ML,
+            BestOnTest(METRICS, one_threshold=True),
+            seeds=(1,),
+            cost=7,
+        ),
+        Experiment(
+            "feremans2017/leave-one-out",
+            "ML-kNN again, the threshold best for micro-F1 of training rows that are left out in "
+            "turn",
+            DATA,
+            ML_KNN_LEFT_OUT,
+            BestOnTest(METRICS),
+            seeds=(1,),
+            cost=7,
+        ),
+        Experiment(
+            "feremans2017/iblr-leave-one-out",
+            "the same for IBLR",
+            SMALLER,
+            IBLR_LEFT_OUT,
+            BestOnTest(METRICS),
+            seeds=(1,),
+            cost=7,
+        ),
+        Experiment(
+            "feremans2017/quarter",
+            "ML-kNN again, a threshold of 0.25",
+            ("delicious",),
+            ML_KNN_QUARTER,
             BestOnTest(METRICS),
             seeds=(1,),
             cost=7,
@@ -136,7 +181,7 @@ PAPER = Paper(
         Experiment(
             "feremans2017/iblr-seconds",
             "processor seconds of IBLR, on the data where the paper has it",
-            IBLR_DATA,
+            SMALLER,
             {"iblr-ml": Method(lambda seed: IBLR(15))},
             Timing(),
             seeds=(1,),
