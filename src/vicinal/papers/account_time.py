@@ -1,6 +1,8 @@
 """The part of the account that says how long a full run takes."""
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from vicinal.papers.markdown import markdown_table
 from vicinal.papers.sources import NOT_TO_BE_HAD
@@ -28,7 +30,11 @@ def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[s
     yield _whole(found)
     missing = [each for one in found.values() for each in one.without]
     if missing:
-        yield f"\nNot run, or without a time: {'; '.join(missing)}."
+        named = [
+            f"{experiment} ({', '.join(data for _, data in each)})"
+            for experiment, each in groupby(missing, key=itemgetter(0))
+        ]
+        yield f"\nNot counted, as not run or without a time: {'; '.join(named)}."
 
 
 def _to_be_had(paper: Paper) -> list[str]:
@@ -43,8 +49,8 @@ def _whole(found: dict[str, Spent]) -> str:
     total = sum(each.total for each in every) - (found[APART].rivals if APART in found else 0.0)
     clocked, guessed = sum(each.by_clock for each in every), sum(each.guessed for each in every)
     return (
-        f"\nWithout the comparison methods of {APART}: {hours(total)}, of which two cores need half "
-        f"by the clock. {hours(clocked)} of the sum come from a clock, of runs made before "
+        f"\nWithout the comparison methods of {APART}: {hours(total)}, of which two cores need "
+        f"half by the clock. {hours(clocked)} of the sum come from a clock, of runs made before "
         "processor time was kept (where both cores worked, the processor’s is up to twice that); "
         f"{hours(guessed)} are of seeds not run, taken to last as long as those that were."
     )

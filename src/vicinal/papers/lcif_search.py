@@ -164,9 +164,7 @@ class LcifSearch:
             conventions=self.conventions,
         )
 
-    def _measure(
-        self, fold: Fold, settings: Mapping[str, Any], second: bool, metric: str
-    ) -> float:
+    def _measure(self, fold: Fold, settings: Mapping[str, Any], second: bool, metric: str) -> float:
         """Return the metric of one setting, learned from all training rows, on the test rows."""
         alone = replace(self, mixings=(settings["mixing"],), metrics=(metric,))
         switch = settings["neighbors_of"], settings["aggregate"]
@@ -174,9 +172,7 @@ class LcifSearch:
         return float(alone._grid(fold, second, *switch, *ks)[0, 0, 0, 0])
 
 
-def lcif_fold(
-    train: Dataset, test: Dataset, k: int, second: bool, power: float = 1.0
-) -> Fold:
+def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool, power: float = 1.0) -> Fold:
     """Return training and test rows with their neighbours by cosine, and the joint graph.
 
     Similarities are raised to `power`, which leaves the neighbours what they are.

@@ -33,8 +33,8 @@ class Spent:
         How much of it was not taken from the processor but from a clock.
     guessed : float
         How much of it is of seeds not run, taken to last as long as those that were.
-    without : tuple of str
-        Experiments and data that were not run at all, or of which no time is known.
+    without : tuple of (experiment, data)
+        What was not run at all, or of which no time is known.
     """
 
     tables: float = 0.0
@@ -42,7 +42,7 @@ class Spent:
     aside: float = 0.0
     by_clock: float = 0.0
     guessed: float = 0.0
-    without: tuple[str, ...] = ()
+    without: tuple[tuple[str, str], ...] = ()
 
     @property
     def total(self) -> float:
@@ -54,7 +54,7 @@ def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Sp
     """Return how long all experiments of a paper take on the data at hand."""
     units = _units(results)
     shown = _shown(paper)
-    names, found, without = set(at_hand), defaultdict[str, float](float), list[str]()
+    names, found, without = set(at_hand), defaultdict[str, float](float), list[tuple[str, str]]()
     for experiment in paper.experiments:
         kind = _kind(paper, experiment, shown)
         for data in experiment.data:
@@ -66,7 +66,7 @@ def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Sp
                 clocked = float(np.mean([each[1] for each in times.values()]))
                 found["by_clock"] += clocked * len(experiment.seeds)
             elif data in names:
-                without.append(f"{experiment.name} on {data}")
+                without.append((experiment.name, data))
     return Spent(**found, without=tuple(without))
 
 

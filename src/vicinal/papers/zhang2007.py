@@ -140,7 +140,8 @@ PAPER = Paper(
             method="adtboost.mh",
         ),
         Reason(
-            "the mean of eleven figures, of which society’s is not one of 3000 test pages (see there)",
+            "the mean of eleven figures, of which that of society is not of 3000 test pages (see "
+            "there)",
             table="12",
             data="yahoo-average",
             method="adtboost.mh",

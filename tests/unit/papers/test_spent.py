@@ -62,5 +62,5 @@ def test_what_it_is_for():
 
 def test_what_was_not_run_is_named_if_its_data_are_at_hand():
     found = spent(paper(experiment("main", data=("here", "gone"))), [], ["here"])
-    assert found.without == ("p/main on here",)
+    assert found.without == (("p/main", "here"),)
     assert found.total == 0.0

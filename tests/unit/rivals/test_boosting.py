@@ -179,7 +179,8 @@ def test_a_precondition_is_used_where_it_helps():
 
 def test_smoothing_by_hand():
     # One cell of four has the label: the root says ½ ln ((1/4 + ½) / (3/4 + ½)).
-    tree = ADTBoostMH(n_rounds=1, smoothing=0.5).fit([[1.0], [2.0], [3.0], [6.0]], [[0]] * 3 + [[1]])
+    X, Y = [[1.0], [2.0], [3.0], [6.0]], [[0], [0], [0], [1]]
+    tree = ADTBoostMH(n_rounds=1, smoothing=0.5).fit(X, Y)
     root = 0.5 * math.log(0.75 / 1.25)
     assert tree.confidences_[0] == pytest.approx([root])
     # Then the cells weigh e^root (without) and e^-root (with); the cut leaves both sides pure.
