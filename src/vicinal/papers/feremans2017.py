@@ -7,9 +7,10 @@ from vicinal.papers.spec import Paper, Reason, Table
 
 NOTES = (
     "Feature kNN divides by the features of a row that keep the label. The paper’s formula divides "
-    "by all of them, its text looks at labels among the neighbours of a feature only; so divided, "
-    "feature kNN’s and LCIF’s figures come out on all five sets, by the formula on none. That is a "
-    "choice made by the result; the formula is a side experiment.",
+    "by all of them, while its text looks only at labels among the neighbours of a feature. "
+    "Divided so, feature kNN’s and LCIF’s figures come out on all five sets; by the formula they "
+    "lie above on some and below on others. That is a choice made by the result; the formula is a "
+    "side experiment.",
     "OneThreshold is fitted as Mulan does, on training rows that find themselves as their first "
     "neighbour.",
 )
@@ -34,6 +35,13 @@ REASONS = (
         "one the figure comes out (side experiment)",
         data="medical",
         method="feature-knn",
+        metric="hamming-loss",
+    ),
+    Reason(
+        "the folds of 333 rows decide between two settings: the one that the first seed takes "
+        "matches, with 0.0149, the one of the other seeds does not",
+        data="medical",
+        method="lcif",
         metric="hamming-loss",
     ),
     Reason(
