@@ -7,7 +7,7 @@ from operator import itemgetter
 from vicinal.papers.markdown import markdown_table
 from vicinal.papers.sources import NOT_TO_BE_HAD
 from vicinal.papers.spec import Paper
-from vicinal.papers.spent import Spent, spent
+from vicinal.papers.spent import Seconds, Spent, spent
 from vicinal.results import Result
 
 APART = "zhang2007"
@@ -22,7 +22,7 @@ def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[s
         "the stored results took:\n"
     )
     rows = [
-        [name, *map(hours, (each.tables, each.rivals, each.aside, each.total))]
+        [name, *(hours(part.all) for part in (each.tables, each.rivals, each.aside, each.total))]
         for name, each in found.items()
     ]
     header = ["paper", "tables and figures", "comparison methods", "side experiments", "together"]
@@ -45,14 +45,14 @@ def _to_be_had(paper: Paper) -> list[str]:
 
 def _whole(found: dict[str, Spent]) -> str:
     """Return the sum in words, and what it is made of."""
-    every = found.values()
-    total = sum(each.total for each in every) - (found[APART].rivals if APART in found else 0.0)
-    clocked, guessed = sum(each.by_clock for each in every), sum(each.guessed for each in every)
+    whole = Seconds()
+    for name, each in found.items():
+        whole += each.tables + each.aside if name == APART else each.total
     return (
-        f"\nWithout the comparison methods of {APART}: {hours(total)}, of which two cores need "
-        f"half by the clock. {hours(clocked)} of the sum come from a clock, of runs made before "
+        f"\nWithout the comparison methods of {APART}: {hours(whole.all)}, of which two cores need "
+        f"half by the clock. Of it {hours(whole.by_clock)} come from a clock, of runs made before "
         "processor time was kept (where both cores worked, the processor’s is up to twice that); "
-        f"{hours(guessed)} are of seeds not run, taken to last as long as those that were."
+        f"{hours(whole.guessed)} are of seeds not run, taken to last as long as those that were."
     )
 
 

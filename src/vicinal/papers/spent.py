@@ -22,52 +22,72 @@ TWIN = "-best"
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Seconds that a full run takes, by what it is for.
+class Seconds:
+    """Seconds, and how far they are to be trusted.
 
     Parameters
     ----------
-    tables, rivals, aside : float
-        For the tables and figures, for the comparison methods in them, for side experiments.
+    all : float
     by_clock : float
-        How much of it was not taken from the processor but from a clock.
+        How many of them were not taken from the processor but from a clock.
     guessed : float
-        How much of it is of seeds not run, taken to last as long as those that were.
+        How many are of seeds not run, taken to last as long as those that were.
+    """
+
+    all: float = 0.0
+    by_clock: float = 0.0
+    guessed: float = 0.0
+
+    def __add__(self, other: "Seconds") -> "Seconds":
+        """Add up."""
+        return Seconds(
+            self.all + other.all, self.by_clock + other.by_clock, self.guessed + other.guessed
+        )
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a full run of a paper takes.
+
+    Parameters
+    ----------
+    tables, rivals, aside : Seconds
+        For the tables and figures, for the comparison methods in them, for side experiments.
     without : tuple of (experiment, data)
         What was not run at all, or of which no time is known.
     """
 
-    tables: float = 0.0
-    rivals: float = 0.0
-    aside: float = 0.0
-    by_clock: float = 0.0
-    guessed: float = 0.0
+    tables: Seconds = Seconds()
+    rivals: Seconds = Seconds()
+    aside: Seconds = Seconds()
     without: tuple[tuple[str, str], ...] = ()
 
     @property
-    def total(self) -> float:
+    def total(self) -> Seconds:
         """All of it."""
         return self.tables + self.rivals + self.aside
 
 
 def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Spent:
     """Return how long all experiments of a paper take on the data at hand."""
-    units = _units(results)
-    shown = _shown(paper)
-    names, found, without = set(at_hand), defaultdict[str, float](float), list[tuple[str, str]]()
+    units, shown, names = _units(results), _shown(paper), set(at_hand)
+    found, without = defaultdict[str, Seconds](Seconds), list[tuple[str, str]]()
     for experiment in paper.experiments:
-        kind = _kind(paper, experiment, shown)
         for data in experiment.data:
-            times = units.get((experiment.name, data), {})
+            times = list(units.get((experiment.name, data), {}).values())
             if times:
-                mean = float(np.mean([sum(each) for each in times.values()]))
-                found[kind] += mean * len(experiment.seeds)
-                found["guessed"] += mean * max(len(experiment.seeds) - len(times), 0)
-                clocked = float(np.mean([each[1] for each in times.values()]))
-                found["by_clock"] += clocked * len(experiment.seeds)
+                found[_kind(paper, experiment, shown)] += _of_every_seed(times, experiment)
             elif data in names:
                 without.append((experiment.name, data))
     return Spent(**found, without=tuple(without))
+
+
+def _of_every_seed(times: list[tuple[float, float]], experiment: Experiment) -> Seconds:
+    """Return what all seeds take, from what the processor and the clock say of some."""
+    worked, clocked = map(float, np.mean(times, axis=0))
+    seeds = len(experiment.seeds)
+    missing = max(seeds - len(times), 0)
+    return Seconds((worked + clocked) * seeds, clocked * seeds, (worked + clocked) * missing)
 
 
 def _kind(paper: Paper, experiment: Experiment, shown: set[str]) -> str:
