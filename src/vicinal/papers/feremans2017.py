@@ -26,8 +26,8 @@ REASONS = (
     ),
     Reason(
         "with similarities as the paper defines them cross-validation finds nothing better; with "
-        "squared ones, as if each neighbour were weighed twice, all its figures of the second order "
-        "come out (side experiment)",
+        "squared ones, as if each neighbour were weighed twice, all its figures of the second "
+        "order come out (side experiment)",
         table="III",
         method="*2",
     ),
