@@ -156,7 +156,7 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
         listed += [
             [check.experiment.partition("/")[2], *_beside(*pair)]
             for pair in zip(main, other, strict=True)
-            if check.listed or pair[0].verdict == "worse"
+            if pair[1].verdict != "shown" and (check.listed or pair[0].verdict == "worse")
         ]
     if rows:
         yield "\nSide experiments: the same cells, something done otherwise.\n"
