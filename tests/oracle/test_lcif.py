@@ -87,6 +87,10 @@ def feature_score(x, kept, n_labels, aggregate):
         similar = [(v, max(kept[j, label], 0.0)) for j, v in present if (j, label) in kept]
         if aggregate == "max":
             return max((s for _, s in similar), default=0.0)
+        if aggregate == "kept-mean":
+            alike = [(v, s) for v, s in similar if s > 0]
+            weight = sum((v for v, _ in alike), 0.0)
+            return sum((v * s for v, s in alike), 0.0) / weight if alike else 0.0
         return sum((v * s for v, s in similar), 0.0) / total
 
     return [score(label) for label in range(n_labels)]
@@ -146,7 +150,8 @@ KINDS = {"dense": np.asarray, "sparse": sparse.csr_array, "stored zeros": stored
 kinds = st.sampled_from(sorted(KINDS))
 neighbors = st.integers(1, 10)
 metrics = st.sampled_from(["cosine", "cosine", "dot", "euclidean"])
-switches = st.tuples(st.sampled_from(["feature", "label"]), st.sampled_from(["mean", "max"]))
+aggregates = st.sampled_from(["mean", "max", "kept-mean"])
+switches = st.tuples(st.sampled_from(["feature", "label"]), aggregates)
 
 
 def check(model, problem, kind, score):

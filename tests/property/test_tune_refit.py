@@ -28,7 +28,10 @@ OTHERS: dict[str, dict[str, list[Any]]] = {
     "lamlknn": {"n_clusters": [2, 1]},
     "iblr": {"C": [1.0]},
     "instance-knn": {"second_order": [False, True]},
-    "feature-knn": {"aggregate": ["mean", "max"], "neighbors_of": ["label", "feature"]},
+    "feature-knn": {
+        "aggregate": ["mean", "max", "kept-mean"],
+        "neighbors_of": ["label", "feature"],
+    },
     "lcif": {"mixing": [0.0, 0.4, 1.0], "second_order": [False, True], "threshold": [None, 0.1]},
 }
 

@@ -24,9 +24,10 @@ class FeatureKNN(IncrementalEstimator):
         How many labels each feature keeps, or features each label.
     neighbors_of : {"feature", "label"}
         Which of the two keep their most similar ones of the other.
-    aggregate : {"mean", "max"}
+    aggregate : {"mean", "max", "kept-mean"}
         Whether a label scores the mean of its similarities to the features of a row, weighted by
-        the features' values, or the largest.
+        the features' values, or the largest. ``"mean"`` counts a feature that does not keep the
+        label as 0, ``"kept-mean"`` leaves it out.
     metric : {"cosine", "dot", "euclidean"}
         Of ``kneighbors`` only. Features and labels are always compared by the cosine.
     threshold : None, {"cardinality", "two-pass"}, float or decision object

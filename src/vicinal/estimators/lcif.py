@@ -27,7 +27,7 @@ class LCIF(IncrementalEstimator):
     second_order : bool
         LCIF2: the instance part is of the second order.
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max"}
+    aggregate : {"mean", "max", "kept-mean"}
         As in :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
         Of the instance part.

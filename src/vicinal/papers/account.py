@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from vicinal.papers.account_time import account_time
 from vicinal.papers.cells import Cell, Figures, figures_of, table_cells
 from vicinal.papers.checks import filled_checks
 from vicinal.papers.curves import curve_points
@@ -41,6 +42,7 @@ def account(stores: Stores) -> str:
     parts += [
         f"\n{said}" for paper, figures in every.values() for said in _otherwise(paper, figures)
     ]
+    parts += account_time((PAPERS[name], stores.of(name).read()) for name in PAPERS)
     for name, (paper, figures) in every.items():
         parts += _paper(paper, figures, cells[name])
     return "\n".join(parts).rstrip() + "\n"
@@ -153,16 +155,21 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
     """Yield what side experiments give."""
     rows, listed = [], []
     for check, name, main, other in filled_checks(paper, figures):
-        rows.append([name, check.what, str(len(main)), _short(main), _short(other)])
-        if check.listed:
-            pairs = zip(main, other, strict=True)
-            listed += [_beside(*pair) for pair in pairs if pair[1].verdict != "shown"]
+        counted = [str(len(main)), _short(main), _short(other)]
+        rows.append([name, check.experiment.partition("/")[2], check.what, *counted])
+        listed += [
+            [check.experiment.partition("/")[2], *_beside(*pair)]
+            for pair in zip(main, other, strict=True)
+            if pair[1].verdict != "shown" and (check.listed or pair[0].verdict == "worse")
+        ]
     if rows:
         yield "\nSide experiments: the same cells, something done otherwise.\n"
-        yield markdown_table(["table", "done otherwise", "cells", "as above", "otherwise"], rows)
+        header = ["table", "experiment", "done otherwise", "cells", "as above", "otherwise"]
+        yield markdown_table(header, rows)
     if listed:
-        yield "\nCell by cell, where that is worth a look:\n"
-        header = ["table", "data", "method", "metric", "paper", "as above", "otherwise", ""]
+        yield "\nCell by cell, where it is worse above, or worth a look:\n"
+        header = ["experiment", "table", "data", "method", "metric", "paper", "as above"]
+        header += ["otherwise", ""]
         yield markdown_table(header, listed)
 
 

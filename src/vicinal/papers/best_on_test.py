@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from vicinal.index import build_index
 from vicinal.metrics import metric_info
-from vicinal.papers.part import make_part, measure, rounded, widest
+from vicinal.papers.one_threshold import one_threshold_answers
+from vicinal.papers.part import Answer, Part, make_part, measure, rounded, widest
 from vicinal.papers.spec import Job
 from vicinal.results import Result, provenance
 
@@ -23,6 +26,8 @@ class BestOnTest:
     conventions : str
     metric : str
         Of the neighbours.
+    one_threshold : bool
+        Decide by Mulan's OneThreshold instead of the method's own rule.
     every : int
         Look at every so-many-th k only.
     """
@@ -30,6 +35,7 @@ class BestOnTest:
     metrics: tuple[str, ...]
     conventions: str = "mulan"
     metric: str = "euclidean"
+    one_threshold: bool = False
     every: int = 1
 
     def quick(self) -> "BestOnTest":
@@ -39,9 +45,10 @@ class BestOnTest:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
         part = make_part(*job.dataset.split(), widest(job.methods), self.metric, scale=False)
+        answer = self._one_threshold(part) if self.one_threshold else None
         for name, whole in job.methods.items():
             method = replace(whole, ks=whole.ks[:: self.every])
-            found = list(measure(method, part, job.seed, self.metrics, self.conventions))
+            found = list(measure(method, part, job.seed, self.metrics, self.conventions, answer))
             values, settings = {}, {}
             for metric in self.metrics:
                 sign = 1 if metric_info(metric).better == "high" else -1
@@ -58,3 +65,8 @@ class BestOnTest:
                 note="settings best on the test rows" if len(found) > 1 else "",
                 provenance=provenance(job.dataset),
             )
+
+    def _one_threshold(self, part: Part) -> Answer:
+        """Return what fits OneThreshold, the training rows' neighbours searched once."""
+        own = build_index(part.train.X, self.metric).query(part.train.X, part.graph.k)
+        return partial(one_threshold_answers, own=own)

@@ -11,10 +11,9 @@ from sklearn.model_selection import KFold
 
 from vicinal._base.arrays import Csr, Float
 from vicinal.datasets import Dataset
-from vicinal.estimators import LCIF
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
-from vicinal.metrics import evaluate, metric_info
+from vicinal.papers.lcif_surface import AXES, Surface
 from vicinal.papers.part import rounded
 from vicinal.papers.spec import Job
 from vicinal.results import Result, provenance
@@ -23,19 +22,17 @@ from vicinal.selection.fold_data import Fold
 from vicinal.selection.lcif_grid import lcif_grid
 
 KS = tuple(range(1, 30, 2))
+KS_BEYOND = tuple(range(31, 60, 2))
+"""What the paper tries further where the best k is the last of the first ones."""
+
 MIXINGS = tuple(round(0.1 * step, 1) for step in range(11))
 
-INSTANCE, FEATURE, BOTH = "instance", "feature", "both"
-PARTS = {
-    "instance-knn": INSTANCE,
-    "instance-knn-2": INSTANCE,
-    "feature-knn": FEATURE,
-    "lcif": BOTH,
-    "lcif2": BOTH,
-}
-"""Which part of the grid is a method's own: one share only, or all."""
+AS_PUBLISHED = (("feature", "kept-mean"),)
+"""What gives the paper's figures: a label's mean over the features that keep it."""
 
-AS_PUBLISHED = (("feature", "mean"),)
+AS_WRITTEN = (("feature", "mean"),)
+"""What the paper's formula says: the mean over all features of a row."""
+
 EVERY_SWITCH = (("feature", "mean"), ("label", "mean"), ("feature", "max"), ("label", "max"))
 
 
@@ -48,9 +45,13 @@ class LcifSearch:
     metrics : tuple of str
     conventions : str
     ks_instance, ks_feature : tuple of int
+    ks_beyond : tuple of int
+        Tried as well, of either part, where a method is best at the last k.
     mixings : tuple of float
     switches : tuple of (neighbors_of, aggregate)
     threshold : {"two-pass", "cardinality"}
+    power : float
+        Similarities of rows are raised to it before they weigh.
     n_folds : int
     only : int or None
         Run so many folds only.
@@ -60,41 +61,44 @@ class LcifSearch:
     conventions: str = "mulan"
     ks_instance: tuple[int, ...] = KS
     ks_feature: tuple[int, ...] = KS
+    ks_beyond: tuple[int, ...] = ()
     mixings: tuple[float, ...] = MIXINGS
     switches: tuple[tuple[str, str], ...] = AS_PUBLISHED
     threshold: str = "two-pass"
+    power: float = 1.0
     n_folds: int = 10
     only: int | None = None
 
     def quick(self) -> "LcifSearch":
         """Return the protocol with two folds and a third of the grid."""
         few = self.ks_instance[::3], self.ks_feature[::3], self.mixings[::2]
-        return replace(self, only=2, ks_instance=few[0], ks_feature=few[1], mixings=few[2])
+        return replace(
+            self, only=2, ks_instance=few[0], ks_feature=few[1], ks_beyond=(), mixings=few[2]
+        )
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
         train, test = job.dataset.split()
         began = perf_counter()
-        second = any(name.endswith("2") for name in job.methods)
-        first = any(not name.endswith("2") for name in job.methods)
-        folds = list(self._folds(train, job.seed, second))
-        grids = {order: self._mean_grid(folds, order) for order in _orders(first, second)}
+        orders = {name: name.endswith("2") for name in job.methods}
+        folds = list(self._folds(train, job.seed, second=any(orders.values())))
+        surfaces = {
+            order: self._surface(folds, order, [name for name in orders if orders[name] == order])
+            for order in sorted(set(orders.values()))
+        }
         searched = perf_counter() - began
-        graph = build_index(train.X, "cosine").query_self(max(self.ks_instance))
-        for name in job.methods:
-            values, settings, order = {}, {}, {"second_order": name.endswith("2")}
-            for at, metric in enumerate(self.metrics):
-                chosen = self._best(grids[name.endswith("2")][..., at], PARTS[name], metric)
-                values[metric] = rounded(
-                    [self._measure({**chosen, **order}, train, test, graph, metric)]
-                )
-                settings[metric] = chosen
+        whole = self._fold(train, test, second=any(orders.values()))
+        for name, order in orders.items():
+            chosen = {metric: surfaces[order].best(name, metric) for metric in self.metrics}
             yield Result(
                 job.experiment,
                 job.data,
                 name,
-                values,
-                settings=settings,
+                {
+                    metric: rounded([self._measure(whole, settings, order, metric)])
+                    for metric, settings in chosen.items()
+                },
+                settings=chosen,
                 seed=job.seed,
                 seconds={"search": round(searched, 3)},
                 provenance=provenance(job.dataset),
@@ -103,76 +107,88 @@ class LcifSearch:
     def _folds(self, train: Dataset, seed: int, second: bool) -> Iterator[Fold]:
         """Yield the folds of the training rows."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=seed)
-        k = max(self.ks_instance)
         for rows, held_out in list(splitter.split(np.zeros(train.n_rows)))[: self.only]:
-            yield lcif_fold(train.subset(rows), train.subset(held_out), k, second)
+            yield self._fold(train.subset(rows), train.subset(held_out), second)
 
-    def _mean_grid(self, folds: Sequence[Fold], second: bool) -> Float:
-        """Return every setting's metrics, averaged over folds: (switch, k, k, share, metric)."""
+    def _fold(self, train: Dataset, test: Dataset, second: bool) -> Fold:
+        """Return training and test rows with as many neighbours as may be asked for."""
+        k = max(self.ks_instance + self.ks_beyond)
+        return lcif_fold(train, test, k, second, self.power)
+
+    def _surface(self, folds: Sequence[Fold], second: bool, methods: Sequence[str]) -> Surface:
+        """Measure the grid, and what lies beyond an edge where a method is best at it."""
+        found = self._measured(folds, second, self.ks_instance, self.ks_feature)
+        most = {"ks_instance": folds[0].training.n_rows, "ks_feature": folds[0].Y.shape[1]}
+        for axis in AXES:
+            further = bool(self.ks_beyond) and getattr(found, axis)[-1] < most[axis]
+            if further and any(found.ends_at(name, axis) for name in methods):
+                asked = {name: getattr(found, name) for name in AXES} | {axis: self.ks_beyond}
+                found = found.joined(self._measured(folds, second, **asked), axis)
+        return found
+
+    def _measured(
+        self,
+        folds: Sequence[Fold],
+        second: bool,
+        ks_instance: tuple[int, ...],
+        ks_feature: tuple[int, ...],
+    ) -> Surface:
+        """Return every setting's metrics, averaged over folds."""
         grids = [
-            [
-                lcif_grid(
-                    fold,
-                    ks_instance=self.ks_instance,
-                    ks_feature=self.ks_feature,
-                    mixings=self.mixings,
-                    second_order=second,
-                    neighbors_of=neighbors_of,
-                    aggregate=aggregate,
-                    threshold=self.threshold,
-                    metrics=self.metrics,
-                    conventions=self.conventions,
-                )
-                for neighbors_of, aggregate in self.switches
-            ]
+            [self._grid(fold, second, *switch, ks_instance, ks_feature) for switch in self.switches]
             for fold in folds
         ]
-        mean: Float = np.mean(grids, axis=0)
-        return mean
+        ks = ks_instance, ks_feature
+        return Surface(np.mean(grids, axis=0), self.switches, *ks, self.mixings, self.metrics)
 
-    def _best(self, grid: Float, part: str, metric: str) -> dict[str, Any]:
-        """Return the setting with the best value, the first of several."""
-        shares = {INSTANCE: (1.0,), FEATURE: (0.0,), BOTH: self.mixings}[part]
-        allowed = [at for at, share in enumerate(self.mixings) if share in shares]
-        sign = 1 if metric_info(metric).better == "high" else -1
-        within = sign * grid[..., allowed]
-        switch, first, second, share = np.unravel_index(int(np.argmax(within)), within.shape)
-        neighbors_of, aggregate = self.switches[switch]
-        return {
-            "n_neighbors_instance": self.ks_instance[first],
-            "n_neighbors_feature": self.ks_feature[second],
-            "mixing": self.mixings[allowed[share]],
-            "neighbors_of": neighbors_of,
-            "aggregate": aggregate,
-        }
-
-    def _measure(
+    def _grid(
         self,
-        settings: Mapping[str, Any],
-        train: Dataset,
-        test: Dataset,
-        graph: NeighborGraph,
-        metric: str,
-    ) -> float:
-        """Fit one setting on the training rows and return its metric on the test rows."""
-        model = LCIF(threshold=self.threshold, never_empty=True, **settings)
-        predicted = model.fit(train.X, train.Y, graph=graph).predict(test.X)
-        found = evaluate(test.Y, predicted, conventions=self.conventions, metrics=[metric])
-        return found[metric]
+        fold: Fold,
+        second: bool,
+        neighbors_of: str,
+        aggregate: str,
+        ks_instance: Sequence[int],
+        ks_feature: Sequence[int],
+    ) -> Float:
+        """Return the metrics of one fold: (k, k, share, metric)."""
+        return lcif_grid(
+            fold,
+            ks_instance=ks_instance,
+            ks_feature=ks_feature,
+            mixings=self.mixings,
+            second_order=second,
+            neighbors_of=neighbors_of,
+            aggregate=aggregate,
+            threshold=self.threshold,
+            metrics=self.metrics,
+            conventions=self.conventions,
+        )
+
+    def _measure(self, fold: Fold, settings: Mapping[str, Any], second: bool, metric: str) -> float:
+        """Return the metric of one setting, learned from all training rows, on the test rows."""
+        alone = replace(self, mixings=(settings["mixing"],), metrics=(metric,))
+        switch = settings["neighbors_of"], settings["aggregate"]
+        ks = [settings["n_neighbors_instance"]], [settings["n_neighbors_feature"]]
+        return float(alone._grid(fold, second, *switch, *ks)[0, 0, 0, 0])
 
 
-def _orders(first: bool, second: bool) -> list[bool]:
-    """Return the orders asked for; True is the second."""
-    return [order for order, wanted in ((False, first), (True, second)) if wanted]
+def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool, power: float = 1.0) -> Fold:
+    """Return training and test rows with their neighbours by cosine, and the joint graph.
 
-
-def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool) -> Fold:
-    """Return training and test rows with their neighbours by cosine, and the joint graph."""
+    Similarities are raised to `power`, which leaves the neighbours what they are.
+    """
     index = build_index(train.X, "cosine")
     joint = None
     if second:
         parts = [sparse.csr_array(train.X), train.Y.astype(np.float64)]
         both = cast("Csr", sparse.hstack(parts, format="csr"))
-        joint = build_index(both, "cosine").query_self(k)
-    training = Training(index.query_self(k), train.Y, train.X, joint)
-    return Fold(training, index.query(test.X, k), test.X, test.Y)
+        joint = raised(build_index(both, "cosine").query_self(k), power)
+    training = Training(raised(index.query_self(k), power), train.Y, train.X, joint)
+    return Fold(training, raised(index.query(test.X, k), power), test.X, test.Y)
+
+
+def raised(graph: NeighborGraph, power: float) -> NeighborGraph:
+    """Return a graph whose similarities are raised to a power; negative ones count for nothing."""
+    if power == 1.0:
+        return graph
+    return replace(graph, values=np.maximum(graph.similarity, 0.0) ** power)

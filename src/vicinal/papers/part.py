@@ -1,10 +1,10 @@
 """Training and test rows with their neighbours, searched once for every method and k."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class Part:
     test: Dataset
     graph: NeighborGraph
     queries: NeighborGraph
+
+
+Answer: TypeAlias = Callable[[Any, Part], tuple[Csr, Scores]]
 
 
 def make_part(train: Dataset, test: Dataset, k: int, metric: str, scale: bool) -> Part:
@@ -88,8 +91,12 @@ def measure(
     seed: int,
     metrics: Sequence[str],
     conventions: str = "vicinal",
+    answer: Answer | None = None,
 ) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
-    """Yield each setting of a method and its metrics on the test rows, ``seconds`` among them."""
+    """Yield each setting of a method and its metrics on the test rows, ``seconds`` among them.
+
+    `answer` fits an estimator and predicts; it is :func:`answers` unless given.
+    """
     centers: dict[int, object] = {}
     for settings in settings_of(method):
         estimator = method.make(seed).set_params(**settings)
@@ -99,7 +106,7 @@ def measure(
                 centers[wanted] = find_centers(part.train.X, wanted, seed)
             estimator.set_params(centers=centers[wanted])
         began = perf_counter()
-        labels, scores = answers(estimator, part)
+        labels, scores = (answer or answers)(estimator, part)
         seconds = perf_counter() - began
         found = evaluate(part.test.Y, labels, scores, conventions=conventions, metrics=metrics)
         yield settings, {**found, "seconds": seconds}

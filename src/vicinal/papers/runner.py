@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from time import process_time
 
 from vicinal._base.progress import progress
 from vicinal.papers.registry import find_experiment
@@ -13,6 +14,9 @@ from vicinal.papers.stores import Stores
 from vicinal.results import Result
 
 Say = Callable[[str], None]
+
+PROCESSOR = "processor"
+"""The name, among a result's seconds, of what the processor worked for it, all threads together."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,20 @@ class Unit:
         return f"{self.experiment}  {self.data}  seed {self.seed}"
 
     def run(self) -> Iterator[Result]:
-        """Yield the results of the methods as they are known."""
+        """Yield the results of the methods as they are known, with the time each took.
+
+        :data:`PROCESSOR` is what the processor worked since the result before, what the methods
+        share included; over a unit it adds up to the whole.
+        """
         experiment = find_experiment(self.experiment)
         protocol = experiment.protocol.quick() if self.quick else experiment.protocol
         methods = {name: experiment.methods[name] for name in self.methods}
-        yield from protocol.run(
-            Job(self.experiment, self.data, read(self.data), methods, self.seed)
-        )
+        began = process_time()
+        job = Job(self.experiment, self.data, read(self.data), methods, self.seed)
+        for result in protocol.run(job):
+            spent = {PROCESSOR: round(process_time() - began, 3)}
+            yield replace(result, seconds={**result.seconds, **spent})
+            began = process_time()
 
 
 def units(

@@ -22,7 +22,7 @@ import numpy as np
 
 from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import check_integer
+from vicinal._base.validation import check_integer, check_real
 from vicinal.rivals._boosting import confidences, half_logistic, signed_distribution, signs
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._splits import Split, SplitFinder, rows_above
@@ -35,6 +35,8 @@ class ADTBoostMH(MultiLabelClassifier):
     ----------
     n_rounds : int
         Splits, 50 in the ML-kNN paper.
+    smoothing : float or None
+        ε of the confidences, a share of the weight of all cells; None for 1 / (nL).
     n_jobs : int or None
         Threads; None for all there are. The model does not depend on it.
 
@@ -77,14 +79,21 @@ class ADTBoostMH(MultiLabelClassifier):
     confidences_: Float
     z_: Float
 
-    def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        n_rounds: int = 50,
+        *,
+        smoothing: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_rounds = n_rounds
+        self.smoothing = smoothing
         self.n_jobs = n_jobs
 
     def _learn(self, X: Features, Y: Csr) -> None:
         """Grow the tree."""
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
-        tree = _Growing(X, Y, thread_count(self.n_jobs))
+        tree = _Growing(X, Y, self._smoothing(Y), thread_count(self.n_jobs))
         for _ in range(n_rounds):
             if not tree.grow():
                 break
@@ -93,6 +102,12 @@ class ADTBoostMH(MultiLabelClassifier):
         self.thresholds_ = np.array([split.threshold for split in tree.splits], dtype=np.float64)
         self.z_ = np.array([split.z for split in tree.splits], dtype=np.float64)
         self.confidences_ = np.stack(tree.confidences)
+
+    def _smoothing(self, Y: Csr) -> float:
+        """Return ε."""
+        if self.smoothing is None:
+            return 1.0 / (Y.shape[0] * Y.shape[1])
+        return check_real("smoothing", self.smoothing, low=np.finfo(np.float64).tiny)
 
     def _score(self, X: Features) -> Float:
         """Return f: the sum of what the nodes say that a row lies in."""
@@ -118,7 +133,8 @@ class ADTBoostMH(MultiLabelClassifier):
 class _Growing:
     """A tree and the rows it grows on."""
 
-    def __init__(self, X: Features, Y: Csr, n_threads: int) -> None:
+    def __init__(self, X: Features, Y: Csr, smoothing: float, n_threads: int) -> None:
+        self._smoothing = smoothing
         self._finder = SplitFinder(X, int(Y.shape[1]), n_threads)
         self._targets = signs(Y)
         self._scores = np.zeros_like(self._targets)
@@ -157,7 +173,7 @@ class _Growing:
 
     def _add_node(self, members: Bool, signed: Float) -> None:
         """Add a node of these rows, and what it says to their scores."""
-        added = confidences(signed, members, 1.0 / signed.size)
+        added = confidences(signed, members, self._smoothing)
         self._scores[members] += added
         self._members.append(members)
         self.confidences.append(added)

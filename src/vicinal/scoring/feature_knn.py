@@ -11,7 +11,9 @@ Each feature keeps its k most similar labels only; the numerator runs over the f
 keep *y*, the denominator over all features of *x*. Two switches depart from the paper's text:
 
 - ``neighbors_of="label"``: each label keeps its k most similar features instead;
-- ``aggregate="max"``: the largest :math:`sim_{FL}(f_j, y)` of the features *x* has, 0 if none.
+- ``aggregate="max"``: the largest :math:`sim_{FL}(f_j, y)` of the features *x* has, 0 if none;
+  ``aggregate="kept-mean"``: the mean over the features that keep *y* alone, 0 if none does. The
+  paper's figures come out with this one, and not with its formula.
 
 The search is made when fitting, all its rows included, and a prediction is one sparse product.
 
@@ -38,11 +40,11 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.column_graph import as_csr, column_graph, kept_similarities
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import combined_rows
+from vicinal.scoring.row_sums import combined_rows, like
 from vicinal.scoring.training import Training
 
 NEIGHBORS_OF = ("feature", "label")
-AGGREGATES = ("mean", "max")
+AGGREGATES = ("mean", "max", "kept-mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class FeatureKNNScoring:
     ----------
     similarity : csr_array of float64, shape (m, L)
         :math:`sim_{FL}`, k entries a feature (or a label) at most, all above 0.
-    aggregate : {"mean", "max"}
+    aggregate : {"mean", "max", "kept-mean"}
     Y : csr_array of int32, shape (n, L)
         Training labels.
 
@@ -133,8 +135,15 @@ class FeatureKNNScoring:
         """Score the rows of `X`; `graph` is not looked at."""
         if X is None:
             raise InvalidArgumentError("X", "the features of the rows to score", None)
-        sums = combined_rows(as_csr(X), self.similarity, self.aggregate)
-        return Scores.sparse(sums.means() if self.aggregate == "mean" else sums.values)
+        rows = as_csr(X)
+        sums = combined_rows(rows, self.similarity, self.aggregate)
+        if self.aggregate == "mean":
+            return Scores.sparse(sums.means())
+        if self.aggregate == "kept-mean":
+            keeps = like(self.similarity, np.ones(self.similarity.nnz))
+            weights = combined_rows(rows, keeps, "mean").values  # of the same structure
+            return Scores.sparse(like(sums.values, sums.values.data / weights.data))
+        return Scores.sparse(sums.values)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""

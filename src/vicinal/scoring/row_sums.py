@@ -110,7 +110,8 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
     ----------
     weights : csr_array, shape (n_queries, m)
     rows : csr_array, shape (m, L)
-    aggregate : {"mean", "max"}
+    aggregate : {"mean", "max", "kept-mean"}
+        Sums, the largest, or sums again.
 
     Examples
     --------

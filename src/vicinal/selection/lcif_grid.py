@@ -52,7 +52,7 @@ def lcif_grid(
         Shares of the instance part, from 0 to 1.
     second_order : bool
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max"}
+    aggregate : {"mean", "max", "kept-mean"}
         As in :class:`vicinal.estimators.LCIF`.
     threshold : {"cardinality", "two-pass"}
         Fitted for every setting on the leave-one-out scores of the training rows; every row gets a

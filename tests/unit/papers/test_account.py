@@ -123,3 +123,26 @@ def test_an_order_is_agreed_missing_reversed_or_further():
         paper, order, _fold_results({"ml-knn": (0.1, 0.2), "boostexter": (0.2, 0.1)})
     )
     assert ("hamming-loss", "ml-knn", "boostexter") in tied.missing
+
+
+def test_a_worse_cell_stands_beside_what_a_side_experiment_gives(tmp_path: Path):
+    stores = Stores(tmp_path)
+    for experiment, value in (("zhang2007/yahoo-rivals", 0.9), ("zhang2007/yahoo-otherwise", 0.5)):
+        place = experiment, "recreation", "rank-svm"
+        stores.of("zhang2007").add(Result(*place, {"one-error": (value,)}, seed=1))
+    row = "| yahoo-otherwise | 11 | recreation | rank-svm | one-error | 0.5627 | 0.9000 | 0.5000 |"
+    assert row in account(stores)
+
+
+def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
+    stores = Stores(tmp_path)
+    values, hour = {"hamming-loss": (0.2,)}, {"processor": 3600.0}
+    place = "zhang2007/folds", "yeast", "ml-knn"
+    stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
+    place = "zhang2007/folds-rivals", "image", "rank-svm"
+    stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
+    text = account(stores)
+    assert "| zhang2007 | 3:00 | 3:00 | 0:00 | 6:00 |" in text  # three seeds, of which one was run
+    assert "Without the comparison methods of zhang2007: 3:00," in text
+    assert "2:00 are of seeds not run" in text
+    assert "zhang2007/yahoo (arts, business," in text

@@ -108,3 +108,35 @@ def test_cross_validated_experiments_have_three_seeds():
                 continue
             if isinstance(each.protocol, Folds | LcifSearch | ProjectedFolds):
                 assert len(each.seeds) >= 3, each.name
+
+
+def of_rows(value: float, n_rows: int) -> bool:
+    """Tell whether a mean of `n_rows` whole numbers can be printed so, with four decimals."""
+    return round(round(value * n_rows) / n_rows, 4) == value
+
+
+def test_what_is_said_of_society_follows_from_the_printed_figures():
+    figures = {
+        (cell.data, cell.metric): cell.value
+        for cell in reported()
+        if (cell.paper, cell.method) == ("zhang2007", "adtboost.mh")
+        and cell.metric in ("one-error", "coverage")
+        and cell.table in ("11", "12")
+        and cell.data != "yahoo-average"
+    }
+    assert len(figures) == 22
+    not_of_3000 = {place for place, value in figures.items() if not of_rows(value, 3000)}
+    assert not_of_3000 == {("society", "one-error"), ("society", "coverage")}
+    assert all(of_rows(figures[place], 2000) for place in not_of_3000)
+
+
+def test_the_f1_that_is_called_impossible_is():
+    figures = {
+        cell.metric: cell.value
+        for cell in reported()
+        if (cell.paper, cell.table, cell.data, cell.method)
+        == ("feremans2017", "II", "medical", "iblr-ml")
+    }
+    accuracy = figures["example-accuracy"] + 0.0005  # before it was rounded
+    # F1 is 2J / (1 + J) of a row's accuracy J, concave: its mean is highest where all J are equal.
+    assert figures["example-f1"] > 2 * accuracy / (1 + accuracy) + 0.0005

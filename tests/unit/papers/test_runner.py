@@ -88,3 +88,12 @@ def test_cheap_experiments_come_first(tmp_path: Path):
 def test_an_unknown_experiment_is_refused():
     with pytest.raises(ValueError, match="expected the name of an experiment"):
         find_experiment("zhang2007/nothing")
+
+
+def test_results_say_how_long_the_processor_worked(paper, tmp_path: Path, monkeypatch):
+    ticks = iter([1.0, 3.5, 4.0, 4.25])
+    monkeypatch.setattr(runner, "process_time", lambda: next(ticks, 5.0))
+    unit = runner.Unit("test/one", "here", 1, ("a", "b"))
+    first, second = unit.run()
+    assert first.seconds == {"processor": 2.5}
+    assert second.seconds == {"processor": 0.25}

@@ -177,6 +177,26 @@ def test_a_precondition_is_used_where_it_helps():
     np.testing.assert_array_equal(tree.predict(X), Y)
 
 
+def test_smoothing_by_hand():
+    # One cell of four has the label: the root says ½ ln ((1/4 + ½) / (3/4 + ½)).
+    X, Y = [[1.0], [2.0], [3.0], [6.0]], [[0], [0], [0], [1]]
+    tree = ADTBoostMH(n_rounds=1, smoothing=0.5).fit(X, Y)
+    root = 0.5 * math.log(0.75 / 1.25)
+    assert tree.confidences_[0] == pytest.approx([root])
+    # Then the cells weigh e^root (without) and e^-root (with); the cut leaves both sides pure.
+    light, heavy = math.exp(root), math.exp(-root)
+    total = 3 * light + heavy
+    below = 0.5 * math.log(0.5 / (3 * light / total + 0.5))
+    above = 0.5 * math.log((heavy / total + 0.5) / 0.5)
+    assert tree.confidences_[1:].ravel() == pytest.approx([below, above])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, -1.0, float("nan"), "some"])
+def test_smoothing_is_checked(smoothing):
+    with pytest.raises(ValueError, match="smoothing: expected"):
+        ADTBoostMH(smoothing=smoothing).fit([[0.0], [1.0]], [[0], [1]])
+
+
 def test_equal_features_and_thresholds_give_the_first():
     X = [[5.0, 1.0, 1.0], [5.0, 2.0, 2.0], [5.0, 3.0, 3.0]]
     model = BoosTexter(n_rounds=1).fit(X, [[1], [0], [1]])  # both cuts leave one row pure

@@ -76,7 +76,7 @@ OPTIONS = st.fixed_dictionaries(
     {
         "second_order": st.booleans(),
         "neighbors_of": st.sampled_from(["feature", "label"]),
-        "aggregate": st.sampled_from(["mean", "max"]),
+        "aggregate": st.sampled_from(["mean", "max", "kept-mean"]),
         "threshold": st.sampled_from(["cardinality", "two-pass"]),
     }
 )
@@ -125,7 +125,7 @@ def test_enough_cells_for_low_ones_to_be_left_out(threshold: str, levels: int) -
 
 
 @pytest.mark.parametrize("neighbors_of", ["feature", "label"])
-@pytest.mark.parametrize("aggregate", ["mean", "max"])
+@pytest.mark.parametrize("aggregate", ["mean", "max", "kept-mean"])
 def test_the_switches_on_many_rows(neighbors_of: str, aggregate: str) -> None:
     problem = random_problem(260, 15, 20, levels=3)
     check(problem, [3, 8], [1, 3, 5], neighbors_of=neighbors_of, aggregate=aggregate)
