@@ -48,8 +48,9 @@ class InvertedIndex:
 
     Notes
     -----
-    Memory: at most 16 bytes an entry of `X` besides `X` itself, 36 for each feature that occurs and
-    16 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread.
+    Memory: at most 16 bytes an entry of `X` besides `X` itself, 42 for each feature that occurs and
+    16 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
+    512 a thread.
 
     Examples
     --------
