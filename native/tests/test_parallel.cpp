@@ -33,13 +33,13 @@ static void no_tasks_is_no_work() {
 // until the error is thrown, so that it cannot take them all.
 static void a_worker_exception_reaches_the_caller() {
   for (const int culprit : {0, 1}) {
-    std::atomic<bool> thrown{false};
+    std::atomic<bool> has_failed{false};
     CHECK_THROWS(std::out_of_range, parallel_for(1000, 2, [&](std::int64_t, int worker) {
                    if (worker == culprit) {
-                     thrown = true;
+                     has_failed = true;
                      throw std::out_of_range("a task");
                    }
-                   while (!thrown) std::this_thread::yield();
+                   while (!has_failed) std::this_thread::yield();
                  }));
   }
 }
