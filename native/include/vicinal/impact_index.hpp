@@ -226,7 +226,7 @@ class ImpactIndex {
     std::int16_t* sums = scratch.sums.data();
     const std::int64_t begin = blocks_.begin(block), size = blocks_.size(block);
     scratch.columns.clear();
-    for (const auto [place, weight] : plan.terms) {  // copies, which no sum can be
+    for (const auto [place, weight] : plan.terms) {  // copied: a write to a sum cannot change them
       if (place->is_column()) {
         scratch.columns.push_back({place->shape * tiles_.rows_per_block, weight});
       } else if (place->is_rare()) {

@@ -119,6 +119,15 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     return matrix
 
 
+def as_csr(matrix: Features) -> Csr:
+    """Return a checked matrix as canonical CSR."""
+    if isinstance(matrix, sparse.csr_array):
+        return matrix
+    stored = cast("Csr", sparse.csr_array(matrix))
+    stored.has_canonical_format = True
+    return stored
+
+
 def check_csr_structure(matrix: Csr, name: str) -> None:
     """Refuse CSR or CSC arrays that would make native code read outside them."""
     n_rows, n_columns = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]

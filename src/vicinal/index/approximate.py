@@ -10,6 +10,7 @@ from vicinal._base.arrays import Csr, Features, Float, Int32
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal._base.validation import (
     METRICS,
+    as_csr,
     check_features,
     check_integer,
     check_option,
@@ -17,7 +18,7 @@ from vicinal._base.validation import (
 )
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.build import Index, build_index
-from vicinal.index.chunks import as_csr, as_dense
+from vicinal.index.chunks import as_dense
 
 SAMPLE = 200
 """Queries that recall is measured on, at most."""

@@ -1,12 +1,11 @@
 """Queries a piece at a time, so that no copy of all of them is ever made."""
 
 from collections.abc import Iterator
-from typing import cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.arrays import Features, Float
 
 CELLS = 2**22
 """Most cells of a dense piece: 32 MiB of float64."""
@@ -27,15 +26,6 @@ def row_chunks(queries: Features) -> Iterator[tuple[int, int]]:
     step = ROWS if sparse.issparse(queries) else min(ROWS, max(1, CELLS // max(1, n_columns)))
     for start in range(0, n_rows, step):
         yield start, min(start + step, n_rows)
-
-
-def as_csr(rows: Features) -> Csr:
-    """Return `rows` as canonical CSR."""
-    if isinstance(rows, sparse.csr_array):
-        return rows
-    matrix = cast("Csr", sparse.csr_array(rows))
-    matrix.has_canonical_format = True
-    return matrix
 
 
 def as_dense(rows: Features) -> Float:

@@ -8,13 +8,14 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import (
     METRICS,
+    as_csr,
     check_features,
     check_integer,
     check_option,
     check_rows,
 )
 from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.chunks import as_csr, row_chunks
+from vicinal.index.chunks import row_chunks
 from vicinal.index.segment import Build, Segment
 from vicinal.index.simd import simd_level
 

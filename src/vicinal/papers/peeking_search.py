@@ -9,6 +9,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal.decision import Threshold
 from vicinal.index import DenseIndex
+from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
 from vicinal.reduction._objective import DeviceObjective, Objective
 from vicinal.scoring import MLkNNScoring, Training
@@ -37,8 +38,7 @@ class LossOnOthers(Objective):
         scoring = MLkNNScoring.fit(training, self.k, self.smoothing)
         scores = scoring.scores(index.query(np.asarray(self.X_test @ P), self.k))
         labels = Threshold(0.5, inclusive=True).decide(scores)
-        n_rows, n_labels = self.Y_test.shape
-        return float(abs(labels - self.Y_test).sum() / (n_rows * n_labels))
+        return evaluate(self.Y_test, labels, metrics=self.metric)[self.metric]
 
 
 class PeekingMLARP(MLARP):

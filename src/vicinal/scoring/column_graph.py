@@ -8,7 +8,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import check_integer
+from vicinal._base.validation import as_csr, check_integer
 from vicinal._native import column_search
 from vicinal.graph import NeighborGraph
 from vicinal.scoring.row_sums import native_matrix
@@ -62,15 +62,6 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
         native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
     )
     return NeighborGraph(ids, values, "cosine", B.shape[1])
-
-
-def as_csr(matrix: Features) -> Csr:
-    """Return a checked matrix as canonical CSR."""
-    if isinstance(matrix, sparse.csr_array):
-        return matrix
-    stored = cast("Csr", sparse.csr_array(matrix))
-    stored.has_canonical_format = True
-    return stored
 
 
 def kept_similarities(graph: NeighborGraph) -> Csr:

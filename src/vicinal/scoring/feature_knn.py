@@ -35,10 +35,10 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_csr, read_plain
-from vicinal._base.validation import check_option
+from vicinal._base.validation import as_csr, check_option
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.column_graph import as_csr, column_graph, kept_similarities
+from vicinal.scoring.column_graph import column_graph, kept_similarities
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import combined_rows, like
 from vicinal.scoring.training import Training
