@@ -14,14 +14,16 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 import vicinal
-from benchmarks.fold_files import Folds
-from benchmarks.reductions import K, load_folds
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal.datasets import Dataset
 from vicinal.reduction import MLARP
 from vicinal.reduction._objective import Objective
+
+K, N_FOLDS = 5, 10
 
 SWITCHES: dict[str, dict[str, object]] = {
     "the paper's": {},
@@ -62,16 +64,17 @@ class Budgeted(MLARP):
         return sum(self._spent) >= self.budget
 
 
-def run(folds: Folds, fold: int, switches: dict[str, object], budget: float) -> list[float]:
+def run(
+    train: Dataset, test: Dataset, seed: int, switches: dict[str, object], budget: float
+) -> list[float]:
     """Return the first and last training loss, the test loss and the number of steps."""
-    X, Y = folds.train(fold)
-    X_test, Y_test = folds.test(fold)
-    reduce = Budgeted(folds.n_components, K, max_iter=None, max_seconds=0.0, random_state=fold)
+    width = 64 if train.n_features < 128 else 128
+    reduce = Budgeted(width, K, max_iter=None, max_seconds=0.0, random_state=seed)
     reduce.set_params(**switches)
     reduce.budget = budget
-    model = make_pipeline(reduce, vicinal.MLkNN(K, 0.0)).fit(X, Y.astype(np.int32))
-    wrong = np.asarray(model.predict(X_test)) != Y_test
-    return [reduce.history_[0], reduce.history_[-1], float(wrong.mean()), float(reduce.n_iter_)]
+    model = make_pipeline(reduce, vicinal.MLkNN(K, 0.0)).fit(train.X, train.Y)
+    loss = vicinal.metrics.hamming_loss(test.Y, model.predict(test.X))
+    return [reduce.history_[0], reduce.history_[-1], loss, float(reduce.n_iter_)]
 
 
 def main() -> None:
@@ -84,9 +87,15 @@ def main() -> None:
     options = parser.parse_args()
     table = Table("set", "switch", "first loss", "last loss", "test loss", "steps")
     for name in options.sets:
-        folds = load_folds(name)
+        data = vicinal.datasets.load(name)
+        splitter = KFold(N_FOLDS, shuffle=True, random_state=0)
+        parts = [(data.subset(train), data.subset(test)) for train, test in splitter.split(data.X)][
+            : options.folds
+        ]
         for switch, params in SWITCHES.items():
-            found = [run(folds, fold, params, options.evaluations) for fold in range(options.folds)]
+            found = [
+                run(*part, fold, params, options.evaluations) for fold, part in enumerate(parts)
+            ]
             means = np.mean(found, axis=0)
             table.add_row(name, switch, *(f"{x:.4f}" for x in means[:3]), f"{means[3]:.0f}")
             if options.out:

@@ -7,6 +7,7 @@ import typer
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.index.backend import chosen_backend
 from vicinal.papers import (
     Cell,
     Figures,
@@ -39,6 +40,9 @@ def reproduce(
         bool, typer.Option("--shipped", help="Show the results of this version; run nothing.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Units run at a time.")] = 1,
+    backend: Annotated[
+        str, typer.Option(help="Where projections are searched for: numpy, or torch for a GPU.")
+    ] = "numpy",
     html: Annotated[
         Path | None, typer.Option(help="Folder for a page on each paper.", metavar="DIR")
     ] = None,
@@ -49,7 +53,8 @@ def reproduce(
     tables = None if table is None else (check_table(papers[0], table),)
     stores = stored() if shipped else Stores(store / "quick" if quick else store)
     if not shipped:
-        todo = units(papers, stores, tables=tables, quick=quick)
+        where = chosen_backend(backend, device=None)
+        todo = units(papers, stores, tables=tables, quick=quick, backend=where)
         run_units(todo, stores, jobs=jobs, say=errors.print)
     shown: list[dict[str, Any]] = []
     for each in papers:

@@ -17,7 +17,7 @@ except ImportError:
     raise MissingExtraError("torch", "gpu") from None
 
 from vicinal.gpu.dense import DenseSearch, dense_graph
-from vicinal.gpu.device import cuda_available, pick_device
+from vicinal.gpu.device import cuda_available, device_name, pick_device
 from vicinal.gpu.loss import ProjectionLoss, sparse_rows
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "ProjectionLoss",
     "cuda_available",
     "dense_graph",
+    "device_name",
     "pick_device",
     "sparse_rows",
 ]

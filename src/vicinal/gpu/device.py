@@ -13,6 +13,11 @@ def cuda_available() -> bool:
     return torch.cuda.is_available()
 
 
+def device_name() -> str:
+    """Return what the first CUDA device is called, or ``"none"``."""
+    return torch.cuda.get_device_name(0) if cuda_available() else "none"
+
+
 def pick_device(device: str | torch.device | None = None) -> torch.device:
     """Return the device asked for; without a wish CUDA where there is one, else the CPU.
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vicinal.estimators import LAMLkNN
-from vicinal.papers.part import Part, answers, rounded
+from vicinal.papers.part import Part, answers, dense, rounded
 from vicinal.papers.settled_split import SettledSplit, weka_part
 from vicinal.papers.spec import Job, Method
-from vicinal.papers.weka_clusters import dense, weka_centers
+from vicinal.papers.weka_clusters import weka_centers
 from vicinal.results import Result, provenance
 
 SETTING = "clusters"

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 from vicinal.estimators import MLkNN
-from vicinal.papers.filled_mddm import FilledMDDM
 from vicinal.papers.folds import Folds
 from vicinal.papers.loss_curve import METRIC, LossCurve
-from vicinal.papers.mlarp_methods import FOUR, METHODS, NAMES, PROTOCOL, STRATIFIED, search
+from vicinal.papers.mlarp_methods import FOUR, METHODS, NAMES, PROTOCOL, search
 from vicinal.papers.mlarp_readings import CHECKS, EXPERIMENTS, RANK_DATA, all_ranks
 from vicinal.papers.ranks import RANKED
 from vicinal.papers.spec import Check, Curve, Experiment, Method, Paper, RankTest, Reason, Table
-from vicinal.reduction import MLARP
+from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
 
 DATA = (
     "yeast",
@@ -29,7 +28,7 @@ DATA = (
 USUAL = DATA[:-1]
 """Those that 64 or 128 columns are enough for."""
 
-SOURCES = ("ml-arp/filled", "ml-arp/folds", "ml-arp/stratified", "ml-arp/rcv1")
+SOURCES = ("ml-arp/folds", "ml-arp/rcv1")
 
 PAPER = Paper(
     name="ml-arp",
@@ -37,39 +36,32 @@ PAPER = Paper(
     experiments=(
         Experiment(
             "ml-arp/folds",
-            "10-fold cross-validation of ML-kNN (k = 5, s = 0) behind each reduction",
+            "10-fold cross-validation of ML-kNN (k = 5, s = 0) behind each reduction, ML-ARP "
+            "searched for half a minute a fold (the paper: two hours)",
             USUAL,
-            METHODS,
+            {**METHODS, **search()},
             PROTOCOL,
-            cost=3,
-            quick_data=("emotions",),
-        ),
-        Experiment(
-            "ml-arp/stratified",
-            "one draw of ten stratified folds, ML-ARP searched for a minute a fold (the stored "
-            "results: 45 to 100 seconds on a GPU; the paper: two hours)",
-            USUAL,
-            {**METHODS, **search(60.0)},
-            STRATIFIED,
-            seeds=(0,),
-            cost=8,
+            cost=7,
             quick_data=("emotions",),
         ),
         Experiment(
             "ml-arp/rcv1",
             "the same on subset 1 of rcv1, 4000 columns, the methods that the paper ran there",
             ("rcv1",),
-            {**{name: METHODS[name] for name in ("baseline", "ml-knn", "rp")}, **search(100.0)},
-            replace(STRATIFIED, components={"rcv1": 4000}),
-            seeds=(0,),
+            {**{name: METHODS[name] for name in ("baseline", "ml-knn", "rp")}, **search()},
+            replace(PROTOCOL, components={"rcv1": 4000}),
             cost=8,
         ),
         *EXPERIMENTS,
         Experiment(
-            "ml-arp/filled",
-            "MDDM on the first folds, the directions that few labels give filled up to r columns",
-            ("yeast", "emotions", "scene", "enron", "genbase", "medical"),
-            {"mddm": Method(lambda seed: FilledMDDM())},
+            "ml-arp/few-directions",
+            "the same folds, as many columns as the labels give directions",
+            (*FOUR, "genbase", "medical"),
+            {
+                "mddm": Method(lambda seed: MDDM()),
+                "opls": Method(lambda seed: OPLS()),
+                "cca": Method(lambda seed: LabelCCA()),
+            },
             PROTOCOL,
             cost=3,
             quick_data=("emotions",),
@@ -138,20 +130,33 @@ PAPER = Paper(
     ),
     checks=(
         *CHECKS,
-        Check("ml-arp/folds", ("2",), "MDDM has as many columns as there are labels, and no more"),
+        Check(
+            "ml-arp/few-directions",
+            ("2",),
+            "MDDM, OPLS and CCA have as many columns as there are labels, and no more",
+            counted=True,
+        ),
     ),
     notes=(
         "Features are as they come: so the ML-kNN, RP and PCA columns come out; scaled, ML-kNN on "
         "emotions is far below the paper’s figure (side experiment).",
-        "The paper reduces to the same number of columns r with every method. MDDM has at most one "
-        "direction a label; where labels are fewer it is filled up with arbitrary directions at "
-        "right angles to them, as an eigensolver would.",
+        "The paper reduces to the same number of columns r with every method. MDDM, OPLS and CCA "
+        "have at most one direction a label; where labels are fewer they are filled up with "
+        "arbitrary directions at right angles to them (of MDDM) or uncorrelated with them (of the "
+        "others), as an eigensolver would: so the paper’s .162 and .166 of CCA and OPLS on scene "
+        "come out, where six directions alone give .10 (side experiment).",
+        "On emotions and yeast the paper’s MDDM (.310, .227) is near the baseline. So it comes out "
+        "with the directions that depend least on the labels, and on scene and enron with those "
+        "that depend most: a solver that sorts the other way where more than half of all "
+        "directions are asked for would do that (side experiment).",
         "Of rcv1 the paper’s statistics fit none of the subsets at hand (47,229 features, density "
         "0.026); its baseline, which is the density of the labels, is that of subset 1, which is "
         "taken.",
-        "The paper’s objective is the loss of the training rows, and so it is here. It does not "
-        "say on which rows the projection was chosen in the end: other readings are side "
-        "experiments.",
+        "The paper’s objective is the loss of the training rows, tested on others, and so it is "
+        "here. What every other method comes to is then the paper’s, and ML-ARP’s is not, but for "
+        "figures of rows that the search has seen: the rows searched, or the test rows. These "
+        "are side experiments, not what is counted: as figures of unseen rows they would mislead.",
+        "The stored searches of ML-ARP were made on a GPU (`--backend torch`), sixteen at a time.",
     ),
     reasons=(
         Reason(
@@ -160,18 +165,18 @@ PAPER = Paper(
             data="delicious",
         ),
         Reason(
-            "the search lowers the loss of the rows searched, which comes to the paper’s figures, "
-            "not that of the test rows, and rows put aside to choose by do not help; a search that "
-            "lowers the loss of the test rows themselves is at the paper’s figures, or below, "
-            "after 300 evaluations; the paper speaks of several hundreds (side experiments)",
+            "the search lowers the loss of the rows searched, which comes near the paper’s "
+            "figures, not that of the test rows, and rows put aside to choose by do not help; a "
+            "search that lowers the loss of the test rows themselves is at the paper’s figures, or "
+            "below, after 300 evaluations; the paper speaks of several hundreds (side experiments)",
             method="ml-arp",
             table="2",
         ),
         Reason(
             "the projections that the search finds do not carry over to the test rows (see table "
-            "2), so that ML-ARP ranks beside the random projections it starts from; with a search "
-            "that lowers the loss of the test rows most of its ranks are the paper’s or better "
-            "(side experiments)",
+            "2), so that ML-ARP ranks near the random projections it starts from; with the figures "
+            "of the rows searched, or with a search on the test rows, all of its ranks are the "
+            "paper’s or better (side experiments)",
             table="3",
             method="ml-arp",
         ),

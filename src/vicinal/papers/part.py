@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Features, Float
 from vicinal.datasets import Dataset
 from vicinal.estimators import LAMLkNN
 from vicinal.estimators.base import NeighborEstimator
@@ -125,3 +125,8 @@ def answers(estimator: Any, part: Part) -> tuple[Csr, Scores]:
 def rounded(values: Sequence[float]) -> tuple[float, ...]:
     """Return figures as they are stored."""
     return tuple(round(float(value), DIGITS) for value in values)
+
+
+def dense(rows: Features) -> Float:
+    """Return rows as an array: 8 bytes a cell."""
+    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

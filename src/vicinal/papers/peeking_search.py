@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.threads import one_blas_thread
 from vicinal.decision import Threshold
 from vicinal.index import DenseIndex
 from vicinal.metrics import evaluate
@@ -33,10 +34,12 @@ class LossOnOthers(Objective):
 
     def __call__(self, P: Float) -> float:
         """Return the loss of the projection P, shape (m, r)."""
-        index = DenseIndex(np.asarray(self.X @ P))
+        with one_blas_thread():
+            seen, new = np.asarray(self.X @ P), np.asarray(self.X_test @ P)
+        index = DenseIndex(seen)
         training = Training(index.query_self(min(self.k, index.n_rows - 1)), self.Y)
         scoring = MLkNNScoring.fit(training, self.k, self.smoothing)
-        scores = scoring.scores(index.query(np.asarray(self.X_test @ P), self.k))
+        scores = scoring.scores(index.query(new, self.k))
         labels = Threshold(0.5, inclusive=True).decide(scores)
         return evaluate(self.Y_test, labels, metrics=self.metric)[self.metric]
 

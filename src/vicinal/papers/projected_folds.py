@@ -1,34 +1,36 @@
 """Cross-validation of ML-kNN on projected rows."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.model_selection import KFold
 
-from vicinal._base.arrays import Float
 from vicinal.datasets import Dataset
 from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
-from vicinal.papers.part import answers, make_part, rounded, scaled
+from vicinal.papers.part import answers, dense, make_part, rounded, scaled
 from vicinal.papers.peeking_search import PeekingMLARP
 from vicinal.papers.spec import Job, Method
 from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
-from vicinal.selection import IterativeStratification
 
 FEW_FEATURES, FEW, USUAL = 128, 64, 128
 """Below so many features, rows are projected to so many columns, otherwise to so many."""
+
+EVALUATIONS, REACHED = "evaluations", "training loss"
 
 
 @dataclass(frozen=True)
 class ProjectedFolds:
     """Fit each projection in each fold, then ML-kNN behind it.
+
+    Of a projection that was searched for, the number of evaluations and the loss it came to on the
+    training rows are kept too.
 
     Parameters
     ----------
@@ -39,8 +41,6 @@ class ProjectedFolds:
         Folds are drawn at random with the seed.
     components : mapping of str to int
         Columns out, for data where they are not the usual 64 or 128.
-    stratified : bool
-        Whether folds keep the labels in proportion.
     scale : bool
         Whether features are scaled to [0, 1] by the training rows first.
     on_training_rows : bool
@@ -56,7 +56,6 @@ class ProjectedFolds:
     smoothing: float = 0.0
     n_folds: int = 10
     components: Mapping[str, int] = field(default_factory=dict)
-    stratified: bool = False
     scale: bool = False
     on_training_rows: bool = False
     only: int | None = None
@@ -68,9 +67,10 @@ class ProjectedFolds:
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method, a value a fold."""
-        folds = list(self._splitter(job.seed).split(job.dataset.X, job.dataset.Y))[: self.only]
+        splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)
+        folds = list(splitter.split(job.dataset.X))[: self.only]
         for name, method in job.methods.items():
-            found: dict[str, list[float]] = {metric: [] for metric in self.metrics}
+            found = defaultdict[str, list[float]](list)
             began = perf_counter()
             for train, test in folds:
                 rows = job.dataset.subset(train), job.dataset.subset(test)
@@ -84,13 +84,8 @@ class ProjectedFolds:
                 settings={"r": self.width(job), "folds": len(folds)},
                 seed=job.seed,
                 seconds={"fit and predict": round(perf_counter() - began, 3)},
-                provenance=provenance(job.dataset),
+                provenance=provenance(job.dataset) | searched_on(job, EVALUATIONS in found),
             )
-
-    def _splitter(self, seed: int) -> KFold | IterativeStratification:
-        """Return what draws the folds."""
-        kind = IterativeStratification if self.stratified else KFold
-        return kind(self.n_folds, shuffle=True, random_state=seed)
 
     def width(self, job: Job) -> int:
         """Return how many columns the rows are projected to."""
@@ -101,19 +96,31 @@ class ProjectedFolds:
         """Return the metrics of one fold."""
         if self.scale:
             train, test = scaled(train, test)
-        model = method.make(job.seed)
-        if isinstance(model, MLARP) and self.at_most_seconds is not None:
-            model.set_params(max_seconds=self.at_most_seconds)
-        if isinstance(model, PeekingMLARP):
-            model.look_at(test.X, test.Y)
+        model, searched = method.make(job.seed), {}
         if isinstance(model, TransformerMixin):
+            if isinstance(model, MLARP):
+                self._prepare(model, test, job)
             train, test = projected(model, self.width(job), train, test)
+            searched = outcome(model) if isinstance(model, MLARP) else {}
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
         part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
         if self.on_training_rows:
             part = replace(part, test=train, queries=part.graph)
         labels, scores = answers(model, part)
-        return evaluate(part.test.Y, labels, scores, metrics=self.metrics)
+        return evaluate(part.test.Y, labels, scores, metrics=self.metrics) | searched
+
+    def _prepare(self, search: MLARP, test: Dataset, job: Job) -> None:
+        """Tell a search where to run, for how long, and, if it peeks, on which rows."""
+        search.set_params(backend=job.backend)
+        if self.at_most_seconds is not None:
+            search.set_params(max_seconds=self.at_most_seconds)
+        if isinstance(search, PeekingMLARP):
+            search.look_at(test.X, test.Y)
+
+
+def outcome(search: MLARP) -> dict[str, float]:
+    """Return what is kept of a search that has ended."""
+    return {EVALUATIONS: len(search.history_), REACHED: float(search.history_[-1])}
 
 
 def projected(
@@ -125,7 +132,7 @@ def projected(
         # Fewer directions than asked for (there are as many as labels) is what the paper had too.
         warnings.simplefilter("ignore", UserWarning)
         transformer.fit(train.X, train.Y)
-        seen, new = (_dense(transformer.transform(part.X)) for part in (train, test))
+        seen, new = (dense(transformer.transform(part.X)) for part in (train, test))
     names = tuple(f"direction {at}" for at in range(seen.shape[1]))
     return (
         replace(train, X=seen, feature_names=names),
@@ -133,8 +140,10 @@ def projected(
     )
 
 
-def _dense(rows: object) -> Float:
-    """Return projected rows as an array."""
-    if isinstance(rows, sparse.csr_array | sparse.csr_matrix):
-        return rows.toarray()
-    return np.asarray(rows, dtype=np.float64)
+def searched_on(job: Job, searched: bool) -> dict[str, str]:
+    """Return the name of the GPU, where one was searched on."""
+    if not searched or job.backend != "torch":
+        return {}
+    from vicinal.gpu import device_name
+
+    return {"gpu": device_name()}

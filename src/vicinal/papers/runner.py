@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from time import process_time
 
+from threadpoolctl import threadpool_limits
+
 from vicinal._base.progress import progress
+from vicinal._base.threads import thread_count, using_threads
 from vicinal.papers.registry import find_experiment
 from vicinal.papers.sources import is_at_hand, read
 from vicinal.papers.spec import Experiment, Job, Paper
@@ -31,6 +34,7 @@ class Unit:
     seed: int
     methods: tuple[str, ...]
     quick: bool = False
+    backend: str = "numpy"
 
     @property
     def label(self) -> str:
@@ -47,7 +51,7 @@ class Unit:
         protocol = experiment.protocol.quick() if self.quick else experiment.protocol
         methods = {name: experiment.methods[name] for name in self.methods}
         began = process_time()
-        job = Job(self.experiment, self.data, read(self.data), methods, self.seed)
+        job = Job(self.experiment, self.data, read(self.data), methods, self.seed, self.backend)
         for result in protocol.run(job):
             spent = {PROCESSOR: round(process_time() - began, 3)}
             yield replace(result, seconds={**result.seconds, **spent})
@@ -60,6 +64,7 @@ def units(
     *,
     tables: tuple[str, ...] | None = None,
     quick: bool = False,
+    backend: str = "numpy",
 ) -> list[Unit]:
     """List the units without a result in `stores`, cheap experiments first.
 
@@ -71,6 +76,8 @@ def units(
         Only what these tables (or figures) show.
     quick : bool
         One or two data sets and one seed of each experiment, and less of the protocol.
+    backend : {"numpy", "torch"}
+        Where searches for a projection are evaluated.
     """
     wanted = [
         (each, stores.of(paper.name).keys())
@@ -85,7 +92,7 @@ def units(
                 keys = {name: (experiment.name, data, name, seed) for name in experiment.methods}
                 missing = tuple(name for name, key in keys.items() if key not in done)
                 if missing:
-                    found.append(Unit(experiment.name, data, seed, missing, quick))
+                    found.append(Unit(experiment.name, data, seed, missing, quick, backend))
     return found
 
 
@@ -115,9 +122,13 @@ def _run_here(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Res
 
 
 def _run_in_processes(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Result]]:
-    """Run several units at a time, each in a process."""
+    """Run several units at a time, each in a process with its share of the cores.
+
+    The dearest come first: one that is begun last keeps a single process busy at the end.
+    """
+    threads = max(1, thread_count() // jobs)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(_finished, unit): unit for unit in todo}
+        running = {pool.submit(_finished, unit, threads): unit for unit in reversed(todo)}
         for future in as_completed(running):
             unit = running[future]
             say(unit.label)
@@ -125,9 +136,10 @@ def _run_in_processes(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[U
                 yield unit, result
 
 
-def _finished(unit: Unit) -> list[Result]:
-    """Run a unit to its end."""
-    return list(unit.run())
+def _finished(unit: Unit, threads: int) -> list[Result]:
+    """Run a unit to its end, on so many threads."""
+    with using_threads(threads), threadpool_limits(threads):
+        return list(unit.run())
 
 
 def wanted_experiments(paper: Paper, tables: tuple[str, ...] | None) -> list[Experiment]:

@@ -42,13 +42,18 @@ Methods: TypeAlias = Mapping[str, Method]
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One unit: the methods of an experiment that are missing, on one data set, with one seed."""
+    """One unit: the methods of an experiment that are missing, on one data set, with one seed.
+
+    `backend` is where a search for a projection is evaluated, as of
+    :class:`vicinal.reduction.MLARP`.
+    """
 
     experiment: str
     data: str
     dataset: Dataset
     methods: Methods
     seed: int
+    backend: str = "numpy"
 
 
 class RunsJobs(Protocol):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Features, Float, Int
+from vicinal._base.arrays import Float, Int
 from vicinal.scoring.clusters import nearest_center
 
 SEED = 10
@@ -87,8 +87,3 @@ def first_centers(rows: Float, n_clusters: int, seed: int) -> Int:
         if len(chosen) == n_clusters:
             break
     return np.array(list(chosen.values()), dtype=np.int64)
-
-
-def dense(rows: Features) -> Float:
-    """Return rows as an array: 8 bytes a cell."""
-    return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

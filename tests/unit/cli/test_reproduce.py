@@ -50,3 +50,9 @@ def test_an_unknown_paper_or_table_is_refused(run, words):
     code, _, err = run("reproduce", *words, "--shipped")
     assert code == 2
     assert "expected one of" in err
+
+
+def test_a_backend_that_is_none_is_refused(run, no_data, tmp_path):
+    code, _, err = run("reproduce", "zhang2007", "--store", tmp_path, "--backend", "jax")
+    assert code == 2
+    assert "backend: expected one of" in " ".join(err.split())

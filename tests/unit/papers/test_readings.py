@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold
 
 from vicinal.estimators import MLkNN
+from vicinal.gpu import device_name
 from vicinal.metrics import evaluate
 from vicinal.papers.cells import Figures
 from vicinal.papers.mlarp import PAPER
@@ -66,7 +68,7 @@ def test_figures_of_the_rows_searched_are_what_the_search_reached(make_job, smal
     protocol = replace(FOLDS, on_training_rows=True)
     (result,) = protocol.run(make_job(ml_arp(MLARP)))
     reached = []
-    for train, _ in protocol._splitter(1).split(small.X):
+    for train, _ in KFold(3, shuffle=True, random_state=1).split(small.X):
         model = MLARP(4, 3, max_iter=15, random_state=1).fit(small.X[train], small.Y[train])
         reached.append(model.history_[-1])
     assert result.values["hamming-loss"] == pytest.approx(reached, abs=1e-6)
@@ -80,14 +82,31 @@ def test_a_quick_run_searches_one_fold_for_a_few_seconds(make_job):
     assert FOLDS.quick().at_most_seconds == 5.0
 
 
+def test_what_a_search_came_to_is_kept(make_job, small):
+    (result,) = FOLDS.run(make_job(ml_arp(MLARP)))
+    assert result.values["evaluations"] == (16, 16, 16)
+    train, _ = next(KFold(3, shuffle=True, random_state=1).split(small.X))
+    model = MLARP(4, 3, max_iter=15, random_state=1).fit(small.X[train], small.Y[train])
+    assert result.values["training loss"][0] == pytest.approx(model.history_[-1], abs=1e-6)
+    assert "gpu" not in result.provenance
+
+
+def test_results_name_the_gpu_that_was_searched_on(make_job):
+    job = replace(make_job(ml_arp(MLARP)), backend="torch")
+    (result,) = FOLDS.run(job)
+    assert result.provenance["gpu"] == device_name()
+    (plain,) = FOLDS.run(replace(job, methods={"ml-knn": Method(lambda seed: MLkNN(3))}))
+    assert "gpu" not in plain.provenance
+
+
 def test_each_reading_has_ranks_of_its_own():
     def results(experiment, methods, value):
         values = dict.fromkeys(RANKED.values(), (value,))
         return [Result(experiment, data, name, values) for data in FOUR for name in methods]
 
     usual = [
-        *results("ml-arp/stratified", NAMES[1:], 0.5),
-        *results("ml-arp/stratified", NAMES[:1], 0.6),
+        *results("ml-arp/folds", NAMES[1:], 0.5),
+        *results("ml-arp/folds", NAMES[:1], 0.6),
     ]
     made = PAPER.derive(Figures((*usual, *results("ml-arp/peeking", NAMES[:1], 0.4))))
     figures = Figures(tuple(made))

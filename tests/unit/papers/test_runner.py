@@ -1,11 +1,13 @@
 """Units: what is missing is run, what is there is not, absent data are named."""
 
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import vicinal.papers.runner as runner
+from vicinal._base.threads import thread_count
 from vicinal.datasets import Dataset
 from vicinal.papers.registry import PAPERS, find_experiment
 from vicinal.papers.spec import Experiment, Method, Paper
@@ -97,3 +99,58 @@ def test_results_say_how_long_the_processor_worked(paper, tmp_path: Path, monkey
     first, second = unit.run()
     assert first.seconds == {"processor": 2.5}
     assert second.seconds == {"processor": 0.25}
+
+
+@dataclass
+class Surroundings:
+    """A protocol that yields what a job finds: its backend, and how many threads it may use."""
+
+    def quick(self) -> "Surroundings":
+        return self
+
+    def run(self, job):
+        found = {"threads": (thread_count(),), job.backend: (1.0,)}
+        yield Result(job.experiment, job.data, "a", found, seed=job.seed)
+
+
+def test_a_process_of_several_uses_its_share_of_the_cores(paper, monkeypatch):
+    one = Experiment("test/one", "", ("here",), {"a": Method(lambda seed: None)}, Surroundings())
+    monkeypatch.setattr(runner, "find_experiment", lambda name: one)
+    (result,) = runner._finished(runner.Unit("test/one", "here", 1, ("a",)), threads=3)
+    assert result.values["threads"] == (3,)
+
+
+def test_the_backend_reaches_the_job(paper, monkeypatch, tmp_path: Path):
+    one = Experiment("test/one", "", ("here",), {"a": Method(lambda seed: None)}, Surroundings())
+    monkeypatch.setattr(runner, "find_experiment", lambda name: one)
+    stores = Stores(tmp_path)
+    whole = Paper("test", "", (one,), ())
+    runner.run_units(runner.units([whole], stores, backend="torch"), stores, say=lambda _: None)
+    assert all("torch" in result.values for result in stores.of("test").read())
+    assert len(stores.of("test").read()) == 3
+
+
+def test_of_several_at_a_time_the_dearest_begins_first(paper, monkeypatch):
+    begun = []
+
+    class Pool:
+        def __init__(self, *args, **kwargs):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            pass
+
+        def submit(self, call, unit, threads):
+            begun.append((unit.data, threads))
+            future = Future()
+            future.set_result([])
+            return future
+
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(runner, "thread_count", lambda: 5)
+    todo = [runner.Unit("test/one", data, 1, ("a",)) for data in ("cheap", "dear")]
+    assert list(runner._run_in_processes(todo, 2, lambda _: None)) == []
+    assert begun == [("dear", 2), ("cheap", 2)]
