@@ -128,14 +128,20 @@ def _by_table(paper: Paper, figures: Figures) -> str:
 
 
 def _worse(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield the cells that are worse, with their reasons."""
+    """Yield the cells that are worse, each with the number of its reason, and the reasons."""
     worse = [cell for cell in cells if cell.verdict == "worse"]
     if not worse:
         return
+    reasons = list(dict.fromkeys(cell.reason for cell in worse if cell.reason))
+    numbers = {reason: str(at) for at, reason in enumerate(reasons, start=1)}
     yield "\nWorse, and why:\n"
-    rows = [[*_place(cell), *_numbers(cell), cell.kind, cell.reason or "–"] for cell in worse]
-    header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "reason"]
+    rows = [
+        [*_place(cell), *_numbers(cell), cell.kind, numbers.get(cell.reason, "–")] for cell in worse
+    ]
+    header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "why"]
     yield markdown_table(header, rows)
+    yield ""
+    yield from (f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in numbers.items())
 
 
 def _place(cell: Cell) -> list[str]:

@@ -50,8 +50,8 @@ def _whole(found: dict[str, Spent]) -> str:
         whole += each.tables + each.aside if name == APART else each.total
     return (
         f"\nWithout the comparison methods of {APART}: {hours(whole.all)}, of which two cores need "
-        f"half by the clock. Of it {hours(whole.by_clock)} come from a clock, of runs made before "
-        "processor time was kept (where both cores worked, the processor’s is up to twice that); "
+        f"half by the clock (`--jobs 2`). Of it {hours(whole.by_clock)} come from a clock, of runs "
+        "made before processor time was kept, beside other work; "
         f"{hours(whole.guessed)} are of seeds not run, taken to last as long as those that were."
     )
 

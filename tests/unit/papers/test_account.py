@@ -146,3 +146,15 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     assert "Without the comparison methods of zhang2007: 3:00," in text
     assert "2:00 are of seeds not run" in text
     assert "zhang2007/yahoo (arts, business," in text
+
+
+def test_a_reason_of_several_cells_is_told_once():
+    lines = account(stored()).splitlines()
+    reason = next(each.text for each in PAPERS["ml-arp"].reasons if each.table == "3")
+    told = [line for line in lines if reason[1:] in line]
+    assert len(told) == 1
+    number, _, text = told[0].partition(". ")
+    assert text == f"{reason[0].upper()}{reason[1:]}."
+    ranks = [line for line in lines if line.startswith("| 3 | mean rank") and "| own |" in line]
+    assert len(ranks) == 13
+    assert all(line.endswith(f"| {number} |") for line in ranks)
