@@ -70,6 +70,14 @@ def test_no_label_and_every_label_can_be_fitted(rule: Any, truth: int) -> None:
     assert fitted.decide(scores).shape == (4, 3)
 
 
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_no_training_rows_can_be_fitted(rule: Any) -> None:
+    none = Scores.sparse(sparse.csr_array((0, 3)), np.full(3, 0.25), np.empty(0))
+    fitted = rule.fit(none, indicator(np.empty((0, 3))))
+    some = Scores.dense(np.array([[0.1, 0.6, 0.3]]), np.ones(1))
+    assert fitted.decide(some).shape == (1, 3)
+
+
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, NeverEmpty)])
 def test_no_rows_decide_to_no_rows(rule: Any) -> None:
     some = Scores.dense(np.array([[0.1, 0.6, 0.3]]), np.ones(1))
@@ -112,6 +120,8 @@ def test_fitted_rules_refuse_scores_of_other_labels() -> None:
         FittedNeverEmpty(Threshold(0.5), 2).decide(scores)
     with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
         MetricThreshold().fit(scores, indicator([[1, 0, 0]]))
+    with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
+        PCut().fit(scores, indicator([[1, 0, 0]]))
     with pytest.raises(InvalidArgumentError, match=r"^s: expected an integer, since"):
         TopS().decide(scores)
 
