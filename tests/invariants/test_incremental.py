@@ -131,3 +131,19 @@ def test_bad_rows_change_nothing(X, Y, says):
         model.partial_fit(X, Y)
     assert np.array_equal(model.predict_proba(rows), before)
     assert model.row_ids_.tolist() == list(range(6))
+
+
+def test_distances_with_one_rounded_root_keep_the_order_of_their_squares():
+    """1.78 and the number before it: the second row is nearer to the origin, at one distance."""
+    tied = [[0.6, 0.5, 0.6, 0.9], [0.6, 0.5, 0.9, 0.6]]
+    squares = [sum(value * value for value in row) for row in tied]
+    assert squares[1] < squares[0]
+    assert np.sqrt(squares[1]) == np.sqrt(squares[0])
+    X, Y = np.array([*tied, [0.0] * 4]), np.eye(3, dtype=np.int32)
+    far, its_label = np.full((1, 4), 9.0), np.array([[1, 0, 0]], dtype=np.int32)
+    for more in (far, np.array([[0.9, 0.6, 0.6, 0.5]])):
+        model = METHODS["brknn"](n_neighbors=2).fit(X, Y).partial_fit(more, its_label)
+        scratch = METHODS["brknn"](n_neighbors=2).fit(
+            np.vstack([X, more]), np.vstack([Y, its_label])
+        )
+        assert_same(model, scratch, np.zeros((1, 4)))
