@@ -45,7 +45,7 @@ def cut_scores(draw: st.DrawFn) -> tuple[np.ndarray, list[Scores], Any]:
     Y = sparse.csr_array(table(st.integers(0, 1)).astype(np.int32))
     base = np.array(draw(st.lists(LEVELS, min_size=n_labels, max_size=n_labels)))
     cuts = [0, *sorted(draw(st.lists(st.integers(0, n), max_size=4))), n]
-    parts = list(pairwise(cuts))
+    parts = list(pairwise(cuts)) if n else []
     if draw(st.booleans()):
         return values, [Scores.dense(values[a:b]) for a, b in parts], Y
     full = np.where(stored, values, base)

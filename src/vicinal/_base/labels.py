@@ -170,7 +170,7 @@ def _given_names(label_names: object) -> tuple[str, ...]:
     for each in names:
         if not isinstance(each, str):
             raise InvalidArgumentError("label_names", "strings", repr(each))
-    return names
+    return tuple(map(str, names))  # NumPy's strings are a type of their own
 
 
 def _from_names(

@@ -40,7 +40,8 @@ class HighestOfLabels:
         self._wanted = wanted
         self._floors = np.full(len(wanted), -np.inf)
         self._kept = 0
-        self._parts: list[Cells] = []
+        nothing = np.empty(0, dtype=np.int64)
+        self._parts = [_groups(np.empty(0), nothing, nothing)]
 
     def add(self, scores: Scores) -> None:
         """Add the cells of a block."""
@@ -51,8 +52,6 @@ class HighestOfLabels:
 
     def merged(self) -> Cells:
         """Return the groups sorted by label, then falling; all are counted as `false`."""
-        if not self._parts:
-            return _groups(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
         cells = joined(*self._parts).falling().distinct()
         first = starts(cells.units)
         enough = running(cells.false, first) >= self._wanted[cells.units]

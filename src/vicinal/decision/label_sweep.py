@@ -79,7 +79,7 @@ def midway(high: Float, low: Float) -> Float:
     array([0.75, 0.  ])
     """
     half = low / 2 + high / 2
-    return np.where((half < high) & (half >= low), half, low)
+    return np.where(half < high, half, low)
 
 
 def first_best(groups: Int, quality: Float | Int) -> Int:
@@ -90,8 +90,6 @@ def first_best(groups: Int, quality: Float | Int) -> Int:
     >>> first_best(np.array([0, 0, 4, 4, 4]), np.array([1, 2, 5, 7, 7]))
     array([1, 3])
     """
-    if len(groups) == 0:
-        return np.empty(0, dtype=np.int64)
     first = starts(groups)
     lengths = np.diff(np.append(first, len(groups)))
     best = np.repeat(np.maximum.reduceat(quality, first), lengths)

@@ -66,7 +66,9 @@ def test_given_names_set_order_and_further_labels() -> None:
 @pytest.mark.parametrize("kind", [np.array, pd.Index, pd.Series, iter])
 @pytest.mark.parametrize("Y", [INDICATOR, [["x"], ["y", "z"]]], ids=["indicator", "names"])
 def test_names_may_be_any_collection(kind: Any, Y: Any) -> None:
-    assert read_labels(Y, 2, label_names=kind(["z", "x", "y"])).names == ("z", "x", "y")
+    names = read_labels(Y, 2, label_names=kind(["z", "x", "y"])).names
+    assert names == ("z", "x", "y")
+    assert {type(name) for name in names} == {str}
 
 
 @pytest.mark.parametrize(
