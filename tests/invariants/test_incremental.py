@@ -15,8 +15,9 @@ INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, Increm
 
 
 def few_values(rng, n_rows, n_features=4):
-    """Rows full of ties, duplicates and zeros."""
-    return rng.choice([0.0, 0.0, 0.5, 1.0], size=(n_rows, n_features))
+    """Rows full of ties, duplicates and zeros; of tenths, sums tie but for their rounding."""
+    values = [[0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 0.6, 0.9]][rng.integers(2)]
+    return rng.choice(values, size=(n_rows, n_features))
 
 
 def some_labels(rng, n_rows, n_labels=5):
