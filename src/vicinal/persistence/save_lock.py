@@ -1,13 +1,11 @@
 """Saves into one folder that know of each other, across threads and processes."""
 
 import os
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-if sys.platform != "win32":
-    import fcntl
+from vicinal._base.file_lock import lock, unlock
 
 
 class SaveLock:
@@ -28,19 +26,19 @@ class SaveLock:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._descriptor: int | None = None
+        self._is_known = False
 
     def __enter__(self) -> Self:
         """Begin; wait while another save tidies up."""
-        if sys.platform != "win32":
-            descriptor = os.open(self._folder, os.O_RDONLY)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-                self._descriptor = descriptor
-            except OSError:  # no locks here
-                os.close(descriptor)
-            except BaseException:
-                os.close(descriptor)
-                raise
+        try:
+            self._descriptor = os.open(self._folder, os.O_RDONLY)
+        except OSError:  # a folder is no file there
+            return self
+        try:
+            self._is_known = lock(self._descriptor, shared=True)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
         return self
 
     def is_alone(self) -> bool:
@@ -48,13 +46,9 @@ class SaveLock:
 
         Asked when the work is done: if there is another, this one no longer counts for it.
         """
-        if sys.platform != "win32" and self._descriptor is not None:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return False
-            return True
-        return False
+        if self._descriptor is None or not self._is_known:
+            return False
+        return lock(self._descriptor, wait=False)
 
     def __exit__(
         self,
@@ -62,8 +56,8 @@ class SaveLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End; said to the system, as a child process may hold the descriptor too."""
-        if sys.platform != "win32" and self._descriptor is not None:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        """End."""
+        if self._descriptor is not None:
+            unlock(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = None
