@@ -114,7 +114,7 @@ def _remove_leftovers(target: Path) -> None:
     kept = {name for name in names if _KEPT_MANIFEST.fullmatch(name)}
     left = {name for name in names if _SURELY_OF_A_SAVE.fullmatch(name)}
     for name in kept:
-        with suppress(ModelFormatError):  # cut short
+        with suppress(ModelFormatError, OSError):  # cut short, or somebody else's
             left |= _listed_files(_read_manifest(target, name))
     _remove_unlisted(target, left)
     _remove_unlisted(target, kept)
