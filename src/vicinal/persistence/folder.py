@@ -63,21 +63,25 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     encoded, arrays = encode(part)
     if target.exists():
         _replace(target, encoded, arrays)
-    else:
-        _create(target, encoded, arrays)
+    elif not _create(target, encoded, arrays):
+        check_replaceable(target)
+        _replace(target, encoded, arrays)
 
 
-def _create(target: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write a new folder."""
+def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
+    """Write a new folder; tell whether no other save was quicker."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         _write_parts(fresh, encoded, arrays)
         fresh.chmod(0o755)
         fresh.rename(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError) and (target / MANIFEST).is_file():
+            return False
         raise
+    return True
 
 
 def _replace(target: Path, encoded: Json, arrays: Arrays) -> None:

@@ -183,6 +183,40 @@ def test_saves_at_the_same_time_leave_a_whole_model(
     assert_nothing_but_the_model(path)
 
 
+def test_a_new_model_that_another_overtakes_replaces_it(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, turns = tmp_path / "m", Path.rename, iter([True])
+
+    def be_overtaken(self: Path, target: Path) -> Path:
+        if next(turns, False):
+            models[0].save(path)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", be_overtaken)
+    models[1].save(path)
+    assert vicinal.load(path).get_params() == models[1].get_params()
+    assert_nothing_but_the_model(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+
+
+def test_something_else_that_comes_meanwhile_is_not_overwritten(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, turns = tmp_path / "m", Path.rename, iter([True])
+
+    def be_overtaken(self: Path, target: Path) -> Path:
+        if next(turns, False):
+            models[0].save(path)
+            (path / "notes.txt").write_text("precious")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", be_overtaken)
+    with pytest.raises(InvalidArgumentError, match=r"which also holds notes\.txt"):
+        models[1].save(path)
+    assert vicinal.load(path).get_params() == models[0].get_params()
+
+
 def test_a_full_disk_is_an_oserror_and_leaves_nothing(
     models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
