@@ -7,8 +7,8 @@ A save is one rename, whenever the machine dies. A new folder is written beside 
 and renamed into it. A model that replaces another writes its arrays beside the older ones, under
 names of their own, and its manifest last, over the older one; then the older arrays go. A reader
 sees the old model or the new one, never half of either (one whose arrays went meanwhile reads
-again). A save that was killed leaves files that no manifest lists, and that harm nothing; the next
-one that ends takes them away, if no other is in progress.
+again). A save that was killed leaves files that no manifest lists, or a folder beside the model's
+place, and that harm nothing; the next one that ends takes them away, if no other is in progress.
 """
 
 import hashlib
@@ -18,7 +18,6 @@ import platform
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import version
@@ -32,6 +31,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 from vicinal.persistence.save_lock import SaveLock
+from vicinal.persistence.unfinished import remove_unfinished, unfinished_folder
 
 FORMAT = 1
 _ATTEMPTS = 20
@@ -53,6 +53,7 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> from vicinal.decision import Threshold
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_folder(Threshold(0.25), f"{folder}/rule")
     ...     read_folder(f"{folder}/rule")
@@ -66,16 +67,18 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     elif not _create(target, encoded, arrays):
         check_replaceable(target)
         _replace(target, encoded, arrays)
+    remove_unfinished(target)
 
 
 def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
     """Write a new folder; tell whether no other save was quicker."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh = unfinished_folder(target)
     try:
-        _write_parts(fresh, encoded, arrays)
-        fresh.chmod(0o755)
-        fresh.rename(target)
+        with SaveLock(fresh):
+            _write_parts(fresh, encoded, arrays)
+            fresh.chmod(0o755)
+            fresh.rename(target)
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
         if isinstance(error, OSError) and (target / MANIFEST).is_file():
@@ -139,6 +142,7 @@ def check_replaceable(target: Path) -> None:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     check_replaceable(Path(folder) / "new")
     """

@@ -14,6 +14,7 @@ import vicinal
 from vicinal.decision import Threshold
 from vicinal.persistence import folder
 from vicinal.persistence.save_lock import SaveLock
+from vicinal.persistence.unfinished import unfinished_folder
 
 pytestmark = pytest.mark.native
 
@@ -110,6 +111,21 @@ def test_a_save_that_fails_takes_nothing_but_its_own(
     assert names(path) == before
     with SaveLock(path) as other:
         assert other.is_alone()  # the lock went with the save
+
+
+def test_folders_beside_it_stay_where_they_may_be_in_use(path: Path) -> None:
+    """In progress, not begun, of another model, or not of a save at all."""
+    model, beside = vicinal.load(path), path.parent
+    held, empty = unfinished_folder(path), unfinished_folder(path)
+    others = [beside / ".m.settings", beside / ".n.abcdefgh.unfinished", beside / "m.unfinished"]
+    for each in (held, *others):
+        each.mkdir(exist_ok=True)
+        (each / "model.X.npy").write_bytes(b"precious")
+    with SaveLock(held):
+        model.save(path)
+        assert names(beside) == {"m", held.name, empty.name, *(each.name for each in others)}
+    model.save(path)
+    assert names(beside) == {"m", empty.name, *(each.name for each in others)}
 
 
 def test_a_forged_manifest_does_not_lead_a_save_to_other_files(tmp_path: Path) -> None:

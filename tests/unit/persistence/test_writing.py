@@ -158,6 +158,7 @@ def test_a_new_model_killed_anywhere_is_whole_or_not_there(
         if path.exists():
             assert vicinal.load(path).get_params() == models[0].get_params()
         models[1].save(path)
+        assert [entry.name for entry in path.parent.iterdir()] == ["m"]
         if not was_killed:
             break
     assert len(there) > 8
