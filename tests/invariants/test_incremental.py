@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import METHODS, load
+from vicinal.estimators import METHODS, NeighborEstimator, load
 from vicinal.estimators.incremental import IncrementalEstimator
 
 pytestmark = pytest.mark.native
@@ -132,6 +132,27 @@ def test_bad_rows_change_nothing(X, Y, says):
         model.partial_fit(X, Y)
     assert np.array_equal(model.predict_proba(rows), before)
     assert model.row_ids_.tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("method", INCREMENTAL)
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_change_that_is_interrupted_changes_nothing(method, learns, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y, queries = few_values(rng, 8), some_labels(rng, 8), few_values(rng, 5)
+    model = METHODS[method]().fit(X, Y)
+    before, expected = dict(vars(model)), model.predict_proba(queries)
+    real = NeighborEstimator._adopt
+
+    def interrupted(*given):
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NeighborEstimator, "_adopt", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.partial_fit(X, Y) if learns else model.forget([0])
+    assert vars(model) == before
+    assert np.array_equal(model.predict_proba(queries), expected)
 
 
 def test_distances_with_one_rounded_root_keep_the_order_of_their_squares():
