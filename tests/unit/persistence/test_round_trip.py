@@ -80,6 +80,7 @@ CENTERS = [[0.1] * 6, [0.6] * 6]
         ("random_state", np.random.RandomState(0), None),
         ("random_state", np.int64(3), 3),
         ("smoothing", np.float32(0.5), 0.5),
+        ("smoothing", 0.0, 0.0),
     ],
     ids=repr,
 )
