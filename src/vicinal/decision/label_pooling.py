@@ -83,7 +83,7 @@ def _by_label(scores: Scores, floors: Float) -> Cells:
     labels = stored.indices[reach].astype(np.int64)
     seen = _groups(stored.data[reach], labels, np.ones(len(labels), dtype=np.int64))
     absent = n_rows - np.bincount(stored.indices, minlength=len(floors))
-    at_base = np.flatnonzero((absent > 0) & (scores.base >= floors))
+    at_base = np.flatnonzero(scores.base >= floors)
     return joined(seen, _groups(scores.base[at_base], at_base, absent[at_base]))
 
 
