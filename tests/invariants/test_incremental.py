@@ -161,11 +161,18 @@ def test_distances_with_one_rounded_root_keep_the_order_of_their_squares():
     squares = [sum(value * value for value in row) for row in tied]
     assert squares[1] < squares[0]
     assert np.sqrt(squares[1]) == np.sqrt(squares[0])
-    X, Y = np.array([*tied, [0.0] * 4]), np.eye(3, dtype=np.int32)
-    far, its_label = np.full((1, 4), 9.0), np.array([[1, 0, 0]], dtype=np.int32)
-    for more in (far, np.array([[0.9, 0.6, 0.6, 0.5]])):
-        model = METHODS["brknn"](n_neighbors=2).fit(X, Y).partial_fit(more, its_label)
-        scratch = METHODS["brknn"](n_neighbors=2).fit(
-            np.vstack([X, more]), np.vstack([Y, its_label])
-        )
-        assert_same(model, scratch, np.zeros((1, 4)))
+    origin, far = [0.0] * 4, [9.0] * 4
+    for known, more in (
+        ([*tied, origin], [far]),
+        ([tied[0], origin], [tied[1]]),
+        ([origin], tied),
+        ([origin, tied[1]], [tied[0], far]),
+    ):
+        rows = np.array(known + more)
+        labels = np.eye(len(rows), dtype=np.int32)
+        first, later = np.split(np.arange(len(rows)), [len(known)])
+        for k in (1, 2):
+            model = METHODS["brknn"](n_neighbors=k).fit(rows[first], labels[first])
+            model.partial_fit(rows[later], labels[later])
+            scratch = METHODS["brknn"](n_neighbors=k).fit(rows, labels)
+            assert_same(model, scratch, np.zeros((1, 4)))
