@@ -96,6 +96,8 @@ class Scores:
         cardinality = np.concatenate(known) if len(known) == len(blocks) else None
         stored = [b.values for b in blocks if isinstance(b.values, sparse.csr_array)]
         full = [b.values for b in blocks if not isinstance(b.values, sparse.csr_array)]
+        if stored and full:
+            raise InvalidArgumentError("blocks", "all sparse or all dense scores", "both")
         values = stack_rows(stored) if stored else np.concatenate(full)
         sets = [block.label_sets for block in blocks]
         given = [rows for rows in sets if rows is not None]

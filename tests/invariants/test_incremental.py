@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import METHODS, load
+from vicinal.estimators import METHODS, NeighborEstimator, load
 from vicinal.estimators.incremental import IncrementalEstimator
 
 pytestmark = pytest.mark.native
@@ -15,8 +15,9 @@ INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, Increm
 
 
 def few_values(rng, n_rows, n_features=4):
-    """Rows full of ties, duplicates and zeros."""
-    return rng.choice([0.0, 0.0, 0.5, 1.0], size=(n_rows, n_features))
+    """Rows full of ties, duplicates and zeros; of tenths, sums tie but for their rounding."""
+    values = [[0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 0.6, 0.9]][rng.integers(2)]
+    return rng.choice(values, size=(n_rows, n_features))
 
 
 def some_labels(rng, n_rows, n_labels=5):
@@ -131,3 +132,47 @@ def test_bad_rows_change_nothing(X, Y, says):
         model.partial_fit(X, Y)
     assert np.array_equal(model.predict_proba(rows), before)
     assert model.row_ids_.tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("method", INCREMENTAL)
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_change_that_is_interrupted_changes_nothing(method, learns, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Y, queries = few_values(rng, 8), some_labels(rng, 8), few_values(rng, 5)
+    model = METHODS[method]().fit(X, Y)
+    before, expected = dict(vars(model)), model.predict_proba(queries)
+    real = NeighborEstimator._adopt
+
+    def interrupted(*given):
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NeighborEstimator, "_adopt", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.partial_fit(X, Y) if learns else model.forget([0])
+    assert vars(model) == before
+    assert np.array_equal(model.predict_proba(queries), expected)
+
+
+def test_distances_with_one_rounded_root_keep_the_order_of_their_squares():
+    """1.78 and the number before it: the second row is nearer to the origin, at one distance."""
+    tied = [[0.6, 0.5, 0.6, 0.9], [0.6, 0.5, 0.9, 0.6]]
+    squares = [sum(value * value for value in row) for row in tied]
+    assert squares[1] < squares[0]
+    assert np.sqrt(squares[1]) == np.sqrt(squares[0])
+    origin, far = [0.0] * 4, [9.0] * 4
+    for known, more in (
+        ([*tied, origin], [far]),
+        ([tied[0], origin], [tied[1]]),
+        ([origin], tied),
+        ([origin, tied[1]], [tied[0], far]),
+    ):
+        rows = np.array(known + more)
+        labels = np.eye(len(rows), dtype=np.int32)
+        first, later = np.split(np.arange(len(rows)), [len(known)])
+        for k in (1, 2):
+            model = METHODS["brknn"](n_neighbors=k).fit(rows[first], labels[first])
+            model.partial_fit(rows[later], labels[later])
+            scratch = METHODS["brknn"](n_neighbors=k).fit(rows, labels)
+            assert_same(model, scratch, np.zeros((1, 4)))

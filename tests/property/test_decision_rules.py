@@ -113,6 +113,15 @@ METRICS: dict[str, Callable[[list[Row], list[Row], int], Fraction]] = {
 }
 
 
+def between(levels: list[float], n_passing: int) -> float:
+    """The threshold that the highest so many of falling levels pass, midway to the next."""
+    if n_passing == 0:
+        return levels[0]
+    if n_passing == len(levels):
+        return float(np.nextafter(levels[-1], -np.inf))
+    return (levels[n_passing - 1] + levels[n_passing]) / 2
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @given(data=scored_truth())
 def test_no_threshold_is_better_for_the_metric(metric: str, data: Any) -> None:
@@ -121,8 +130,13 @@ def test_no_threshold_is_better_for_the_metric(metric: str, data: Any) -> None:
     options = candidate_sets(dense.values)
     qualities = [measure(sets, true, Y.shape[1]) for sets in options]
     for scores in (above, dense):
-        chosen = rows_of(MetricThreshold(metric).fit(scores, Y).decide(scores))
-        place = options.index(chosen)
+        fitted = MetricThreshold(metric).fit(scores, Y)
+        place = options.index(rows_of(fitted.decide(scores)))
+        levels = sorted(set(dense.values.ravel().tolist()), reverse=True)
+        if place == len(levels):
+            assert fitted == Threshold(levels[-1], inclusive=True)
+        else:
+            assert fitted == Threshold(between(levels, place))
         assert float(max(qualities) - qualities[place]) < 1e-15
         if metric in {"micro-f1", "hamming-loss", "subset-accuracy"}:  # no rounding in the sum
             assert place == qualities.index(max(qualities)), "ties go to the fewest labels"
@@ -176,6 +190,9 @@ def test_per_label_threshold_is_best_for_each_label(
     for scores in (above, dense):
         rule = PerLabelThreshold(min_positives, fbr).fit(scores, Y)
         assert np.array_equal(rule.decide(scores).toarray(), wanted)
+        for column, chosen, threshold in zip(dense.values.T, wanted.T, rule.values, strict=True):
+            levels = sorted(set(column.tolist()), reverse=True)
+            assert threshold == between(levels, len(set(column[chosen].tolist())))
 
 
 @given(data=scored_truth(), factor=st.sampled_from([0.0, 0.5, 1.0, 2.0]))

@@ -1,6 +1,8 @@
 """A file of JSON lines loses nothing that was whole, wherever its writing stopped."""
 
+import fcntl
 import os
+import threading
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vicinal._base.errors import DataFormatError
+from vicinal._base.file_lock import lock, unlock
 from vicinal._base.json_lines import append_json_line, read_json_lines
 
 VALUES = st.none() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=3), max_size=2)
@@ -82,3 +85,28 @@ def test_not_a_number_is_refused_and_nothing_written(tmp_path):
     with pytest.raises(ValueError, match="JSON compliant"):
         append_json_line(tmp_path / "file", {"a": float("nan")})
     assert not (tmp_path / "file").exists()
+
+
+def test_writers_wait_for_each_other(tmp_path: Path) -> None:
+    """A line that another process has half written is no rest of a writer that died."""
+    path = tmp_path / "file"
+    append_json_line(path, {"k": 1})
+    writer = threading.Thread(target=append_json_line, args=(path, {"k": 3}))
+    with path.open("ab") as other:
+        assert lock(other.fileno())
+        other.write(b'{"k": ')
+        other.flush()
+        writer.start()
+        writer.join(timeout=0.2)
+        assert writer.is_alive()
+        other.write(b"2}\n")
+        other.flush()
+        unlock(other.fileno())
+        writer.join(timeout=60)
+    assert read(path) == [{"k": 1}, {"k": 2}, {"k": 3}]
+
+
+def test_a_line_is_written_where_there_are_no_locks(tmp_path: Path) -> None:
+    with mock.patch.object(fcntl, "flock", side_effect=OSError(95, "Operation not supported")):
+        append_json_line(tmp_path / "file", {"k": 1})
+    assert read(tmp_path / "file") == [{"k": 1}]

@@ -14,10 +14,13 @@ from vicinal.decision import (
     CrossValidated,
     MetricThreshold,
     NeverEmpty,
+    PCut,
     RCut,
     Threshold,
+    label_pooling,
 )
 from vicinal.decision import pooling as module
+from vicinal.decision.label_pooling import HighestOfLabels
 from vicinal.decision.pooling import HighestScores
 from vicinal.decision.rule import fit_blocks
 from vicinal.estimators import METHODS, block_rows
@@ -42,7 +45,7 @@ def cut_scores(draw: st.DrawFn) -> tuple[np.ndarray, list[Scores], Any]:
     Y = sparse.csr_array(table(st.integers(0, 1)).astype(np.int32))
     base = np.array(draw(st.lists(LEVELS, min_size=n_labels, max_size=n_labels)))
     cuts = [0, *sorted(draw(st.lists(st.integers(0, n), max_size=4))), n]
-    parts = list(pairwise(cuts))
+    parts = list(pairwise(cuts)) if n else []
     if draw(st.booleans()):
         return values, [Scores.dense(values[a:b]) for a, b in parts], Y
     full = np.where(stored, values, base)
@@ -94,6 +97,53 @@ def test_many_rows_give_the_same_to_the_bit_and_few_scores_are_held(
         most = max(most, sum(len(part) for part, _ in highest._parts))
     assert most < 3 * Y.nnz
     assert most < np.unique(values[stored]).size / 5
+
+
+def as_often_as_true(column: np.ndarray, wanted: float) -> float:
+    """By the definition: the highest t with the count of scores > t nearest, t midway."""
+    levels = sorted(set(column.tolist()), reverse=True)
+    below = [*((a + b) / 2 for a, b in pairwise(levels)), np.nextafter(levels[-1], -np.inf)]
+    return min([levels[0], *below], key=lambda t: abs(int((column > t).sum()) - wanted))
+
+
+@given(
+    data=cut_scores(),
+    factor=st.sampled_from([0.0, 0.3, 0.5, 1.0, 2.5]),
+    unmerged=st.sampled_from([0, 3, 2**20]),
+)
+def test_pcut_from_blocks_is_what_the_definition_gives(
+    data: Any, factor: float, unmerged: int
+) -> None:
+    full, blocks, Y = data
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_pooling, "UNMERGED", unmerged)
+        found = PCut(factor).fit_blocks(iter(blocks), Y).values
+    wanted = factor * Y.toarray().sum(axis=0)
+    if len(full):
+        expected = [as_often_as_true(full[:, label], wanted[label]) for label in range(Y.shape[1])]
+    else:
+        expected = [0.0] * Y.shape[1]
+    assert found.tolist() == expected
+    assert found.tolist() == PCut(factor).fit(Scores.dense(full), Y).values.tolist()
+
+
+def test_pcut_of_many_rows_holds_as_many_scores_as_there_are_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(label_pooling, "UNMERGED", 100)
+    rng = np.random.default_rng(4)
+    values = rng.random((4000, 30)) ** 3
+    stored = rng.random(values.shape) < 0.4
+    Y = sparse.csr_array((rng.random(values.shape) < 0.02).astype(np.int32))
+    whole = Scores.sparse(held(values, stored), rng.random(30) / 10)
+    blocks = [whole.rows(start, start + 50) for start in range(0, 4000, 50)]
+    assert np.array_equal(PCut().fit_blocks(blocks, Y).values, PCut().fit(whole, Y).values)
+    highest, most = HighestOfLabels(np.bincount(Y.indices, minlength=30)), 0
+    for block in blocks:
+        highest.add(block)
+        most = max(most, sum(len(part.values) for part in highest._parts))
+    assert most < 3 * Y.nnz
+    assert most < stored.sum() / 5
 
 
 @pytest.mark.parametrize("name", METHODS)

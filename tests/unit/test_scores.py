@@ -127,3 +127,9 @@ def test_check_scores_takes_arrays_and_sparse():
     assert check_scores(sparse.coo_matrix([[1, 0]])).is_sparse
     with pytest.raises(InvalidArgumentError, match="given: expected finite"):
         check_scores(sparse.csr_array([[np.nan]]), "given")
+
+
+def test_sparse_and_dense_blocks_are_not_stacked() -> None:
+    blocks = [Scores.dense(np.zeros((1, 2))), Scores.sparse(sparse.csr_array((1, 2)))]
+    with pytest.raises(InvalidArgumentError, match=r"^blocks: expected all sparse or all dense"):
+        Scores.stack(blocks)

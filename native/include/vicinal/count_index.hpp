@@ -17,7 +17,6 @@
 #include "vicinal/prime.hpp"
 #include "vicinal/query_state.hpp"
 #include "vicinal/row_order.hpp"
-#include "vicinal/spread_query.hpp"
 
 namespace vicinal {
 
@@ -67,7 +66,7 @@ class CountIndex {
     std::vector<std::int32_t> offered;
     PrimeWindow primed;
     bool active = false;
-    Scratch(const CountIndex& index, const SpreadQuery&)
+    explicit Scratch(const CountIndex& index)
         : narrow(index.blocks_.rows_per_block), survivors(Blocks::group) {}
   };
 

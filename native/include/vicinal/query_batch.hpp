@@ -101,11 +101,19 @@ struct QueryBatch {
     return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
   }
 
-  // Working memory of one thread: a seat for each query on its way.
+  // Working memory of one thread: a seat for each query on its way. Those that travel together are
+  // compared with rows in turn, and share the memory for it.
   template <class Road>
   struct Desk {
     SpreadQuery spread;
     std::vector<typename Road::Scratch> seats;
+
+    void add_seat(const Road& road) {
+      if constexpr (Road::together)
+        seats.emplace_back(road, spread);
+      else
+        seats.emplace_back(road);
+    }
   };
 
   template <class Road>
@@ -145,7 +153,7 @@ struct QueryBatch {
   template <class Road>
   void walk(const Road& road, std::vector<Traveller<Road>>& travellers, Desk<Road>& desk) const {
     const std::size_t parallel = Road::together ? travellers.size() : 1;
-    while (desk.seats.size() < parallel) desk.seats.emplace_back(road, desk.spread);
+    while (desk.seats.size() < parallel) desk.add_seat(road);
     for (std::size_t i = 0; i < travellers.size(); ++i) {
       offer_special(travellers[i].state);
       road.start(travellers[i].state, desk.seats[Road::together ? i : 0]);

@@ -1,17 +1,20 @@
 """Files of JSON lines that grow as work is done, and survive being stopped at any byte.
 
 A line is written whole or, if the machine dies meanwhile, not ended. Such a rest is passed over
-when the file is read, and cut off when the next line is added. Everything else that is no JSON
-object is an error: the file is not ours, or damaged, and is left as it is.
+when the file is read, and cut off when the next line is added. Several processes may add lines to
+one file: each waits for the other, so that none takes a line half written for such a rest.
+Everything else that is no JSON object is an error: the file is not ours, or damaged, and is left as
+it is.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.file_lock import lock, unlock
 
 Item = TypeVar("Item")
 
@@ -32,14 +35,23 @@ def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
     line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        rest = _after_last_line(file.fileno())
-        if _is_torn(rest):
-            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
-        elif rest:
-            file.write(b"\n")
-        file.write(line.encode())
-        file.flush()
-        os.fsync(file.fileno())
+        lock(file.fileno())
+        try:
+            _append(file, line.encode())
+        finally:
+            unlock(file.fileno())
+
+
+def _append(file: IO[bytes], line: bytes) -> None:
+    """Add a line behind the last that is whole."""
+    rest = _after_last_line(file.fileno())
+    if _is_torn(rest):
+        os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
+    elif rest:
+        file.write(b"\n")
+    file.write(line)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def read_json_lines(

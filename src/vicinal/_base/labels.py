@@ -10,6 +10,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.validation import check_sequence
 
 Kind = Literal["dense", "sparse"]
 
@@ -59,13 +60,14 @@ def read_labels(
         raise InvalidArgumentError(
             name, "labels", "None: fit requires y to be passed, but the target y is None"
         )
+    given = _given_names(label_names)
     if is_names(Y):
-        matrix, names = _from_names(Y, label_names, name)
+        matrix, names = _from_names(Y, given, name)
         kind: Kind = "sparse"
         dtype = "int32"
     else:
         matrix = check_indicator(Y, name)
-        names = tuple(label_names or _column_names(Y) or map(str, range(matrix.shape[1])))
+        names = given or _column_names(Y) or tuple(map(str, range(matrix.shape[1])))
         kind = "sparse" if sparse.issparse(Y) else "dense"
         dtype = _dtype(Y)
     if matrix.shape[0] != n_rows:
@@ -162,8 +164,17 @@ def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
     return len(rows) == len(Y) and isinstance(first, str)
 
 
+def _given_names(label_names: object) -> tuple[str, ...]:
+    """Return the label names a caller gave, in whatever collection; none where there are none."""
+    names = () if label_names is None else tuple(check_sequence("label_names", label_names))
+    for each in names:
+        if not isinstance(each, str):
+            raise InvalidArgumentError("label_names", "strings", repr(each))
+    return tuple(map(str, names))  # NumPy's strings are a type of their own
+
+
 def _from_names(
-    Y: Sequence[Collection[str]], given: Sequence[str] | None, name: str
+    Y: Sequence[Collection[str]], given: tuple[str, ...], name: str
 ) -> tuple[Csr, tuple[str, ...]]:
     """Return the indicator of `Y` and its label names: those given, or sorted."""
     for row, collection in enumerate(Y):

@@ -21,6 +21,7 @@ from vicinal.rivals import (
     LabelFrequency,
     RankSVM,
 )
+from vicinal.selection.store import full_text
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
 KNOWN: Mapping[str, Callable[..., Any]] = {
@@ -126,7 +127,7 @@ def plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
         return f"{value.dtype} of shape {value.shape}, {digest}"
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    return re.sub(r" at 0x[0-9a-f]+", "", full_text(value))
 
 
 def _estimator(what: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from vicinal._base.arrays import Csr
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_option
+from vicinal.decision.cells import check_truth
 from vicinal.decision.pooling import CellsAbove, HighestScores
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
@@ -59,6 +60,7 @@ class CardinalityThreshold(SaveableRecord):
 
     def fit(self, scores: Scores, Y: Csr) -> Threshold:
         """Return the threshold fitted on leave-one-out scores and labels of the training rows."""
+        check_truth(scores, Y)
         return self.fit_blocks([scores], Y)
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> Threshold:

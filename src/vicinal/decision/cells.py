@@ -38,6 +38,15 @@ class Cells:
         """Return the groups sorted by unit, then by falling score."""
         return self.select(np.lexsort((-self.values, self.units)))
 
+    def distinct(self) -> "Cells":
+        """Return sorted groups with those of one unit and score made one."""
+        if len(self.values) == 0:
+            return self
+        new = (self.units[1:] != self.units[:-1]) | (self.values[1:] != self.values[:-1])
+        first = np.flatnonzero(np.append(True, new))
+        true, false = np.add.reduceat(self.true, first), np.add.reduceat(self.false, first)
+        return Cells(self.values[first], self.units[first], true, false)
+
 
 def joined(*blocks: Cells) -> Cells:
     """Return the groups of several blocks, without those that hold no cell."""
@@ -49,6 +58,36 @@ def joined(*blocks: Cells) -> Cells:
     return Cells(values, units, true, false).select(true + false > 0)
 
 
+def starts(groups: Int) -> Int:
+    """Return where each run of equal numbers starts.
+
+    Examples
+    --------
+    >>> starts(np.array([0, 0, 4, 4, 4]))
+    array([0, 2])
+    """
+    return np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+
+
+def running(counts: Int, first: Int) -> Int:
+    """Return running sums that start again at each of `first`.
+
+    Examples
+    --------
+    >>> running(np.array([1, 2, 3, 4]), np.array([0, 2]))
+    array([1, 3, 3, 7])
+    """
+    sums = np.cumsum(counts)
+    lengths = np.diff(np.append(first, len(counts)))
+    return sums - np.repeat(sums[first] - counts[first], lengths)
+
+
+def check_truth(scores: Scores, Y: Csr) -> None:
+    """Raise unless there is a label, or none, for each score."""
+    if scores.shape != Y.shape:
+        raise InvalidArgumentError("Y", f"labels of shape {scores.shape}", Y.shape)
+
+
 class ScoredTruth:
     """Training scores beside the labels of the same rows.
 
@@ -56,8 +95,7 @@ class ScoredTruth:
     """
 
     def __init__(self, scores: Scores, Y: Csr) -> None:
-        if scores.shape != Y.shape:
-            raise InvalidArgumentError("Y", f"labels of shape {scores.shape}", Y.shape)
+        check_truth(scores, Y)
         self.n_rows, self.n_labels = scores.shape
         self.base = scores.base
         stored = scores.values

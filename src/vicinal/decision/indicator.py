@@ -10,9 +10,7 @@ from vicinal.scores import Scores
 def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
     """Return the canonical indicator with ones at (rows, labels), none repeated."""
     ones = np.ones(len(rows), dtype=np.int32)
-    matrix = sparse.csr_array(sparse.coo_array((ones, (rows, labels)), shape=shape))
-    matrix.sort_indices()
-    return matrix
+    return sparse.csr_array(sparse.coo_array((ones, (rows, labels)), shape=shape))
 
 
 def above_rows(scores: Scores, thresholds: Float) -> Csr:

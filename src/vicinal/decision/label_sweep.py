@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vicinal._base.arrays import Csr, Float, Int
-from vicinal.decision.cells import Cells, ScoredTruth
+from vicinal.decision.cells import Cells, ScoredTruth, running, starts
 from vicinal.scores import Scores
 
 
@@ -34,7 +34,7 @@ class LabelSweep:
 
     def nothing(self) -> Int:
         """Return the candidate of each label that predicts nothing."""
-        return _starts(self.labels)
+        return starts(self.labels)
 
 
 def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
@@ -50,22 +50,23 @@ def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     >>> sweep.thresholds.round(3), sweep.tp, sweep.predicted
     (array([0.75 , 0.625, 0.5  ]), array([0, 1, 2]), array([0, 1, 3]))
     """
-    cells = _distinct(ScoredTruth(scores, Y).by_label().falling())
+    return sweep_cells(ScoredTruth(scores, Y).by_label().falling().distinct())
+
+
+def sweep_cells(cells: Cells) -> LabelSweep:
+    """Return the candidates of groups sorted by label, then falling, no two of one score."""
     labels, values = cells.units, cells.values
-    first = _starts(labels)
-    ends = np.append(first[1:], len(labels)) - 1
+    first = starts(labels)
+    ends = np.append(first[1:], len(labels))[: len(first)] - 1
     below = np.append(values[1:], 0.0)
     cuts = midway(values, below)
     with np.errstate(over="ignore"):  # below the lowest float there is −inf
         cuts[ends] = np.nextafter(values[ends], -np.inf)
-    tp, predicted = np.cumsum(cells.true), np.cumsum(cells.true + cells.false)
-    starts = np.repeat(first, np.diff(np.append(first, len(labels))))
-    tp_before, predicted_before = np.append(0, tp)[starts], np.append(0, predicted)[starts]
     return LabelSweep(
         np.insert(labels, first, labels[first]),
         np.insert(cuts, first, values[first]),
-        np.insert(tp - tp_before, first, 0),
-        np.insert(predicted - predicted_before, first, 0),
+        np.insert(running(cells.true, first), first, 0),
+        np.insert(running(cells.true + cells.false, first), first, 0),
     )
 
 
@@ -78,7 +79,7 @@ def midway(high: Float, low: Float) -> Float:
     array([0.75, 0.  ])
     """
     half = low / 2 + high / 2
-    return np.where((half < high) & (half >= low), half, low)
+    return np.where(half < high, half, low)
 
 
 def first_best(groups: Int, quality: Float | Int) -> Int:
@@ -89,25 +90,8 @@ def first_best(groups: Int, quality: Float | Int) -> Int:
     >>> first_best(np.array([0, 0, 4, 4, 4]), np.array([1, 2, 5, 7, 7]))
     array([1, 3])
     """
-    if len(groups) == 0:
-        return np.empty(0, dtype=np.int64)
-    first = _starts(groups)
+    first = starts(groups)
     lengths = np.diff(np.append(first, len(groups)))
     best = np.repeat(np.maximum.reduceat(quality, first), lengths)
     winners = np.flatnonzero(quality == best)
-    return winners[_starts(groups[winners])]
-
-
-def _starts(groups: Int) -> Int:
-    """Return where each run of equal numbers starts."""
-    return np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
-
-
-def _distinct(cells: Cells) -> Cells:
-    """Return sorted cells with those of one label and score made one group."""
-    if len(cells.values) == 0:
-        return cells
-    new = (cells.units[1:] != cells.units[:-1]) | (cells.values[1:] != cells.values[:-1])
-    first = np.flatnonzero(np.append(True, new))
-    true, false = np.add.reduceat(cells.true, first), np.add.reduceat(cells.false, first)
-    return Cells(cells.values[first], cells.units[first], true, false)
+    return winners[starts(groups[winners])]

@@ -20,7 +20,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float, Int
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_option
-from vicinal.decision.cells import Cells, ScoredTruth
+from vicinal.decision.cells import Cells, ScoredTruth, running, starts
 from vicinal.decision.label_sweep import midway
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
@@ -87,8 +87,9 @@ class MetricThreshold(SaveableRecord):
     number of rows or labels), so that the order of rows does not matter.
 
     Cost, with S stored scores: sorting them; for the example-based metrics further n steps for each
-    distinct base score, until no lower threshold can be better. Memory: about 100 bytes a stored
-    score (or cell, where scores are dense).
+    distinct base score, until no lower threshold can be better. Memory: the scores of all training
+    rows at once and about 100 bytes a stored one (or cell, where scores are dense): which threshold
+    is best is not known before the last true label's score.
 
     Examples
     --------
@@ -179,10 +180,10 @@ class _Sweep:
             return np.empty(0), np.empty(0, dtype=np.int64)
         cells = cells.falling()
         units = cells.units
-        first = np.flatnonzero(np.append(True, units[1:] != units[:-1]))
+        first = starts(units)
         last = np.append(first[1:], len(units)) - 1
-        tp = self._tp[units] + _running(cells.true, first)
-        fp = self._fp[units] + _running(cells.false, first)
+        tp = self._tp[units] + running(cells.true, first)
+        fp = self._fp[units] + running(cells.false, first)
         terms = self._rounded(tp, fp, self._true[units])
         before = np.append(0, terms[:-1])
         before[first] = self._terms[units[first]]
@@ -198,10 +199,3 @@ class _Sweep:
         totals = self.total + np.cumsum(np.add.reduceat(changes, first))
         self.total = int(totals[-1])
         return values[first], totals
-
-
-def _running(counts: Int, first: Int) -> Int:
-    """Return running sums that start again at each of `first`."""
-    sums = np.cumsum(counts)
-    lengths = np.diff(np.append(first, len(counts)))
-    return sums - np.repeat(sums[first] - counts[first], lengths)

@@ -98,8 +98,8 @@ def is_fitted_by_blocks(decision: Decision) -> bool:
 
     Examples
     --------
-    >>> from vicinal.decision import CardinalityThreshold, PCut, Threshold
-    >>> [is_fitted_by_blocks(NeverEmpty(rule)) for rule in (CardinalityThreshold(), PCut())]
+    >>> from vicinal.decision import MetricThreshold, PCut, Threshold
+    >>> [is_fitted_by_blocks(NeverEmpty(rule)) for rule in (PCut(), MetricThreshold())]
     [True, False]
     >>> is_fitted_by_blocks(NeverEmpty(Threshold(0.5)))  # looks at none
     True

@@ -39,7 +39,9 @@ class PerLabelThreshold(SaveableRecord):
     Notes
     -----
     Of equally good thresholds the highest is taken; each lies midway between successive scores.
-    Cost: one sort of the stored scores. Memory: about 150 bytes each, and for each label.
+    Cost: one sort of the stored scores. Memory: the scores of all training rows at once and about
+    150 bytes a stored one, and a label: what lies between two scores of a label's rows matters when
+    a third row that carries it scores between them.
 
     Examples
     --------

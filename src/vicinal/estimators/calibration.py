@@ -59,8 +59,10 @@ def fold_scores(
 
 
 def _one_base(blocks: list[Scores]) -> Scores:
-    """Return blocks one below the other, dense where their bases differ."""
-    if all(np.array_equal(block.base, blocks[0].base) for block in blocks):
+    """Return blocks one below the other, dense where their bases differ or some are dense."""
+    first = blocks[0]
+    alike = (np.array_equal(b.base, first.base) and b.is_sparse == first.is_sparse for b in blocks)
+    if all(alike):
         return Scores.stack(blocks)
     n_rows, n_labels = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
     if n_rows * n_labels > DENSE_LIMIT:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
 from vicinal._base.validation import check_rows
 from vicinal.estimators.base import NeighborEstimator
@@ -38,6 +39,7 @@ class IncrementalEstimator(NeighborEstimator):
         The leave-one-out graph; absent from a loaded model, which searches it when first needed.
     """
 
+    @all_or_nothing
     def partial_fit(
         self,
         X: object,
@@ -74,6 +76,7 @@ class IncrementalEstimator(NeighborEstimator):
         self._adopt(search, graph_with(graph, search, fresh, k), labels)
         return self
 
+    @all_or_nothing
     def forget(self, rows: object) -> Self:
         """Forget training rows by id; the model then equals one fitted without them.
 

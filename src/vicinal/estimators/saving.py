@@ -1,11 +1,12 @@
 """A fitted estimator as plain values, arrays and parts, and back."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+from scipy import sparse
 
-from vicinal._base.arrays import Features, Int
+from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import (
     State,
@@ -38,7 +39,7 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
     return {
-        "params": model.get_params(deep=False),
+        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
         "scoring": model.scoring_,
         "decision": model.decision_,
         "X": model.search_.X,
@@ -50,6 +51,22 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_dtype": model.label_dtype_,
         "feature_names": feature_names_of(model),
     }
+
+
+def _plain(value: Any) -> State:
+    """Return a parameter as a file can hold it: array-likes as arrays, a random generator as None.
+
+    What a generator would draw next is of no use to a model that is fitted.
+    """
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
+    if sparse.issparse(value):
+        return np.asarray(cast("Csr", value).toarray())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return np.asarray(value)
+    return cast("State", value)
 
 
 def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:

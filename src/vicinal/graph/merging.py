@@ -42,15 +42,17 @@ def merge_graphs(
         raise InvalidArgumentError("second", "a graph of the same queries and metric", "another")
     ids = np.hstack([first.ids, second.ids])
     values = np.hstack([first.values, second.values])
-    keys = values if first.metric == "euclidean" else -values
-    order = np.lexsort((ids, keys, ids < 0), axis=1)
+    is_distance = first.metric == "euclidean"
+    # Of distances with one rounded root a graph's own order knows better than the ids.
+    later = np.broadcast_to(np.arange(ids.shape[1]), ids.shape) if is_distance else ids
+    order = np.lexsort((later, values if is_distance else -values, ids < 0), axis=1)
     kept = NeighborGraph(
         np.take_along_axis(ids, order[:, :width], axis=1),
         np.take_along_axis(values, order[:, :width], axis=1),
         first.metric,
         first.n_rows,
     )
-    if first.metric != "euclidean":
+    if not is_distance:
         return kept, np.zeros(0, dtype=np.int64)
     return kept, _rounded_ties(np.take_along_axis(values, order, axis=1), order >= first.k)
 

@@ -79,7 +79,7 @@ class TrueRanks:
 
 
 def rank_truth(
-    truth: Csr, scores: Scores, tolerance: float = 0.0, n_jobs: int | None = None
+    truth: Csr, scores: Scores, tolerance: float, n_jobs: int | None = None
 ) -> TrueRanks:
     """Rank the true labels among all labels; scores closer than `tolerance` tie.
 
@@ -93,7 +93,7 @@ def rank_truth(
     return TrueRanks(truth, *places)
 
 
-def check_ranks(Y_true: object, scores: object, tolerance: float = 0.0) -> TrueRanks:
+def check_ranks(Y_true: object, scores: object, tolerance: float) -> TrueRanks:
     """Check what a caller passed, then rank."""
     truth = check_truth(Y_true)
     return rank_truth(truth, check_ranking(scores, truth), tolerance)

@@ -7,7 +7,8 @@ A save is one rename, whenever the machine dies. A new folder is written beside 
 and renamed into it. A model that replaces another writes its arrays beside the older ones, under
 names of their own, and its manifest last, over the older one; then the older arrays go. A reader
 sees the old model or the new one, never half of either (one whose arrays went meanwhile reads
-again). A save that was killed leaves files that no manifest lists, and that harm nothing.
+again). A save that was killed leaves files that no manifest lists, or a folder beside the model's
+place, and that harm nothing; the next one that ends takes them away, if no other is in progress.
 """
 
 import hashlib
@@ -17,7 +18,6 @@ import platform
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import version
@@ -30,13 +30,18 @@ from numpy.typing import NDArray
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
+from vicinal.persistence.save_lock import SaveLock
+from vicinal.persistence.unfinished import remove_unfinished, unfinished_folder
 
 FORMAT = 1
 _ATTEMPTS = 20
 MANIFEST = "manifest.json"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
-_OF_A_SAVE = re.compile(r"model[A-Za-z0-9_.-]*\.npy|manifest\.[0-9a-f]{16}\.json")
+_KEPT_MANIFEST = re.compile(r"manifest\.[0-9a-f]{16}\.json")
+_OF_A_SAVE = re.compile(rf"model[A-Za-z0-9_.-]*\.npy|{_KEPT_MANIFEST.pattern}")
 """Names of files that a save which was killed may have left."""
+_SURELY_OF_A_SAVE = re.compile(r"model\.([A-Za-z0-9_.-]+\.)?[0-9a-f]{16}\.npy")
+"""Of arrays' names, those that nobody else gives."""
 
 
 def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
@@ -48,6 +53,7 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> from vicinal.decision import Threshold
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_folder(Threshold(0.25), f"{folder}/rule")
     ...     read_folder(f"{folder}/rule")
@@ -58,34 +64,67 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     encoded, arrays = encode(part)
     if target.exists():
         _replace(target, encoded, arrays)
-    else:
-        _create(target, encoded, arrays)
+    elif not _create(target, encoded, arrays):
+        check_replaceable(target)
+        _replace(target, encoded, arrays)
+    remove_unfinished(target)
 
 
-def _create(target: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write a new folder."""
+def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
+    """Write a new folder; tell whether no other save was quicker."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    fresh = unfinished_folder(target)
     try:
-        _write_parts(fresh, encoded, arrays)
-        fresh.chmod(0o755)
-        fresh.rename(target)
-    except BaseException:
+        with SaveLock(fresh):
+            _write_parts(fresh, encoded, arrays)
+            fresh.chmod(0o755)
+            fresh.rename(target)
+    except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError) and (target / MANIFEST).is_file():
+            return False
         raise
+    return True
 
 
 def _replace(target: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write a model into the folder of an older one; until its manifest is there, that stands."""
+    """Write a model into the folder of an older one, and remove what killed saves left there."""
+    with SaveLock(target) as save:
+        _overwrite(target, encoded, arrays)
+        if save.is_alone():
+            _remove_leftovers(target)
+
+
+def _overwrite(target: Path, encoded: Json, arrays: Arrays) -> None:
+    """Write a model over an older one; until its manifest is there, that stands.
+
+    The older manifest is kept until all it lists is gone: names of a first save tell nothing.
+    """
     save = f".{secrets.token_hex(8)}"
+    kept = (target / MANIFEST).with_suffix(f".{secrets.token_hex(8)}.json")
     try:
         manifest = _write_parts(target, encoded, arrays, save)
         older = _listed_files(_read_manifest(target))
+        shutil.copyfile(target / MANIFEST, kept)
         manifest.replace(target / MANIFEST)
     except BaseException:
-        _remove_unlisted(target, [file.name for file in target.glob(f"*{save}.*")])
+        own = [file.name for file in target.glob(f"*{save}.*")]
+        _remove_unlisted(target, [*own, kept.name])
         raise
     _remove_unlisted(target, older)
+    _remove_unlisted(target, [kept.name])
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove arrays of saves that ended: known by name, or listed in a manifest that stood once."""
+    names = {file.name for file in target.iterdir()}
+    kept = {name for name in names if _KEPT_MANIFEST.fullmatch(name)}
+    left = {name for name in names if _SURELY_OF_A_SAVE.fullmatch(name)}
+    for name in kept:
+        with suppress(ModelFormatError, OSError):  # cut short, or somebody else's
+            left |= _listed_files(_read_manifest(target, name))
+    _remove_unlisted(target, left)
+    _remove_unlisted(target, kept)
 
 
 def _remove_unlisted(target: Path, names: Iterable[str]) -> None:
@@ -103,6 +142,7 @@ def check_replaceable(target: Path) -> None:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     check_replaceable(Path(folder) / "new")
     """
@@ -123,7 +163,8 @@ def _listed_files(manifest: dict[str, Json]) -> set[str]:
     """Return the names of the files that a manifest vouches for."""
     arrays = manifest.get("arrays")
     entries = arrays.values() if isinstance(arrays, dict) else ()
-    return {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
+    names = {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
+    return {name for name in names if _FILE_NAME.fullmatch(name)}
 
 
 def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") -> Path:
@@ -204,11 +245,11 @@ def _read_once(folder: Path, verify: bool) -> Saveable:
     return part
 
 
-def _read_manifest(folder: Path) -> dict[str, Json]:
-    """Return the manifest's body, its checksum and format number checked."""
-    file = folder / MANIFEST
+def _read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Json]:
+    """Return a manifest's body, its checksum and format number checked."""
+    file = folder / name
     if not file.is_file():
-        raise ModelFormatError(f"{folder}: expected a saved model, found no {MANIFEST}")
+        raise ModelFormatError(f"{folder}: expected a saved model, found no {name}")
     try:
         checksum, text = file.read_text(encoding="utf-8").split("\n", 1)
         body: Any = json.loads(text, parse_constant=_refuse_constant)

@@ -62,8 +62,9 @@ class MDDM(LinearProjection):
 
     Notes
     -----
-    Never m × m where m is large, and m × L only to 64 MiB; beyond that by products with X and Y.
-    Sparse rows are not made dense. ``transform`` subtracts the mean, as scikit-learn's PCA does.
+    Never m × m where m is large, and m × L only to 64 MiB or where as many directions are wanted,
+    which take as much; beyond that by products with X and Y. Sparse rows are not made dense.
+    ``transform`` subtracts the mean, as scikit-learn's PCA does.
 
     Examples
     --------

@@ -20,7 +20,13 @@ from sklearn.svm import SVC, LinearSVC
 from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_option, check_positive, check_real
-from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
+from vicinal.decision import (
+    Decision,
+    FittedDecision,
+    MetricThreshold,
+    Threshold,
+    folds_wanted,
+)
 from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
 
@@ -47,7 +53,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         None: predicted where the score is above 0, the SVM's own side. ``"one-threshold"``: above
         one threshold for all labels that makes micro-F1 best on the training rows (Mulan's
         OneThreshold). Other rules of :mod:`vicinal.decision` are fitted likewise: on the scores of
-        the training rows by the machines that have seen them.
+        the training rows by the machines that have seen them. K-fold scores are not made.
     degree : int
         Of the polynomial kernel.
     max_iter : int
@@ -163,6 +169,10 @@ def _rule(threshold: object) -> Decision:
     if isinstance(threshold, str) and threshold == "one-threshold":
         return MetricThreshold("micro-f1")
     if isinstance(threshold, Decision) and not isinstance(threshold, type):
+        if folds_wanted(threshold) is not None:
+            raise InvalidArgumentError(
+                "threshold", "a rule on scores of the training rows", repr(threshold)
+            )
         return threshold
     if isinstance(threshold, int | float | np.integer | np.floating):
         return Threshold(check_real("threshold", threshold))

@@ -7,6 +7,7 @@ done. Numbers are written so that they are read back to the bit.
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -107,5 +108,19 @@ def digest_of(*parts: object) -> str:
                 found.update(f"{array.dtype} {array.shape}".encode())
                 found.update(np.ascontiguousarray(array).tobytes())
             else:
-                found.update(repr(array).encode())
+                found.update(full_text(array).encode())
     return found.hexdigest()
+
+
+def full_text(value: object) -> str:
+    """Return ``repr(value)`` with every number of the arrays in it, to the last digit.
+
+    Otherwise two rules with a threshold for each of many labels would be one.
+
+    Examples
+    --------
+    >>> full_text([np.array([0.1, 0.12345678901234])])
+    '[array([0.1             , 0.12345678901234])]'
+    """
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return repr(value)

@@ -63,6 +63,14 @@ def test_given_names_set_order_and_further_labels() -> None:
     assert read_labels(INDICATOR, 2, label_names=["x", "y", "z"]).names == ("x", "y", "z")
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.Index, pd.Series, iter])
+@pytest.mark.parametrize("Y", [INDICATOR, [["x"], ["y", "z"]]], ids=["indicator", "names"])
+def test_names_may_be_any_collection(kind: Any, Y: Any) -> None:
+    names = read_labels(Y, 2, label_names=kind(["z", "x", "y"])).names
+    assert names == ("z", "x", "y")
+    assert {type(name) for name in names} == {str}
+
+
 @pytest.mark.parametrize(
     ("Y", "names", "message"),
     [
@@ -73,6 +81,9 @@ def test_given_names_set_order_and_further_labels() -> None:
             None,
             "label_names: expected 3 different",
         ),
+        (INDICATOR, [1, 2, 3], "label_names: expected strings, got 1"),
+        (INDICATOR, ["x", "y", None], "label_names: expected strings, got None"),
+        (INDICATOR, "xyz", "label_names: expected a sequence of values, got 'xyz'"),
         ([["c"], ["a"]], ["c"], "Y: expected known label names, got 'a' in row 1"),
         ([["c"], [None]], None, "Y: expected label names"),
         ([["c"]], None, "Y: expected 2 rows"),

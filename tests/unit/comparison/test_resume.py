@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 from vicinal.comparison import rounds, run_comparison
 from vicinal.comparison.entrants import plain
 from vicinal.datasets import Dataset
-from vicinal.decision import CardinalityThreshold
+from vicinal.decision import CardinalityThreshold, LabelThresholds
 from vicinal.estimators import LAMLkNN, MLkNN
 from vicinal.results import ResultStore
+from vicinal.selection.store import digest_of
 
 pytestmark = pytest.mark.native
 
@@ -220,3 +221,13 @@ def test_settings_tell_parameters_apart_and_survive_json():
     assert plain(float("nan")) == "nan"
     assert plain(CardinalityThreshold()) == plain(CardinalityThreshold())
     assert plain(object()) == plain(object())
+
+
+@pytest.mark.parametrize(("place", "more"), [(2000, 0.5), (0, 1e-12)])
+def test_rules_of_many_thresholds_are_told_apart(place, more):
+    one, two = np.full(4000, 0.1), np.full(4000, 0.1)
+    two[place] += more
+    rules = LabelThresholds(one), LabelThresholds(two)
+    assert plain(rules[0]) != plain(rules[1])
+    assert plain(rules[0]) == plain(LabelThresholds(one.copy()))
+    assert digest_of("threshold", rules[0]) != digest_of("threshold", rules[1])

@@ -70,6 +70,14 @@ def test_no_label_and_every_label_can_be_fitted(rule: Any, truth: int) -> None:
     assert fitted.decide(scores).shape == (4, 3)
 
 
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_no_training_rows_can_be_fitted(rule: Any) -> None:
+    none = Scores.sparse(sparse.csr_array((0, 3)), np.full(3, 0.25), np.empty(0))
+    fitted = rule.fit(none, indicator(np.empty((0, 3))))
+    some = Scores.dense(np.array([[0.1, 0.6, 0.3]]), np.ones(1))
+    assert fitted.decide(some).shape == (1, 3)
+
+
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not isinstance(rule, NeverEmpty)])
 def test_no_rows_decide_to_no_rows(rule: Any) -> None:
     some = Scores.dense(np.array([[0.1, 0.6, 0.3]]), np.ones(1))
@@ -110,10 +118,27 @@ def test_fitted_rules_refuse_scores_of_other_labels() -> None:
         LabelThresholds(np.zeros(3)).decide(scores)
     with pytest.raises(InvalidArgumentError, match="label_when_all_zero"):
         FittedNeverEmpty(Threshold(0.5), 2).decide(scores)
-    with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
-        MetricThreshold().fit(scores, indicator([[1, 0, 0]]))
     with pytest.raises(InvalidArgumentError, match=r"^s: expected an integer, since"):
         TopS().decide(scores)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        CardinalityThreshold(),
+        CardinalityThreshold("two-pass"),
+        MetricThreshold(),
+        PerLabelThreshold(),
+        PCut(),
+        NeverEmpty(CardinalityThreshold()),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("shape", [(1, 3), (2, 2)])
+def test_rules_are_not_fitted_on_labels_of_other_rows(rule: Any, shape: tuple[int, int]) -> None:
+    scores, Y = Scores.dense(np.zeros((1, 2))), indicator(np.ones(shape))
+    with pytest.raises(InvalidArgumentError, match=r"^Y: expected labels of shape \(1, 2\)"):
+        rule.fit(scores, Y)
 
 
 def test_equally_good_thresholds_go_to_the_highest() -> None:

@@ -50,6 +50,24 @@ def test_more_folds_than_rows_leave_one_row_out(sample: Any) -> None:
     assert many.decision_ == each.decision_
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_a_fold_with_one_cluster_beside_folds_with_more() -> None:
+    """Without rows 0 and 3 all rows are alike, and the scores sparse; the others' are dense."""
+    X, Y = np.array([[0.0], [1], [1], [0], [1], [1]]), np.array([[1], [0], [0], [1], [0], [0]])
+    rule = CrossValidated(CardinalityThreshold(), n_folds=3)
+    parts = {"n_neighbors": 1, "smoothing": 0.0, "n_clusters": 2, "random_state": 0}
+    by_hand = np.empty(Y.shape)
+    kinds = set()
+    for fold in range(3):
+        held = np.arange(6) % 3 == fold
+        scores = vicinal.LAMLkNN(**parts).fit(X[~held], Y[~held]).scores(X[held])
+        kinds.add(scores.is_sparse)
+        by_hand[held] = scores.toarray()
+    assert kinds == {True, False}
+    wanted = rule.fit(Scores.dense(by_hand), sparse.csr_array(Y.astype(np.int32)))
+    assert vicinal.LAMLkNN(**parts, threshold=rule).fit(X, Y).decision_ == wanted
+
+
 def test_one_row_has_no_folds() -> None:
     with pytest.raises(InvalidArgumentError, match="n_folds: expected at least two training rows"):
         vicinal.BRkNN(1, threshold=CrossValidated(MetricThreshold())).fit([[1.0]], [[1, 0]])

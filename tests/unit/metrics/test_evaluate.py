@@ -138,20 +138,34 @@ def test_a_metric_says_what_it_needs(name, given, lacking):
         evaluate(Y, metrics=name, **given)
 
 
+NOTHING = np.zeros((3, 4), dtype=int)
+
+
 @pytest.mark.parametrize("system", ["vicinal", "sklearn", "mulan", "meka"])
 @pytest.mark.parametrize("name", METRICS)
-def test_each_metric_has_a_function(name, system):
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("truth", "labels"), [(Y, Z), (NOTHING, NOTHING), (Y, NOTHING)])
+def test_each_metric_has_a_function(name, system, k, truth, labels):
     counts, of_sets = [1, 2, 3, 4], METRICS[name].needs == "labels"
     function = getattr(vicinal.metrics, name.replace("-", "_").replace("@k", "_at_k"))
-    expected = evaluate(Y, Z, F, k=3, train_label_counts=counts, conventions=system)
+    expected = evaluate(truth, labels, F, k=k, train_label_counts=counts, conventions=system)
     depends = "conventions" in inspect.signature(function).parameters
     extra = {"conventions": system} if depends else {}
     if METRICS[name].needs_counts:
         extra["train_label_counts"] = counts
-    if name.endswith("@k"):
-        extra["k"] = 3
-    arguments = (Z,) if name in ("cardinality", "empty-share") else (Y, Z if of_sets else F)
-    assert function(*arguments, **extra) == expected[name.replace("@k", "@3")]
+    if name.endswith("@k") and k != 1:  # which it is unless told
+        extra["k"] = k
+    of_labels_alone = name in ("cardinality", "empty-share")
+    arguments = (labels,) if of_labels_alone else (truth, labels if of_sets else F)
+    np.testing.assert_equal(function(*arguments, **extra), expected[name.replace("@k", f"@{k}")])
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name.endswith("@k")])
+def test_a_depth_is_at_least_one(name):
+    function = getattr(vicinal.metrics, name.replace("@k", "_at_k"))
+    extra = {"train_label_counts": [1, 2, 3, 4]} if METRICS[name].needs_counts else {}
+    with pytest.raises(InvalidArgumentError, match="k: expected an integer of at least 1"):
+        function(Y, F, k=0, **extra)
 
 
 def test_the_catalogue_knows_which_side_is_better():

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -63,6 +64,36 @@ def test_every_threshold(kind: Any, threshold: Any, sample: Any, tmp_path: Path)
     back = vicinal.load(tmp_path / "m")
     assert_same(model, back, sample.X_test)
     assert repr(back.get_params()).replace("memmap", "array") == repr(model.get_params())
+
+
+CENTERS = [[0.1] * 6, [0.6] * 6]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("centers", CENTERS, CENTERS),
+        ("centers", tuple(map(tuple, CENTERS)), CENTERS),
+        ("centers", np.array(CENTERS), CENTERS),
+        ("centers", pd.DataFrame(CENTERS), CENTERS),
+        ("centers", sparse.csr_matrix(CENTERS), CENTERS),
+        ("random_state", np.random.RandomState(0), None),
+        ("random_state", np.int64(3), 3),
+        ("smoothing", np.float32(0.5), 0.5),
+        ("smoothing", 0.0, 0.0),
+    ],
+    ids=repr,
+)
+def test_parameters_of_every_kind(
+    name: str, given: Any, kept: Any, sample: Any, tmp_path: Path
+) -> None:
+    params = {"n_neighbors": 3, "n_clusters": 2, name: given}
+    model = vicinal.LAMLkNN(**params).fit(sample.X, sample.Y)
+    model.save(tmp_path / "m")
+    back = vicinal.load(tmp_path / "m")
+    assert_same(model, back, sample.X_test)
+    value = back.get_params()[name]
+    assert (value.tolist() if isinstance(value, np.ndarray) else value) == kept
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -29,6 +29,11 @@ def contents(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
 
 
+def assert_nothing_but_the_model(path: Path) -> None:
+    files = {file.name for file in path.iterdir()}
+    assert files == folder._listed_files(folder._read_manifest(path)) | {"manifest.json"}
+
+
 def cut_at(turn: int, real: Any) -> Any:
     """The real function, until its `turn`-th call."""
     calls = 0
@@ -53,6 +58,7 @@ def cut_at(turn: int, real: Any) -> Any:
         (os, "fsync", 4),
         (folder.json, "dumps", 1),
         (folder, "_read_manifest", 2),
+        (folder.shutil, "copyfile", 1),
         (Path, "replace", 1),
         (Path, "rename", 1),
         (Path, "chmod", 1),
@@ -86,6 +92,7 @@ STEPS = [
     (os, "fsync"),
     (Path, "chmod"),
     (Path, "rename"),
+    (folder.shutil, "copyfile"),
     (Path, "replace"),
     (Path, "unlink"),
 ]
@@ -132,10 +139,9 @@ def test_killed_anywhere_one_of_the_models_is_there_whole(
         found.append([np.array_equal(got, answer) for answer in answers].index(True))
         old.save(path)
         assert np.array_equal(vicinal.load(path).scores(sample.X_test).toarray(), answers[0])
+        assert_nothing_but_the_model(path)
         if not was_killed:
             break
-    files = {file.name for file in path.iterdir()}
-    assert files == folder._listed_files(folder._read_manifest(path)) | {"manifest.json"}
     assert found == sorted(found)  # the older until one step, the newer after it
     assert found.count(0) > 8
     assert found.count(1) > 4
@@ -152,6 +158,7 @@ def test_a_new_model_killed_anywhere_is_whole_or_not_there(
         if path.exists():
             assert vicinal.load(path).get_params() == models[0].get_params()
         models[1].save(path)
+        assert [entry.name for entry in path.parent.iterdir()] == ["m"]
         if not was_killed:
             break
     assert len(there) > 8
@@ -174,8 +181,41 @@ def test_saves_at_the_same_time_leave_a_whole_model(
     monkeypatch.setattr(folder, "_write_parts", write_then_be_overtaken)
     models[1].save(path)
     assert vicinal.load(path).get_params() == models[1].get_params()
-    files = {file.name for file in path.iterdir()}
-    assert files == folder._listed_files(folder._read_manifest(path)) | {"manifest.json"}
+    assert_nothing_but_the_model(path)
+
+
+def test_a_new_model_that_another_overtakes_replaces_it(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, turns = tmp_path / "m", Path.rename, iter([True])
+
+    def be_overtaken(self: Path, target: Path) -> Path:
+        if next(turns, False):
+            models[0].save(path)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", be_overtaken)
+    models[1].save(path)
+    assert vicinal.load(path).get_params() == models[1].get_params()
+    assert_nothing_but_the_model(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+
+
+def test_something_else_that_comes_meanwhile_is_not_overwritten(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, turns = tmp_path / "m", Path.rename, iter([True])
+
+    def be_overtaken(self: Path, target: Path) -> Path:
+        if next(turns, False):
+            models[0].save(path)
+            (path / "notes.txt").write_text("precious")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", be_overtaken)
+    with pytest.raises(InvalidArgumentError, match=r"which also holds notes\.txt"):
+        models[1].save(path)
+    assert vicinal.load(path).get_params() == models[0].get_params()
 
 
 def test_a_full_disk_is_an_oserror_and_leaves_nothing(

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
-from vicinal.decision import MetricThreshold, RCut, Threshold
+from vicinal.decision import CrossValidated, MetricThreshold, NeverEmpty, RCut, Threshold
 from vicinal.metrics import micro_f1
 from vicinal.rivals import BinaryRelevanceSVM, LabelFrequency
 from vicinal.scores import Scores
@@ -71,6 +71,8 @@ def test_rules(sample, threshold, rule):
         {"C": 0.0},
         {"threshold": "best"},
         {"threshold": RCut},
+        {"threshold": CrossValidated(RCut())},
+        {"threshold": NeverEmpty(CrossValidated(RCut()))},
         {"max_iter": 0},
         {"degree": 0},
     ],
