@@ -19,7 +19,13 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import METRICS, check_features, check_integer, check_option
+from vicinal._base.validation import (
+    METRICS,
+    check_features,
+    check_integer,
+    check_option,
+    check_sparse_structure,
+)
 from vicinal.decision import Decision, FittedDecision, folds_wanted
 from vicinal.decision.never_empty import is_fitted_by_blocks
 from vicinal.decision.rule import fit_blocks
@@ -253,6 +259,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
+        check_sparse_structure(X, "X")
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
