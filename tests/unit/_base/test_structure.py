@@ -85,7 +85,5 @@ def outside(form):
     ],
 )
 def test_ids_past_the_end_are_refused_at_every_door(form, use):
-    with pytest.raises(
-        InvalidArgumentError, match="expected ids from 0 to 3, got"
-    ):
+    with pytest.raises(InvalidArgumentError, match="expected ids from 0 to 3, got"):
         use(outside(form))
