@@ -40,7 +40,7 @@ def predict(
     if reads_text(fitted):
         source = text_source(file, text, None, row_names)
     else:
-        source = features_source(file, rows, auto="all")
+        source = features_source(file, rows, auto="all", unlabelled=True)
     estimator, scores = score(fitted, source)
     answers = predictions(estimator, scores, source.row_names, top)
     if output is not None:

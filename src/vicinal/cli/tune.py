@@ -9,6 +9,7 @@ import typer
 from vicinal import estimators
 from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
+from vicinal.cli.scoring import save_named
 from vicinal.cli.settings import parse_grid, parse_settings
 from vicinal.cli.source import (
     DataArgument,
@@ -113,7 +114,7 @@ def tune_settings(
         refit=save is not None or plots is not None,
         label_names=source.label_names,
     )
-    _keep(found, table, plots, save)
+    _keep(found, source, table, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
 
 
@@ -126,7 +127,13 @@ def _check_files(table: Path | None, save: Path | None) -> None:
         check_replaceable(save)
 
 
-def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Path | None) -> None:
+def _keep(
+    found: TuningResult,
+    source: Source,
+    table: Path | None,
+    plots: Path | None,
+    save: Path | None,
+) -> None:
     """Write what was asked for."""
     if table is not None:
         write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
@@ -134,7 +141,7 @@ def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Pat
     if plots is not None:
         draw_all(found, plots)
     if save is not None and found.estimator is not None:
-        estimators.save(found.estimator, save)
+        save_named(found.estimator, source, save)
 
 
 def draw_all(found: TuningResult, folder: Path) -> None:
