@@ -36,9 +36,6 @@ TuneOption = Annotated[
     bool,
     typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
 ]
-PreprocessOption = Annotated[
-    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-]
 StoreOption = Annotated[
     Path | None, typer.Option(help="File of results: kept there, and not run twice.")
 ]

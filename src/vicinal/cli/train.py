@@ -10,7 +10,7 @@ from vicinal import estimators
 from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, print_facts, print_json
 from vicinal.cli.scoring import save_named
-from vicinal.cli.settings import make_estimator, make_model, parse_settings
+from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -30,9 +30,7 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
-    preprocess: Annotated[
-        str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-    ] = "auto",
+    preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
     text: TextOption = "text",
     labels: LabelsOption = "labels",

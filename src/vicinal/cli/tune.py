@@ -10,7 +10,7 @@ from vicinal import estimators
 from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
 from vicinal.cli.scoring import save_named
-from vicinal.cli.settings import parse_grid, parse_settings
+from vicinal.cli.settings import PreprocessOption, parse_grid, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -58,9 +58,6 @@ GridOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
 ]
-StepsOption = Annotated[
-    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-]
 PerFoldOption = Annotated[
     bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
 ]
@@ -82,7 +79,7 @@ def tune_settings(
     seed: Annotated[int, typer.Option(help="Of the folds, and of methods that draw.")] = 0,
     grid: GridOption = None,
     settings: SetOption = None,
-    preprocess: StepsOption = "auto",
+    preprocess: PreprocessOption = "auto",
     per_fold: PerFoldOption = False,
     rows: RowsOption = "auto",
     text: TextOption = "text",
@@ -156,7 +153,7 @@ def draw_all(found: TuningResult, folder: Path) -> None:
         try:
             draw(folder / name)
         except ValueError as error:
-            errors.print(f"{name} is not drawn: {error}", highlight=False)
+            errors.print(f"{name} is not drawn: {error}", markup=False, highlight=False)
 
 
 def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) -> None:

@@ -1,0 +1,45 @@
+"""What is printed: names as they stand, the version, nothing where nobody reads."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from vicinal.datasets import write_file
+
+pytestmark = pytest.mark.native
+
+
+def test_brackets_in_names_are_no_markup(run, dataset, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_file(dataset, "x[red].npz")
+    for words, shown in {
+        ("data", "describe", "x[red].npz"): "x[red].npz",
+        ("data", "convert", "x[red].npz", "y[blue].npz"): "y[blue].npz",
+        ("train", "x[red].npz", "-o", "[m"): "[m",
+        ("evaluate", "[m", "x[red].npz"): "x[red].npz",
+        ("predict", "[m", "x[red].npz", "-o", "z[dim].jsonl"): "z[dim].jsonl",
+    }.items():
+        code, out, _ = run(*words)
+        assert code == 0
+        assert shown in out
+
+
+def test_a_long_path_is_shown_whole(run, data_file, tmp_path):
+    target = tmp_path / ("long" * 50 + ".npz")
+    code, out, _ = run("data", "convert", data_file, target)
+    assert (code, out) == (0, f"60 rows written to {target}\n")
+    code, out, _ = run("train", data_file, "-o", tmp_path / ("z" * 200))
+    assert (code, out.count("z")) == (0, 200)
+
+
+def test_the_version(run):
+    assert run("--version")[:2] == (0, f"vicinal {version('vicinal')}\n")
+
+
+def test_nobody_reads_the_output(data_file, tmp_path):
+    program = f"import sys; sys.argv = {['vicinal', 'data', 'describe', str(data_file), '--json']}"
+    program += "; sys.stdout = None; from vicinal.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
