@@ -279,6 +279,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return hasattr(self, "scoring_")
 
     @property
-    def classes_(self) -> list[NDArray[Any]]:
-        """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
-        return [np.array([0, 1])] * len(self.label_names_)
+    def classes_(self) -> NDArray[Any]:
+        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
+        return np.broadcast_to([0, 1], (len(self.label_names_), 2))

@@ -196,6 +196,7 @@ BAD_VALUES: list[tuple[tuple[str, ...], str, Any]] = [
     ((*STATE, SCORING, "state"), "k", -3),
     ((*STATE, SCORING, "state"), "k", "4"),
     ((*STATE, SCORING, "state"), "Y", None),
+    ((*STATE, SCORING, "state", "Y"), "$csr", [50, 10**30]),
 ]
 
 
