@@ -58,7 +58,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What a word on the command line that makes no sense raises."""
 
 
-def main() -> None:
+def run() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
@@ -70,9 +70,6 @@ def main() -> None:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
-    except KeyboardInterrupt:
-        errors.print("interrupted")
-        sys.exit(130)
 
 
 def _fail(message: str) -> None:

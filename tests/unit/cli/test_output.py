@@ -38,6 +38,20 @@ def test_the_version(run):
     assert run("--version")[:2] == (0, f"vicinal {version('vicinal')}\n")
 
 
+class Interrupts:
+    """Stands for Ctrl-C at the moment when a module is looked for."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "vicinal.cli.app":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_program_is_loaded(run, monkeypatch):
+    monkeypatch.delitem(sys.modules, "vicinal.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupts(), *sys.meta_path])
+    assert run("data", "list") == (130, "", "interrupted\n")
+
+
 def test_nobody_reads_the_output(data_file, tmp_path):
     program = f"import sys; sys.argv = {['vicinal', 'data', 'describe', str(data_file), '--json']}"
     program += "; sys.stdout = None; from vicinal.cli import main; main()"
