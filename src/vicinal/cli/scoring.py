@@ -67,5 +67,5 @@ def in_order(
     further = [name for name in names if name not in {*wanted, *labels}]
     if missing or further or len(place) < len(names):
         said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
-        raise InvalidArgumentError("FILE", f"the {len(wanted)} features the model learned", said)
+        raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
     return X[:, [place[name] for name in wanted]]
