@@ -6,6 +6,7 @@ object is an error: the file is not ours, or damaged, and is left as it is.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,21 @@ from typing import Any, TypeVar
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 
 Item = TypeVar("Item")
+
+
+def without_nan(value: object) -> object:
+    """Return nested values with None for NaN and infinity, which JSON does not know.
+
+    Examples
+    --------
+    >>> without_nan({"mean": float("nan"), "folds": [0.5, float("inf")]})
+    {'mean': None, 'folds': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:

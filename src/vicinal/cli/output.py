@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.json_lines import without_nan
 
 out = Console()
 errors = Console(stderr=True)
@@ -26,8 +27,8 @@ def check_target(option: str, path: Path | None) -> None:
 
 
 def dump_json(value: object) -> str:
-    """Return one JSON document on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return one JSON document on one line; a number that is none is null."""
+    return json.dumps(without_nan(value), ensure_ascii=False, allow_nan=False)
 
 
 def print_json(value: object) -> None:

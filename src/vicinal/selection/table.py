@@ -11,6 +11,7 @@ import numpy as np
 
 from vicinal._base.arrays import Bool, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.json_lines import without_nan
 from vicinal._base.validation import check_option
 from vicinal.metrics import metric_info
 
@@ -142,7 +143,7 @@ class TuningTable:
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the records as JSON; a value that is no number is null."""
-        text = json.dumps(_nulls(self.records()), ensure_ascii=False, indent=1)
+        text = json.dumps(without_nan(self.records()), ensure_ascii=False, indent=1)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -173,12 +174,3 @@ def plain(value: object) -> str | int | float | bool | None:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
-
-
-def _nulls(value: object) -> object:
-    """Return nested values with None for NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _nulls(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_nulls(each) for each in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

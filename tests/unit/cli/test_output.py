@@ -1,12 +1,14 @@
 """What is printed: names as they stand, the version, nothing where nobody reads."""
 
+import json
 import subprocess
 import sys
 from importlib.metadata import version
 
+import numpy as np
 import pytest
 
-from vicinal.datasets import write_file
+from vicinal.datasets import Dataset, write_file
 
 pytestmark = pytest.mark.native
 
@@ -36,6 +38,16 @@ def test_a_long_path_is_shown_whole(run, data_file, tmp_path):
 
 def test_the_version(run):
     assert run("--version")[:2] == (0, f"vicinal {version('vicinal')}\n")
+
+
+def test_what_machines_read_is_json(run, dataset, data_file, tmp_path):
+    same = Dataset(dataset.X, np.ones((60, 3)), dataset.feature_names, dataset.label_names)
+    write_file(same, tmp_path / "same.npz")
+    assert run("train", data_file, "-o", tmp_path / "model")[0] == 0
+    code, out, _ = run("evaluate", tmp_path / "model", tmp_path / "same.npz", "--json")
+    assert code == 0
+    values = json.loads(out, parse_constant=pytest.fail)
+    assert values["macro-auc"] is None
 
 
 class Interrupts:
