@@ -43,4 +43,4 @@ FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-AlphaOption = Annotated[float, typer.Option(help="Level of significance.")]
+AlphaOption = Annotated[float, typer.Option(help="Level of significance.", min=0, max=1)]

@@ -92,6 +92,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         X : array-like, sparse matrix or data frame, shape (n, m)
             Kept by reference: it is searched when the model predicts.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.

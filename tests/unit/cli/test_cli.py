@@ -133,6 +133,7 @@ def test_list_names_every_data_set(run):
         (("predict", "taken", "debtags", "--top", "0"), "--top"),
         (("demo", "--neighbors", "0"), "--neighbors"),
         (("compare", "debtags", "--seeds", "0"), "--seeds"),
+        (("compare", "debtags", "--alpha", "2"), "--alpha"),
         (("bench", "--no-such-option"), "--no-such-option"),
         (("train",), "DATA"),
         (("no-such-command",), "no-such-command"),
