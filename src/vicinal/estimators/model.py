@@ -43,6 +43,9 @@ class SavedPipeline:
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
+        n_features: int | None = getattr(steps[0], "n_features_in_", None)
+        if columns is not None and len(columns) != n_features:
+            raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
         return cls(names, tuple(steps), columns)
 
 
