@@ -57,6 +57,8 @@ class TuningTable:
     >>> done = np.ones((2, 2), dtype=np.bool_)
     >>> table = TuningTable(("mlknn",) * 2, ({"n_neighbors": 1}, {"n_neighbors": 2}),
     ...                     ("micro-f1",), values, done)
+    >>> table
+    TuningTable(2 settings of mlknn; 2 folds, 1 metrics)
     >>> table.best("micro-f1")
     Best(method='mlknn', params={'n_neighbors': 2}, mean=0.5, std=0.25)
     """
@@ -66,6 +68,12 @@ class TuningTable:
     metrics: tuple[str, ...]
     values: Float
     done: Bool
+
+    def __repr__(self) -> str:
+        """Say what it holds in a line; settings may be thousands."""
+        of = ", ".join(dict.fromkeys(self.methods))
+        measured = f"{self.done.shape[1]} folds, {len(self.metrics)} metrics"
+        return f"TuningTable({len(self)} settings of {of}; {measured})"
 
     def __len__(self) -> int:
         """Return the number of settings."""
