@@ -11,10 +11,10 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import (
-    check_csr_structure,
     check_features,
     check_integer,
     csr_parts,
+    sound_csr,
 )
 from vicinal._native import ScoreRows, top_labels
 
@@ -224,8 +224,7 @@ def _dense_array(values: object) -> Float:
 
 def _sorted_rows(values: Csr) -> Csr:
     """Return float64 CSR with sorted rows; stored zeros stay."""
-    matrix = sparse.csr_array(values)
-    check_csr_structure(matrix, "values")
+    matrix = sound_csr(values, "values")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgumentError("values", "finite values", "NaN or infinity")
     if not _rows_rise(matrix):

@@ -118,7 +118,7 @@ def test_rows_that_are_not_there_are_refused():
     ("X", "Y", "says"),
     [
         (np.ones((2, 3)), np.ones((2, 5), int), "features"),
-        (np.ones((2, 4)), np.ones((2, 4), int), "label_names"),
+        (np.ones((2, 4)), np.ones((2, 4), int), "Y: expected 5 labels"),
         (np.ones((2, 4)), np.ones((3, 5), int), "rows"),
         (np.full((2, 4), np.nan), np.ones((2, 5), int), "NaN"),
     ],

@@ -8,6 +8,7 @@ it is.
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,21 @@ from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.file_lock import lock, unlock
 
 Item = TypeVar("Item")
+
+
+def without_nan(value: object) -> object:
+    """Return nested values with None for NaN and infinity, which JSON does not know.
+
+    Examples
+    --------
+    >>> without_nan({"mean": float("nan"), "folds": [0.5, float("inf")]})
+    {'mean': None, 'folds': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:

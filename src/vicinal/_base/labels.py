@@ -1,7 +1,7 @@
 """Labels as users have them: an indicator, dense or sparse, or the label names of each row."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard, cast
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.validation import check_sequence
+from vicinal._base.scalars import check_sequence
 
 Kind = Literal["dense", "sparse"]
 
@@ -29,7 +29,8 @@ class Labels:
         What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
         they came sparse or as names.
     dtype : str
-        The number type that ``predict`` answers in: that of the indicator, int32 for names.
+        The number type that ``predict`` answers in: that of the indicator, int32 for names,
+        float64 for float types that SciPy or saved models do not know.
     """
 
     matrix: Csr
@@ -56,18 +57,29 @@ def read_labels(
            [0, 0],
            [1, 1]], dtype=int32)
     """
+    labels = _any_labels(Y, n_rows, label_names, name)
+    if not labels.names:
+        raise InvalidArgumentError(name, "at least one label", f"shape {labels.matrix.shape}")
+    return labels
+
+
+def _any_labels(
+    Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
+) -> Labels:
+    """Return the labels of `n_rows` rows, of which there may be none."""
     if Y is None:
         raise InvalidArgumentError(
             name, "labels", "None: fit requires y to be passed, but the target y is None"
         )
-    given = _given_names(label_names)
-    if is_names(Y):
-        matrix, names = _from_names(Y, given, name)
+    given = None if label_names is None else _checked_names(label_names)
+    rows = listed(Y)
+    if is_names(rows):
+        matrix, names = _from_names(rows, given, name)
         kind: Kind = "sparse"
         dtype = "int32"
     else:
         matrix = check_indicator(Y, name)
-        names = given or _column_names(Y) or tuple(map(str, range(matrix.shape[1])))
+        names = _column_names(Y, matrix.shape[1]) if given is None else given
         kind = "sparse" if sparse.issparse(Y) else "dense"
         dtype = _dtype(Y)
     if matrix.shape[0] != n_rows:
@@ -75,8 +87,6 @@ def read_labels(
     if len(names) != matrix.shape[1] or len(set(names)) != len(names):
         expected = f"{matrix.shape[1]} different names, one a label"
         raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
-    if matrix.shape[1] == 0:
-        raise InvalidArgumentError(name, "at least one label", f"shape {matrix.shape}")
     return Labels(matrix, names, kind, dtype)
 
 
@@ -94,10 +104,12 @@ def extended_labels(
     >>> more.names, more.matrix.toarray().tolist()
     (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
     """
-    has_names = label_names is not None or is_names(Y) or _column_names(Y) is not None
-    if not has_names:
-        label_names = known.names
-    fresh = read_labels(Y, n_rows, label_names)
+    fresh = _any_labels(Y, n_rows, label_names)
+    if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
+        if len(fresh.names) != len(known.names):
+            expected = f"{len(known.names)} labels, as the model has"
+            raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
+        fresh = replace(fresh, names=known.names)
     moved, names = aligned(fresh.matrix, fresh.names, known.names)
     old = known.matrix
     widened = sparse.csr_array(
@@ -149,8 +161,30 @@ def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: st
     return sparse.csr_array((ones, indices, indptr), shape=(len(indptr) - 1, len(names)))
 
 
+def listed(Y: object) -> object:
+    """Return a column of label-name collections (a Series, an array of lists) as a list.
+
+    Anything else is returned as it is.
+
+    Examples
+    --------
+    >>> column = np.empty(2, dtype=object)
+    >>> column[:] = [["a"], ["b", "c"]]
+    >>> listed(column)
+    [['a'], ['b', 'c']]
+    >>> listed([2, 0, 1])
+    [2, 0, 1]
+    """
+    if isinstance(Y, list | tuple) or len(getattr(Y, "shape", ())) != 1 or sparse.issparse(Y):
+        return Y
+    column = cast("Any", Y)
+    cells = column.to_list() if hasattr(column, "to_list") else column.tolist()
+    rows = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+    return rows if is_names(rows) else Y
+
+
 def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
-    """Tell whether `Y` is one collection of label names per row.
+    """Tell whether `Y` is one collection of label names per row; all of them may be empty.
 
     Examples
     --------
@@ -160,21 +194,21 @@ def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
     if not isinstance(Y, list | tuple):
         return False
     rows = [list(row) for row in Y if isinstance(row, list | tuple | set | frozenset)]
-    first = next((row[0] for row in rows if row), None)
+    first = next((row[0] for row in rows if row), "")
     return len(rows) == len(Y) and isinstance(first, str)
 
 
-def _given_names(label_names: object) -> tuple[str, ...]:
-    """Return the label names a caller gave, in whatever collection; none where there are none."""
-    names = () if label_names is None else tuple(check_sequence("label_names", label_names))
-    for each in names:
-        if not isinstance(each, str):
-            raise InvalidArgumentError("label_names", "strings", repr(each))
+def _checked_names(label_names: object) -> tuple[str, ...]:
+    """Return the names given by a caller."""
+    names = tuple(check_sequence("label_names", label_names))
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgumentError("label_names", "strings", repr(name))
     return tuple(map(str, names))  # NumPy's strings are a type of their own
 
 
 def _from_names(
-    Y: Sequence[Collection[str]], given: tuple[str, ...], name: str
+    Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
 ) -> tuple[Csr, tuple[str, ...]]:
     """Return the indicator of `Y` and its label names: those given, or sorted."""
     for row, collection in enumerate(Y):
@@ -183,19 +217,26 @@ def _from_names(
             raise InvalidArgumentError(
                 name, "label names (strings) in every row", f"{strange[0]!r} in row {row}"
             )
-    names = given or sorted({label for collection in Y for label in collection})
-    return indicator_of(Y, names, name), tuple(names)
+    if given is None:
+        given = tuple(sorted({str(label) for collection in Y for label in collection}))
+    return indicator_of(Y, given, name), given
 
 
-def _column_names(Y: object) -> tuple[str, ...] | None:
-    """Return the column names of a data frame, None for anything else."""
-    columns = getattr(Y, "columns", None)
-    if columns is None or sparse.issparse(Y):
-        return None
-    return tuple(str(column) for column in cast("Any", columns))
+def _has_columns(Y: object) -> bool:
+    """Tell whether `Y` is a data frame, whose columns have names."""
+    return hasattr(Y, "columns") and not sparse.issparse(Y)
+
+
+def _column_names(Y: object, count: int) -> tuple[str, ...]:
+    """Return the column names of a data frame, numbers for anything else."""
+    columns = cast("Any", Y).columns if _has_columns(Y) else range(count)
+    return tuple(map(str, columns))
 
 
 def _dtype(Y: object) -> str:
-    """Return the number type of an indicator that was checked; int64 for mixed frames."""
+    """Return the number type to answer in, of this machine's byte order; int64 for mixed frames."""
     dtype = cast("Any", Y).dtype if sparse.issparse(Y) else np.asarray(Y).dtype
-    return "int64" if dtype.kind == "O" else str(dtype)
+    if dtype.kind == "O":
+        return "int64"
+    known = dtype.kind != "f" or dtype.itemsize in (4, 8)
+    return str(dtype.newbyteorder("=")) if known else "float64"

@@ -44,8 +44,8 @@ def check_real(name: str, value: object, low: float = -np.inf, high: float = np.
         raise InvalidArgumentError(name, expected, repr(value))
     try:
         number = float(cast("Any", value))
-    except (TypeError, ValueError):
-        raise InvalidArgumentError(name, expected, repr(value)) from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgumentError(name, expected, f"{value!r:.60}") from None
     if not (np.isfinite(number) and low <= number <= high):
         raise InvalidArgumentError(name, expected, number)
     return number

@@ -11,6 +11,9 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 
+MOST_THREADS = 1024
+"""Past this many another thread only costs."""
+
 _within: ContextVar[int | None] = ContextVar("threads of the surrounding call", default=None)
 
 
@@ -21,7 +24,7 @@ def thread_count(n_jobs: int | None = None) -> int:
 
     "All there are" are the cores this process may run on, fewer where ``OMP_NUM_THREADS`` or a
     surrounding :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the
-    former, so that parallel fits do not fight over the cores.
+    former, so that parallel fits do not fight over the cores. Never more than ``MOST_THREADS``.
 
     Examples
     --------
@@ -40,7 +43,7 @@ def thread_count(n_jobs: int | None = None) -> int:
     jobs = -1 if n_jobs is None else check_integer("n_jobs", n_jobs)
     if jobs == 0:
         raise InvalidArgumentError("n_jobs", "None or a non-zero integer", 0)
-    return jobs if jobs > 0 else max(1, _available() + 1 + jobs)
+    return min(jobs, MOST_THREADS) if jobs > 0 else max(1, _available() + 1 + jobs)
 
 
 @contextmanager

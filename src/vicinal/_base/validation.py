@@ -24,7 +24,6 @@ from vicinal._base.scalars import (
 __all__ = [
     "METRICS",
     "canonical_csr",
-    "check_csr_structure",
     "check_features",
     "check_flag",
     "check_integer",
@@ -33,7 +32,9 @@ __all__ = [
     "check_real",
     "check_rows",
     "check_sequence",
+    "check_sparse_structure",
     "csr_parts",
+    "sound_csr",
 ]
 
 
@@ -102,10 +103,7 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
     if cast("Any", X).ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {cast('Any', X).shape}")
-    if cast("Any", X).format in ("csr", "csc"):
-        # Before SciPy converts or copies: it trusts the arrays it reads.
-        check_csr_structure(cast("Csr", X), name)
-    matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
+    matrix = sound_csr(X, name)
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgumentError(name, "real numbers", f"dtype {matrix.dtype}")
     if matrix.dtype not in (np.float32, np.float64):
@@ -119,6 +117,15 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
     return matrix
 
 
+def sound_csr(X: object, name: str) -> Csr:
+    """Return sparse `X` as CSR that native code can read; what it stores stays as it is."""
+    check_sparse_structure(X, name)
+    matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
+    if cast("Any", X).format == "lil":  # whose lists SciPy copies unseen
+        check_sparse_structure(matrix, name)
+    return matrix
+
+
 def as_csr(matrix: Features) -> Csr:
     """Return a checked matrix as canonical CSR."""
     if isinstance(matrix, sparse.csr_array):
@@ -128,11 +135,30 @@ def as_csr(matrix: Features) -> Csr:
     return stored
 
 
-def check_csr_structure(matrix: Csr, name: str) -> None:
-    """Refuse CSR or CSC arrays that would make native code read outside them."""
-    n_rows, n_columns = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+def check_sparse_structure(X: object, name: str) -> None:
+    """Refuse CSR, CSC, BSR or COO arrays that would make native code read outside them.
+
+    To be called before SciPy converts or copies: it trusts the arrays it reads. Anything else,
+    sparse or not, passes.
+    """
+    kind = getattr(X, "format", None)
+    matrix = cast("Any", X)
+    if kind == "coo":
+        for ids, size in zip(matrix.coords, matrix.shape, strict=True):
+            _check_ids(ids, size, name)
+    elif kind in ("csr", "csc", "bsr") and matrix.ndim == 2:
+        n_rows, n_columns = matrix.shape
+        if kind == "bsr":
+            n_rows, n_columns = n_rows // matrix.blocksize[0], n_columns // matrix.blocksize[1]
+        elif kind == "csc":
+            n_rows, n_columns = n_columns, n_rows
+        _check_compressed(matrix, n_rows, n_columns, name)
+
+
+def _check_compressed(matrix: Any, n_rows: int, n_columns: int, name: str) -> None:
+    """Refuse row starts and ids, of single entries or of blocks, that do not fit each other."""
     indptr, indices = matrix.indptr, matrix.indices
-    if max(n_rows, n_columns) >= 2**31 - 1:
+    if max(matrix.shape) >= 2**31 - 1:
         raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", matrix.shape)
     if (
         len(indptr) != n_rows + 1
@@ -141,11 +167,13 @@ def check_csr_structure(matrix: Csr, name: str) -> None:
         or np.any(np.diff(indptr) < 0)
     ):
         raise InvalidArgumentError(name, "a valid sparse structure", "an inconsistent indptr")
-    stored = indices[: indptr[-1]]
-    if stored.size and (stored.min() < 0 or stored.max() >= n_columns):
-        raise InvalidArgumentError(
-            name, f"ids from 0 to {n_columns - 1}", f"{stored.min()} to {stored.max()}"
-        )
+    _check_ids(indices[: indptr[-1]], n_columns, name)
+
+
+def _check_ids(ids: Int, size: int, name: str) -> None:
+    """Refuse ids of rows, columns or blocks past the last."""
+    if ids.size and (ids.min() < 0 or ids.max() >= size):
+        raise InvalidArgumentError(name, f"ids from 0 to {size - 1}", f"{ids.min()} to {ids.max()}")
 
 
 def csr_parts(matrix: Csr) -> tuple[Int, Int32]:

@@ -1,7 +1,9 @@
 """The ``vicinal`` program."""
 
+import io
 import sys
-from typing import Any, cast
+from importlib.metadata import version
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -11,14 +13,13 @@ from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
-from vicinal.cli.output import errors
+from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.reproduce import reproduce
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 
 app = typer.Typer(
-    help="Multi-label learning from neighbours.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,21 +35,41 @@ app.command()(demo)
 app.command()(reproduce)
 
 
+def show_version(wanted: bool) -> None:
+    """Print the version and stop, where that is wanted."""
+    if wanted:
+        say(f"vicinal {version('vicinal')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    _show: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Multi-label learning from neighbours."""
+
+
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What a word on the command line that makes no sense raises."""
 
 
-def main() -> None:
+def run() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
+    if sys.stdout is None:  # closed by the caller, who wants to see nothing
+        sys.stdout = io.StringIO()
     try:
         sys.exit(app(standalone_mode=False))
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        errors.print("interrupted")
-        sys.exit(130)
+    except MemoryError as error:
+        _fail(f"not enough memory: {error}")
 
 
 def _fail(message: str) -> None:

@@ -12,7 +12,6 @@ from vicinal.cli.compare_options import (
     MethodsOption,
     MetricOption,
     NeighborsOption,
-    PreprocessOption,
     ReportOption,
     SeedsOption,
     SetOption,
@@ -20,8 +19,8 @@ from vicinal.cli.compare_options import (
     TuneOption,
 )
 from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
-from vicinal.cli.output import JsonFlag, check_target, out, print_json
-from vicinal.cli.settings import parse_settings
+from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
+from vicinal.cli.settings import PreprocessOption, parse_settings
 from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
 from vicinal.comparison import run_comparison, standing
 from vicinal.comparison.outcome import EXPERIMENT, experiment_name
@@ -165,4 +164,4 @@ def write_report(
         results, path, metrics=list(shown), alpha=alpha, reported=reported_cells()
     )
     if not quiet:
-        out.print(f"Report written to {written}")
+        say(f"Report written to {written}")

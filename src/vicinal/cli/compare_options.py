@@ -36,9 +36,6 @@ TuneOption = Annotated[
     bool,
     typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
 ]
-PreprocessOption = Annotated[
-    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-]
 StoreOption = Annotated[
     Path | None, typer.Option(help="File of results: kept there, and not run twice.")
 ]
@@ -46,4 +43,4 @@ FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-AlphaOption = Annotated[float, typer.Option(help="Level of significance.")]
+AlphaOption = Annotated[float, typer.Option(help="Level of significance.", min=0, max=1)]

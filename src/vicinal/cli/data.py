@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from vicinal.cli.output import JsonFlag, out, print_facts, print_json, print_table
+from vicinal.cli.output import (
+    JsonFlag,
+    check_target,
+    print_facts,
+    print_json,
+    print_table,
+    say,
+)
 from vicinal.cli.source import RowsOption, choose_rows
 from vicinal.datasets import Listing, available, load, write_file
 
@@ -57,6 +64,7 @@ def convert(
     rows: RowsOption = "all",
 ) -> None:
     """Write a data set in another format."""
+    check_target("TARGET", target)
     dataset = choose_rows(load(data), rows, auto="all")
     write_file(dataset, target)
-    out.print(f"{dataset.n_rows:,} rows written to {target}")
+    say(f"{dataset.n_rows:,} rows written to {target}")

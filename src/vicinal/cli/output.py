@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.json_lines import without_nan
 
 out = Console()
 errors = Console(stderr=True)
@@ -25,8 +27,8 @@ def check_target(option: str, path: Path | None) -> None:
 
 
 def dump_json(value: object) -> str:
-    """Return one JSON document on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return one JSON document on one line; a number that is none is null."""
+    return json.dumps(without_nan(value), ensure_ascii=False, allow_nan=False)
 
 
 def print_json(value: object) -> None:
@@ -34,22 +36,29 @@ def print_json(value: object) -> None:
     sys.stdout.write(dump_json(value) + "\n")
 
 
+def say(line: str) -> None:
+    """Print one line as it stands: brackets in it are no markup, and a long path is not broken."""
+    out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a header; numbers to the right."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=escape(title), title_justify="left", header_style="bold")
     for column, name in enumerate(header):
         is_number = bool(rows) and isinstance(rows[0][column], int | float)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(show, row))
+        table.add_row(*(escape(show(value)) for value in row))
     out.print(table)
 
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:
     """Print names and values, one a line."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=escape(title), title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, show(value))
+        table.add_row(escape(name), escape(show(value)))
     out.print(table)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from vicinal.cli.output import JsonFlag, check_target, dump_json, out
+from vicinal.cli.output import JsonFlag, check_target, dump_json, say
 from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     NamesOption,
@@ -40,13 +40,13 @@ def predict(
     if reads_text(fitted):
         source = text_source(file, text, None, row_names)
     else:
-        source = features_source(file, rows, auto="all")
+        source = features_source(file, rows, auto="all", unlabelled=True)
     estimator, scores = score(fitted, source)
     answers = predictions(estimator, scores, source.row_names, top)
     if output is not None:
         with output.open("w", encoding="utf-8") as stream:
             stream.writelines(answer.as_json() + "\n" for answer in answers)
-        out.print(f"{source.n_rows:,} rows predicted, written to {output}")
+        say(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
         sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")

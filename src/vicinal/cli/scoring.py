@@ -1,14 +1,20 @@
 """Rows of a source scored by a saved model, with a bar: what evaluating and predicting share."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
+from scipy import sparse
+from sklearn.pipeline import Pipeline
 
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part, shown
 from vicinal.cli.source import Source
 from vicinal.estimators import NeighborEstimator, prepared
-from vicinal.estimators.model import Model
+from vicinal.estimators.model import Model, estimator_of, named_pipeline, save
+from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
 ModelArgument = Annotated[
@@ -19,5 +25,47 @@ ModelArgument = Annotated[
 def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
     """Return the estimator of a model and its scores of a source's rows."""
     with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        X, estimator = prepared(model, source.X)
+        X, estimator = prepared(model, rows_for(model, source))
         return estimator, estimator.scores(X)
+
+
+def save_named(model: Model, source: Source, path: Path) -> None:
+    """Save a model with the names of the columns it learned from, if they have any."""
+    steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
+    save(named_pipeline(steps, source.columns), path)
+
+
+def rows_for(model: Model, source: Source) -> object:
+    """Return the rows of a source as a model takes them: its columns, in its order, by name."""
+    X = source.X
+    columns: tuple[str, ...] | None = getattr(model, "columns_", None)
+    if columns is not None and source.columns is not None:
+        X = in_order(cast("Any", X), source.columns, columns, estimator_of(model).label_names_)
+    if sparse.issparse(X) and isinstance(model, Pipeline):
+        scale = model.steps[0][1]
+        # A file of few rows may look sparse though those that the model learned from did not.
+        if isinstance(scale, MinMax) and not scale.keeps_zeros:
+            return cast("Any", X).toarray()
+    return X
+
+
+def in_order(
+    X: Features, names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
+) -> Features:
+    """Return the columns of `X`, called `names`, that are `wanted`; others may only be labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_order(np.array([[1, 2, 3]]), ["sad", "b", "a"], ["a", "b"], labels=["sad"])
+    array([[3, 2]])
+    """
+    place = {name: column for column, name in enumerate(names)}
+    if tuple(names) == tuple(wanted) or len(set(wanted)) < len(wanted):
+        return X
+    missing = [name for name in wanted if name not in place]
+    further = [name for name in names if name not in {*wanted, *labels}]
+    if missing or further or len(place) < len(names):
+        said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
+        raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
+    return X[:, [place[name] for name in wanted]]

@@ -3,14 +3,22 @@
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from sklearn.pipeline import Pipeline
 
 from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 from vicinal.estimators import METHODS, NeighborEstimator
+
+PreprocessOption = Annotated[
+    str,
+    typer.Option(
+        help=f"none, or by commas of: {', '.join(preprocess.STEPS)}; auto: minmax if dense."
+    ),
+]
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
@@ -28,7 +36,7 @@ def parse_settings(words: Sequence[str]) -> dict[str, object]:
             raise InvalidArgumentError("--set", "name=value", repr(word))
         try:
             settings[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             settings[name] = text
     return settings
 

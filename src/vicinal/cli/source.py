@@ -14,6 +14,7 @@ from vicinal._base.labels import indicator_of
 from vicinal._base.validation import check_option
 from vicinal.cli.settings import make_steps
 from vicinal.datasets import Dataset, is_table, load, read_texts
+from vicinal.datasets.catalogue.registry import known
 from vicinal.preprocess import TextVectorizer
 
 DataArgument = Annotated[
@@ -46,6 +47,8 @@ class Source:
         Label indicator; None where the file has no labels.
     label_names : tuple of str
     row_names : tuple of str or None
+    columns : tuple of str or None
+        Names of the features; None for texts, and where the file names none.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Source:
     Y: Csr | None
     label_names: tuple[str, ...]
     row_names: tuple[str, ...] | None
+    columns: tuple[str, ...] | None = None
 
     def labels(self) -> Csr:
         """Return the label indicator, which must be there."""
@@ -73,12 +77,23 @@ def training_source(
     return source, make_steps(preprocess, sparse.issparse(source.X))
 
 
-def features_source(data: str, rows: str, auto: str) -> Source:
-    """Return rows with features: all, or a part of a data set's split."""
-    dataset = choose_rows(load(data), rows, auto)
-    name = dataset.source or data
+def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False) -> Source:
+    """Return rows with features: all, or a part of a data set's split.
+
+    `unlabelled`: whether a file may do without labels.
+    """
+    options = {"unlabelled": True} if unlabelled and not known(data) else {}
+    dataset = choose_rows(load(data, **options), rows, auto)
+    names = dataset.feature_names
+    unnamed = all(name == f"feature{column}" for column, name in enumerate(names))
     return Source(
-        name, dataset.X, dataset.n_rows, dataset.Y, dataset.label_names, dataset.row_names
+        dataset.source or data,
+        dataset.X,
+        dataset.n_rows,
+        dataset.Y,
+        dataset.label_names,
+        dataset.row_names,
+        None if unnamed else names,
     )
 
 

@@ -9,7 +9,8 @@ import typer
 from vicinal import estimators
 from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, print_facts, print_json
-from vicinal.cli.settings import make_estimator, make_model, parse_settings
+from vicinal.cli.scoring import save_named
+from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -29,9 +30,7 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
-    preprocess: Annotated[
-        str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-    ] = "auto",
+    preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
     text: TextOption = "text",
     labels: LabelsOption = "labels",
@@ -46,7 +45,7 @@ def train(
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
         model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
     seconds = time.perf_counter() - began
-    estimators.save(model, output)
+    save_named(model, source, output)
     facts = {
         "data": source.name,
         "rows": source.n_rows,

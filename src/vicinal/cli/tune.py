@@ -9,7 +9,8 @@ import typer
 from vicinal import estimators
 from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
-from vicinal.cli.settings import parse_grid, parse_settings
+from vicinal.cli.scoring import save_named
+from vicinal.cli.settings import PreprocessOption, parse_grid, parse_settings
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
@@ -57,9 +58,6 @@ GridOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
 ]
-StepsOption = Annotated[
-    str, typer.Option(help="none, or steps separated by commas; auto: minmax if dense.")
-]
 PerFoldOption = Annotated[
     bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
 ]
@@ -81,7 +79,7 @@ def tune_settings(
     seed: Annotated[int, typer.Option(help="Of the folds, and of methods that draw.")] = 0,
     grid: GridOption = None,
     settings: SetOption = None,
-    preprocess: StepsOption = "auto",
+    preprocess: PreprocessOption = "auto",
     per_fold: PerFoldOption = False,
     rows: RowsOption = "auto",
     text: TextOption = "text",
@@ -113,7 +111,7 @@ def tune_settings(
         refit=save is not None or plots is not None,
         label_names=source.label_names,
     )
-    _keep(found, table, plots, save)
+    _keep(found, source, table, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
 
 
@@ -126,7 +124,13 @@ def _check_files(table: Path | None, save: Path | None) -> None:
         check_replaceable(save)
 
 
-def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Path | None) -> None:
+def _keep(
+    found: TuningResult,
+    source: Source,
+    table: Path | None,
+    plots: Path | None,
+    save: Path | None,
+) -> None:
     """Write what was asked for."""
     if table is not None:
         write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
@@ -134,7 +138,7 @@ def _keep(found: TuningResult, table: Path | None, plots: Path | None, save: Pat
     if plots is not None:
         draw_all(found, plots)
     if save is not None and found.estimator is not None:
-        estimators.save(found.estimator, save)
+        save_named(found.estimator, source, save)
 
 
 def draw_all(found: TuningResult, folder: Path) -> None:
@@ -149,7 +153,7 @@ def draw_all(found: TuningResult, folder: Path) -> None:
         try:
             draw(folder / name)
         except ValueError as error:
-            errors.print(f"{name} is not drawn: {error}", highlight=False)
+            errors.print(f"{name} is not drawn: {error}", markup=False, highlight=False)
 
 
 def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) -> None:

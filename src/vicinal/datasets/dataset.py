@@ -41,6 +41,8 @@ class Dataset:
     ...     train=[0, 1],
     ...     test=[2],
     ... )
+    >>> data
+    Dataset('', 3 rows × 2 dense features, 2 labels, split 2 + 1)
     >>> data.n_rows, data.n_features, data.n_labels, data.cardinality, data.density
     (3, 2, 2, 1.0, 0.5)
     >>> train, test = data.split()
@@ -113,6 +115,19 @@ class Dataset:
     def density(self) -> float:
         """Cardinality as a share of the labels; 0 where there are none."""
         return self.cardinality / self.n_labels if self.n_labels else 0.0
+
+    def __repr__(self) -> str:
+        """Say what it is in a line; names and values may be many."""
+        split = (
+            ""
+            if self.train is None or self.test is None
+            else (f", split {len(self.train)} + {len(self.test)}")
+        )
+        form = "sparse" if sparse.issparse(self.X) else "dense"
+        return (
+            f"Dataset({self.source!r}, {self.n_rows} rows × {self.n_features} {form} features, "
+            f"{self.n_labels} labels{split})"
+        )
 
     def subset(self, rows: object) -> "Dataset":
         """Return the data set of some rows, in the order given and without a split.

@@ -44,7 +44,9 @@ ENDINGS = {
 """Formats by the ending of a file's name, before ``.gz``, ``.bz2`` or ``.xz``."""
 
 
-def read_file(path: FilePath, *, file_format: str | None = None, **options: Any) -> Dataset:
+def read_file(
+    path: FilePath, *, file_format: str | None = None, unlabelled: bool = False, **options: Any
+) -> Dataset:
     r"""Read a file in any of the known formats.
 
     Parameters
@@ -56,6 +58,9 @@ def read_file(path: FilePath, *, file_format: str | None = None, **options: Any)
         ``.tsv`` and ``.npz``.
     file_format : {"mulan", "meka", "xc", "mat", "table", "npz"} or None
         Stands in for the ending.
+    unlabelled : bool
+        Read a file that names no labels as rows without them, where its format can do without:
+        ``.arff`` and ``.npz``.
     **options
         For the reader of the format; see ``read_mulan``, ``read_table`` and so on.
 
@@ -79,6 +84,8 @@ def read_file(path: FilePath, *, file_format: str | None = None, **options: Any)
         file_format = format_of(path)
         if file_format == "mulan" and "xml" not in options and find_labels_xml(path) is None:
             file_format = "meka"
+    if unlabelled and file_format in ("meka", "npz"):
+        options["unlabelled"] = True
     return READERS[check_option("file_format", file_format, READERS)](path, **options)
 
 

@@ -34,7 +34,7 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
     verify : bool
         Compare the files with their known checksums first. Downloads are always compared.
     **options
-        For a file, those of its reader (:func:`~vicinal.datasets.read_file`). For a data set
+        For a file, those of :func:`~vicinal.datasets.read_file` and of its reader. For a data set
         ``max_bytes``, the most that a file may unpack to; for one of text also ``weighting``
         (``"binary"``, ``"counts"``, ``"tfidf"``) and ``min_rows``, the rows a word must stand in.
 

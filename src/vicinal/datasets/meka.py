@@ -17,6 +17,7 @@ def read_meka(
     arff: FilePath,
     *,
     n_labels: int | None = None,
+    unlabelled: bool = False,
     nominal: str = "auto",
     drop: Collection[str] = (),
     encoding: str = "utf-8",
@@ -32,11 +33,13 @@ def read_meka(
         May be packed.
     n_labels : int or None
         Stands in for the n of the relation name.
+    unlabelled : bool
+        Read a file whose relation name has no ``-C n`` as rows without labels, not as a mistake.
     nominal, drop, encoding, max_bytes
         As for :func:`~vicinal.datasets.mulan.read_mulan`.
     """
     opened = open_arff(arff, encoding, max_bytes)
-    count = _label_count(opened) if n_labels is None else n_labels
+    count = _label_count(opened, unlabelled) if n_labels is None else n_labels
     n_attributes = len(opened.attributes)
     if abs(count) > n_attributes:
         raise DataFormatError(str(arff), f"{abs(count)} labels, as -C says", str(n_attributes))
@@ -44,9 +47,11 @@ def read_meka(
     return dataset_of(opened, labels, drop, nominal)
 
 
-def _label_count(arff: ArffFile) -> int:
+def _label_count(arff: ArffFile, unlabelled: bool) -> int:
     """Return the n of ``-C n``."""
     match = _LABEL_COUNT.search(arff.relation)
+    if match is None and unlabelled:
+        return 0
     if match is None:
         raise DataFormatError(
             str(arff.path),

@@ -51,18 +51,26 @@ _KNOWN = frozenset(
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
-def read_npz(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
+def read_npz(
+    path: FilePath, *, unlabelled: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Dataset:
     """Read a NumPy archive; nothing in it is ever unpickled.
 
     Parameters
     ----------
     path : path
+    unlabelled : bool
+        Read an archive without labels as rows that have none, not as a mistake.
     max_bytes : int
         Most bytes the file, and the arrays packed in it, may unpack to.
     """
     arrays = _open_archive(open_data(path, max_bytes=max_bytes), path, max_bytes)
     try:
-        X, Y = check_features(_features(arrays)), _labels(arrays)
+        X = check_features(_features(arrays))
+        if unlabelled and not arrays.keys() & {"Y", "Y_indices"}:
+            Y = check_indicator(np.zeros((X.shape[0], 0)))
+        else:
+            Y = _labels(arrays)
         about = _about(arrays, path)
         return Dataset(
             X=X,

@@ -53,8 +53,8 @@ class TopS(SaveableRecord):
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator of the best labels."""
-        n_rows, n_labels = scores.shape
-        sizes = np.minimum(self._sizes(scores), n_labels)
+        n_rows = scores.shape[0]
+        sizes = self._sizes(scores)
         widest = int(sizes.max(initial=0))
         if widest == 0:
             empty = np.empty(0, dtype=np.int64)
@@ -65,11 +65,13 @@ class TopS(SaveableRecord):
         return from_entries(rows, ids[chosen].astype(np.int64), scores.shape)
 
     def _sizes(self, scores: Scores) -> Int:
-        """Return how many labels each row gets."""
+        """Return how many labels each row gets, at most all there are."""
+        n_rows, n_labels = scores.shape
         if self.s is not None:
-            return np.full(scores.shape[0], self.s, dtype=np.int64)
+            return np.full(n_rows, min(self.s, n_labels), dtype=np.int64)
         if scores.neighbor_cardinality is None:
             raise InvalidArgumentError(
                 "s", "an integer, since this method's scores know no neighbours", None
             )
-        return np.floor(scores.neighbor_cardinality + 0.5).astype(np.int64)
+        wanted: Int = np.floor(scores.neighbor_cardinality + 0.5).astype(np.int64)
+        return np.minimum(wanted, n_labels)

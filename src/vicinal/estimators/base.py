@@ -19,7 +19,13 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import METRICS, check_features, check_integer, check_option
+from vicinal._base.validation import (
+    METRICS,
+    check_features,
+    check_integer,
+    check_option,
+    check_sparse_structure,
+)
 from vicinal.decision import Decision, FittedDecision, folds_wanted
 from vicinal.decision.never_empty import is_fitted_by_blocks
 from vicinal.decision.rule import fit_blocks
@@ -86,6 +92,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         X : array-like, sparse matrix or data frame, shape (n, m)
             Kept by reference: it is searched when the model predicts.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.
@@ -253,6 +260,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
+        check_sparse_structure(X, "X")
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
@@ -272,6 +280,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return hasattr(self, "scoring_")
 
     @property
-    def classes_(self) -> list[NDArray[Any]]:
-        """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
-        return [np.array([0, 1])] * len(self.label_names_)
+    def classes_(self) -> NDArray[Any]:
+        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
+        return np.broadcast_to([0, 1], (len(self.label_names_), 2))

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -16,16 +16,24 @@ from vicinal.persistence import read_folder, register, write_folder
 Model = NeighborEstimator | Pipeline
 
 
+class NamedPipeline(Pipeline):
+    """A pipeline that knows what the columns it learned from are called: those of a file."""
+
+    columns_: tuple[str, ...] | None = None
+
+
 @dataclass(frozen=True)
 class SavedPipeline:
-    """The steps of a scikit-learn ``Pipeline``, by name."""
+    """The steps of a scikit-learn ``Pipeline``, by name, and the columns it learned from."""
 
     names: tuple[str, ...]
     steps: tuple[Saveable, ...]
+    columns: tuple[str, ...] | None = None
 
     def get_state(self) -> dict[str, State]:
-        """Return names and steps."""
-        return {"names": list(self.names), "steps": list(self.steps)}
+        """Return names, steps and columns."""
+        columns: State = None if self.columns is None else list(self.columns)
+        return {"names": list(self.names), "steps": list(self.steps), "columns": columns}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -34,7 +42,11 @@ class SavedPipeline:
         names = read_names(state, "names")
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
-        return cls(names, tuple(steps))
+        columns = None if state.get("columns") is None else read_names(state, "columns")
+        n_features: int | None = getattr(steps[0], "n_features_in_", None)
+        if columns is not None and len(columns) != n_features:
+            raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
+        return cls(names, tuple(steps), columns)
 
 
 register("estimators.Pipeline", SavedPipeline)
@@ -70,7 +82,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
                 "model", "steps of vicinal.preprocess and an estimator", f"{name}: {step!r}"
             )
     names, steps = zip(*model.steps, strict=True)
-    write_folder(SavedPipeline(names, steps), path)
+    write_folder(SavedPipeline(names, steps, getattr(model, "columns_", None)), path)
+
+
+def named_pipeline(steps: list[tuple[str, Any]], columns: tuple[str, ...] | None) -> NamedPipeline:
+    """Return the pipeline of these steps that knows its columns."""
+    pipeline = NamedPipeline(steps)
+    pipeline.columns_ = columns
+    return pipeline
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
@@ -96,7 +115,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     """
     part = read_folder(path, verify=verify)
     if isinstance(part, SavedPipeline):
-        return Pipeline(list(zip(part.names, part.steps, strict=True)))
+        steps = list(zip(part.names, part.steps, strict=True))
+        return Pipeline(steps) if part.columns is None else named_pipeline(steps, part.columns)
     if not isinstance(part, NeighborEstimator):
         raise ModelFormatError(f"{path}: expected a model, got a {type(part).__name__}")
     return part

@@ -7,6 +7,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import listed
 
 
 def for_label_indicators(tags: Tags) -> Tags:
@@ -32,7 +33,8 @@ def refuse_one_dimensional(Y: object) -> None:
     vicinal._base.errors.InvalidArgumentError: Y: expected one column of 0 and 1 a label, got a
     one-dimensional multiclass target. Only binary classification is supported, label by label
     """
-    if getattr(Y, "ndim", 0) == 1 or _is_flat(Y):
+    rows = listed(Y)
+    if getattr(rows, "ndim", 0) == 1 or _is_flat(rows):
         kind = type_of_target(cast("Any", Y))
         raise InvalidArgumentError(
             "Y",

@@ -140,5 +140,5 @@ def _hint(name: object) -> str:
     """Name the metrics that look alike; for those at k, how to say k."""
     close = difflib.get_close_matches(str(name), METRICS, n=2)
     if not close:
-        return ""
+        return f" ({', '.join(METRICS)})"
     return f" (did you mean {' or '.join(repr(each.replace('@k', '@1')) for each in close)}?)"

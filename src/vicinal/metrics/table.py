@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from itertools import groupby
 
+from rich.markup import escape
 from rich.table import Table
 
 from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
@@ -33,10 +34,10 @@ def metrics_table(results: Mapping[str, Mapping[str, float]], title: str | None 
     │   micro-f1 ↑     │ 0.5000 │ 0.6250 │
     └──────────────────┴────────┴────────┘
     """
-    table = Table(title=title, title_justify="left")
+    table = Table(title=None if title is None else escape(title), title_justify="left")
     table.add_column("metric", no_wrap=True)
     for heading in results:
-        table.add_column(heading, justify="right")
+        table.add_column(escape(heading), justify="right")
     for group, metrics in groupby(_in_order(results), key=lambda info: info.group):
         table.add_row(f"[bold]{group}[/bold]")
         for info in metrics:

@@ -99,7 +99,7 @@ def _csr(json: dict[str, Json], arrays: Arrays) -> Csr:
         raise ModelFormatError("a sparse matrix has places that are no integers")
     try:
         return sparse.csr_array((parts[0], parts[1], parts[2]), shape=(n_rows, n_columns))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ModelFormatError(f"a sparse matrix is inconsistent: {error}") from None
 
 

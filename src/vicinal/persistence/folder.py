@@ -172,10 +172,7 @@ def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") ->
     files: dict[str, Json] = {}
     for name, array in arrays.items():
         file = folder / f"{name}{save}.npy"
-        with file.open("wb") as stream:
-            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
-            stream.flush()
-            os.fsync(stream.fileno())
+        _write_array(file, array)
         files[name] = {"file": file.name, "bytes": file.stat().st_size, "sha256": _sha256(file)}
     body: Json = {
         "format": FORMAT,
@@ -194,6 +191,17 @@ def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") ->
         stream.flush()
         os.fsync(stream.fileno())
     return manifest
+
+
+def _write_array(file: Path, array: NDArray[Any]) -> None:
+    """Write one array; where there is no room for it, say so rather than how many items went."""
+    try:
+        with file.open("wb") as stream:
+            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise OSError(f"{file} cannot be written: {error}") from error
 
 
 def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveable:

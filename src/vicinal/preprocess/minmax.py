@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.state import State, read_array, read_plain
@@ -92,6 +92,11 @@ class MinMax(FittedTransformer):
         check_outcome(result)
         return result
 
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether zeros stay zeros, so that sparse rows can be scaled."""
+        return not _moved(self.minimum_, self.maximum_ - self.minimum_).any()
+
     def get_state(self) -> dict[str, State]:
         """Return the parameters, the columns, the two arrays."""
         check_is_fitted(self)
@@ -126,9 +131,15 @@ def _extremes(rows: Features) -> tuple[Float, Float]:
     return low.astype(np.float64), high.astype(np.float64)
 
 
+def _moved(minimum: Float, span: Float) -> Bool:
+    """Tell in which columns scaling moves 0."""
+    moved: Bool = (minimum != 0) & (span > 0)
+    return moved
+
+
 def _check_zero_stays_zero(minimum: Float, span: Float) -> None:
     """Refuse sparse rows that scaling would fill."""
-    moved = (minimum != 0) & (span > 0)
+    moved = _moved(minimum, span)
     if moved.any():
         column = int(np.argmax(moved))
         raise InvalidArgumentError(

@@ -14,7 +14,7 @@ from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
-from vicinal._base.validation import check_features
+from vicinal._base.validation import check_features, check_sparse_structure
 from vicinal.decision import Threshold
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.scores import DENSE_LIMIT, Scores
@@ -87,6 +87,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: object, *, reset: bool) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
+        check_sparse_structure(X, "X")
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
@@ -101,9 +102,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return for_label_indicators(super().__sklearn_tags__())
 
     @property
-    def classes_(self) -> list[NDArray[Any]]:
-        """The two classes of each label, as scikit-learn's multi-output classifiers have them."""
-        return [np.array([0, 1])] * len(self.label_names_)
+    def classes_(self) -> NDArray[Any]:
+        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
+        return np.broadcast_to([0, 1], (len(self.label_names_), 2))
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from vicinal._base.arrays import Bool, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.json_lines import without_nan
 from vicinal._base.validation import check_option
 from vicinal.metrics import metric_info
 
@@ -56,6 +57,8 @@ class TuningTable:
     >>> done = np.ones((2, 2), dtype=np.bool_)
     >>> table = TuningTable(("mlknn",) * 2, ({"n_neighbors": 1}, {"n_neighbors": 2}),
     ...                     ("micro-f1",), values, done)
+    >>> table
+    TuningTable(2 settings of mlknn; 2 folds, 1 metrics)
     >>> table.best("micro-f1")
     Best(method='mlknn', params={'n_neighbors': 2}, mean=0.5, std=0.25)
     """
@@ -65,6 +68,12 @@ class TuningTable:
     metrics: tuple[str, ...]
     values: Float
     done: Bool
+
+    def __repr__(self) -> str:
+        """Say what it holds in a line; settings may be thousands."""
+        of = ", ".join(dict.fromkeys(self.methods))
+        measured = f"{self.done.shape[1]} folds, {len(self.metrics)} metrics"
+        return f"TuningTable({len(self)} settings of {of}; {measured})"
 
     def __len__(self) -> int:
         """Return the number of settings."""
@@ -142,7 +151,7 @@ class TuningTable:
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the records as JSON; a value that is no number is null."""
-        text = json.dumps(_nulls(self.records()), ensure_ascii=False, indent=1)
+        text = json.dumps(without_nan(self.records()), ensure_ascii=False, indent=1)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -173,12 +182,3 @@ def plain(value: object) -> str | int | float | bool | None:
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, str | int | float | bool | None) else repr(value)
-
-
-def _nulls(value: object) -> object:
-    """Return nested values with None for NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {key: _nulls(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_nulls(each) for each in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

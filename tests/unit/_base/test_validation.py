@@ -11,7 +11,7 @@ from scipy import sparse
 from vicinal._base import errors
 from vicinal._base.arrays import is_stored, row_ids, stack_rows
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal._base.threads import thread_count
+from vicinal._base.threads import MOST_THREADS, thread_count
 from vicinal._base.validation import (
     canonical_csr,
     check_features,
@@ -39,7 +39,9 @@ def test_reals(value: Any) -> None:
     assert check_real("s", value, low=0, high=1) == float(value)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.5, np.nan, np.inf, "0.5", b"1", None, True, 1j, [0.5]])
+@pytest.mark.parametrize(
+    "value", [-0.1, 1.5, np.nan, np.inf, "0.5", b"1", None, True, 1j, [0.5], 10**400]
+)
 def test_no_reals(value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"^s: expected a finite number between 0 and 1"):
         check_real("s", value, low=0, high=1)
@@ -109,6 +111,7 @@ def test_thread_counts() -> None:
     assert thread_count(5) == 5
     assert thread_count(None) == thread_count(-1) >= 1
     assert thread_count(-1000) == 1
+    assert thread_count(10**30) == MOST_THREADS
     with threadpoolctl.threadpool_limits(1):
         assert thread_count() == 1
     for bad in (0, 1.5, "2", True):

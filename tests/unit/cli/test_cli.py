@@ -122,6 +122,7 @@ def test_list_names_every_data_set(run):
         (("train", "debtags", "-o", "model", "--set", "n_neighbours=3"), "n_neighbors"),
         (("train", "debtags", "-o", "model", "--set", "n_neighbors"), "name=value"),
         (("train", "debtags", "-o", "model", "--set", "n_neighbors=0"), "n_neighbors"),
+        (("train", "debtags", "-o", "model", "--set", "n_neighbors={[]: 1}"), "n_neighbors"),
         (("train", "debtags", "-o", "model", "--preprocess", "magic"), "--preprocess"),
         (("train", "debtags", "-o", "taken"), "path: expected a new path or an older model"),
         (("tune", "debtags", "--save", "taken"), "path: expected a new path or an older model"),
@@ -132,11 +133,14 @@ def test_list_names_every_data_set(run):
         (("predict", "taken", "debtags", "--top", "0"), "--top"),
         (("demo", "--neighbors", "0"), "--neighbors"),
         (("compare", "debtags", "--seeds", "0"), "--seeds"),
+        (("compare", "debtags", "--alpha", "2"), "--alpha"),
         (("bench", "--no-such-option"), "--no-such-option"),
         (("train",), "DATA"),
         (("no-such-command",), "no-such-command"),
         (("data", "describe", "no-such-file.arff"), "no-such-file.arff"),
         (("data", "convert", "debtags", "x.npz", "--rows", "some"), "--rows: expected one of"),
+        (("data", "convert", "debtags", "none/x.npz"), "TARGET: expected a file in a folder"),
+        (("tune", "debtags", "--metric", "accuracy-of-all"), "hamming-loss, subset-accuracy"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, monkeypatch, tmp_path, words, says):

@@ -141,6 +141,12 @@ def test_rules_are_not_fitted_on_labels_of_other_rows(rule: Any, shape: tuple[in
         rule.fit(scores, Y)
 
 
+def test_more_labels_than_there_are_is_all_of_them():
+    scores = Scores.dense(np.array([[0.2, 0.9]]), np.array([7.0]))
+    for rule in (TopS(2), TopS(3), TopS(10**30), TopS()):
+        assert rule.decide(scores).toarray().tolist() == [[1, 1]]
+
+
 def test_equally_good_thresholds_go_to_the_highest() -> None:
     # Nothing predicted and everything predicted are both right for half of the cells.
     scores = Scores.dense(np.array([[0.5, 0.5]]))

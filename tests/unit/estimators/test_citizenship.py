@@ -9,6 +9,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import average_precision_score, get_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
@@ -82,6 +83,20 @@ def test_cross_val_predict_and_score(model: Any, sample: Any) -> None:
     model.fit(sample.X, sample.Y)
     share = (model.predict(sample.X) == sample.Y).all(axis=1).mean()
     assert model.score(sample.X, sample.Y) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5])
+def test_scikit_learn_asks_for_scores(model: Any, sample: Any, n_labels: int) -> None:
+    Y = sample.Y[:, :n_labels]
+    folds = KFold(3)
+    scores = cross_val_predict(model, sample.X, Y, cv=folds, method="predict_proba")
+    for train, test in folds.split(sample.X):
+        alone = clone(model).fit(sample.X[train], Y[train]).predict_proba(sample.X[test])
+        assert np.array_equal(scores[test], alone)
+    if n_labels > 1:  # of one label scikit-learn wants its two classes
+        fitted = model.fit(sample.X, Y)
+        found = get_scorer("average_precision")(fitted, sample.X, Y)
+        assert found == average_precision_score(Y, fitted.predict_proba(sample.X))
 
 
 def test_set_params_after_fit_changes_no_prediction(model: Any, sample: Any) -> None:

@@ -55,6 +55,8 @@ def test_labels_as_names_answer_in_names(model: Any, sample: Any) -> None:
         (lambda Y: Y.astype(np.int8), np.ndarray, np.int8),
         (lambda Y: Y.astype(bool), np.ndarray, np.bool_),
         (lambda Y: Y.tolist(), np.ndarray, np.int64),
+        (lambda Y: Y.astype(np.float16), np.ndarray, np.float64),
+        (lambda Y: Y.astype(">i4"), np.ndarray, np.int32),
         (sparse.csr_array, sparse.csr_array, np.int64),
         (lambda Y: sparse.csc_matrix(Y.astype(np.float32)), sparse.csr_array, np.float32),
     ],
@@ -66,6 +68,14 @@ def test_predict_answers_in_kind(make: Any, kind: Any, dtype: Any, sample: Any) 
     plain = vicinal.BRkNN(3).fit(sample.X, sample.Y).predict(sample.X_test)
     answer = predicted.toarray() if sparse.issparse(predicted) else predicted
     assert np.array_equal(answer, plain)
+
+
+def test_labels_as_a_column_of_lists(sample: Any) -> None:
+    rows = [[f"l{label}" for label in np.flatnonzero(row)] for row in sample.Y]
+    for model in (vicinal.BRkNN(3), vicinal.rivals.LabelFrequency(), vicinal.reduction.MDDM(1)):
+        model.fit(sample.X, pd.Series(rows))
+    further = vicinal.BRkNN(3).fit(sample.X, rows).partial_fit(sample.X[:1], pd.Series([[]]))
+    assert len(further.row_ids_) == len(sample.X) + 1
 
 
 def test_scores_are_sparse_only_where_absent_means_zero(sample: Any) -> None:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal._base.errors import ModelFormatError
+from vicinal.estimators.model import named_pipeline
 
 pytestmark = pytest.mark.native
 
@@ -196,6 +197,7 @@ BAD_VALUES: list[tuple[tuple[str, ...], str, Any]] = [
     ((*STATE, SCORING, "state"), "k", -3),
     ((*STATE, SCORING, "state"), "k", "4"),
     ((*STATE, SCORING, "state"), "Y", None),
+    ((*STATE, SCORING, "state", "Y"), "$csr", [50, 10**30]),
 ]
 
 
@@ -216,3 +218,23 @@ def test_nesting_without_end(saved: Path) -> None:
     text = "[" * 100_000
     file.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
     refused(saved)
+
+
+@pytest.fixture
+def named(sample: Any, tmp_path: Path) -> Path:
+    """A pipeline that knows its columns."""
+    steps = [("estimator", vicinal.BRkNN(3).fit(sample.X, sample.Y))]
+    vicinal.save(named_pipeline(steps, tuple("uvwxyz")), tmp_path / "named")
+    return tmp_path / "named"
+
+
+@pytest.mark.parametrize("columns", ["uvwxyz", ["u"], [1, 2, 3, 4, 5, 6], 6])
+def test_columns_that_do_not_fit(named: Path, columns: Any) -> None:
+    assert vicinal.load(named).columns_ == tuple("uvwxyz")
+    edit_manifest(named, lambda body: body["model"]["state"].update(columns=columns))
+    refused(named, "columns")
+
+
+def test_a_pipeline_saved_before_columns_were_kept(named: Path, sample: Any) -> None:
+    edit_manifest(named, lambda body: body["model"]["state"].pop("columns"))
+    assert len(vicinal.load(named).predict(sample.X)) == len(sample.X)

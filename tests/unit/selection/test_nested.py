@@ -140,7 +140,7 @@ def test_a_store_of_other_rows_or_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="Y: expected a two-dimensional array"):
+    with pytest.raises(ValueError, match="Y: expected at least one label"):
         nested("brknn", [], [])
 
 

@@ -35,5 +35,6 @@ def entry(name: str) -> Entry:
     if known(name):
         return ENTRIES.get(name.lower()) or _ALIASES[name.lower()]
     close = get_close_matches(name.lower(), [*ENTRIES, *_ALIASES], n=3)
-    offer = f"did you mean {' or '.join(close)}?" if close else "see vicinal.datasets.available()"
+    listed = "see `vicinal data list` or vicinal.datasets.available()"
+    offer = f"did you mean {' or '.join(close)}?" if close else listed
     raise InvalidArgumentError("name", f"the name of a data set or a file ({offer})", repr(name))

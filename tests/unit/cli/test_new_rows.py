@@ -1,0 +1,94 @@
+"""Files to predict: without labels, with columns in another order, of another look."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from vicinal.datasets import Dataset, write_file
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def model(run, data_file, tmp_path):
+    path = tmp_path / "model"
+    assert run("train", data_file, "-o", path, "--method", "brknn")[0] == 0
+    return path
+
+
+@pytest.fixture
+def answers(run, model):
+    """Predict the rows of a file."""
+
+    def predict(path):
+        code, out, err = run("predict", model, path, "--json")
+        assert (code, err) == (0, "")
+        return [json.loads(line) for line in out.splitlines()]
+
+    return predict
+
+
+def write_arff(path, names, X, relation="new songs"):
+    header = [f"@relation '{relation}'", *(f"@attribute '{name}' numeric" for name in names)]
+    rows = [",".join(map(repr, row)) for row in X.tolist()]
+    path.write_text("\n".join([*header, "@data", *rows]) + "\n")
+    return path
+
+
+def test_rows_to_predict_need_no_labels(answers, dataset, data_file, tmp_path):
+    wanted = answers(data_file)
+    plain = write_arff(tmp_path / "new.arff", dataset.feature_names, dataset.X)
+    assert answers(plain) == wanted
+    np.savez(tmp_path / "new.npz", X=dataset.X)
+    assert answers(tmp_path / "new.npz") == wanted
+
+
+def test_rows_to_learn_from_need_labels(run, dataset, tmp_path):
+    plain = write_arff(tmp_path / "new.arff", dataset.feature_names, dataset.X)
+    code, _, err = run("train", plain, "-o", tmp_path / "other")
+    assert code == 2
+    assert "labels" in err
+
+
+def test_columns_are_found_by_name(answers, dataset, data_file, tmp_path):
+    wanted = answers(data_file)
+    turned = write_arff(tmp_path / "turned.arff", dataset.feature_names[::-1], dataset.X[:, ::-1])
+    assert answers(turned) == wanted
+    names = ("two", *dataset.feature_names, "one")
+    labelled = np.column_stack([np.zeros(60), dataset.X, np.ones(60)])
+    assert answers(write_arff(tmp_path / "labelled.arff", names, labelled)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (("a", "b", "c", "x"), "4 features the model learned, got no 'd'"),
+        (("a", "b", "c", "d", "x"), "4 features the model learned, got 'x' besides"),
+    ],
+)
+def test_other_columns_are_refused(run, model, tmp_path, names, says):
+    strange = write_arff(tmp_path / "strange.arff", names, np.ones((2, len(names))))
+    code, _, err = run("predict", model, strange)
+    assert code == 2
+    assert says in err
+
+
+def test_few_rows_may_look_sparse(answers, dataset, data_file, tmp_path):
+    few = np.zeros((3, 4))
+    few[0, 1] = 5.0
+    names = dataset.feature_names
+    looks_sparse = Dataset(sparse.csr_array(few), np.ones((3, 1)), names, ("one",))
+    write_file(looks_sparse, tmp_path / "few.npz")
+    full = Dataset(few, np.ones((3, 1)), names, ("one",))
+    write_file(full, tmp_path / "full.npz")
+    assert answers(tmp_path / "few.npz") == answers(tmp_path / "full.npz")
+
+
+def test_a_tuned_model_knows_its_columns_too(run, dataset, data_file, tmp_path):
+    path = tmp_path / "tuned"
+    options = ["--methods", "brknn", "--grid", "n_neighbors=3", "--preprocess", "none"]
+    assert run("tune", data_file, *options, "--folds", 2, "--save", path)[0] == 0
+    turned = write_arff(tmp_path / "turned.arff", dataset.feature_names[::-1], dataset.X[:, ::-1])
+    assert run("predict", path, turned, "--json")[1] == run("predict", path, data_file, "--json")[1]

@@ -1,0 +1,71 @@
+"""What is printed: names as they stand, the version, nothing where nobody reads."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+
+from vicinal.datasets import Dataset, write_file
+
+pytestmark = pytest.mark.native
+
+
+def test_brackets_in_names_are_no_markup(run, dataset, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_file(dataset, "x[red].npz")
+    for words, shown in {
+        ("data", "describe", "x[red].npz"): "x[red].npz",
+        ("data", "convert", "x[red].npz", "y[blue].npz"): "y[blue].npz",
+        ("train", "x[red].npz", "-o", "[m"): "[m",
+        ("evaluate", "[m", "x[red].npz"): "x[red].npz",
+        ("predict", "[m", "x[red].npz", "-o", "z[dim].jsonl"): "z[dim].jsonl",
+    }.items():
+        code, out, _ = run(*words)
+        assert code == 0
+        assert shown in out
+
+
+def test_a_long_path_is_shown_whole(run, data_file, tmp_path):
+    target = tmp_path / ("long" * 50 + ".npz")
+    code, out, _ = run("data", "convert", data_file, target)
+    assert (code, out) == (0, f"60 rows written to {target}\n")
+    code, out, _ = run("train", data_file, "-o", tmp_path / ("z" * 200))
+    assert (code, out.count("z")) == (0, 200)
+
+
+def test_the_version(run):
+    assert run("--version")[:2] == (0, f"vicinal {version('vicinal')}\n")
+
+
+def test_what_machines_read_is_json(run, dataset, data_file, tmp_path):
+    same = Dataset(dataset.X, np.ones((60, 3)), dataset.feature_names, dataset.label_names)
+    write_file(same, tmp_path / "same.npz")
+    assert run("train", data_file, "-o", tmp_path / "model")[0] == 0
+    code, out, _ = run("evaluate", tmp_path / "model", tmp_path / "same.npz", "--json")
+    assert code == 0
+    values = json.loads(out, parse_constant=pytest.fail)
+    assert values["macro-auc"] is None
+
+
+class Interrupts:
+    """Stands for Ctrl-C at the moment when a module is looked for."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "vicinal.cli.app":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_program_is_loaded(run, monkeypatch):
+    monkeypatch.delitem(sys.modules, "vicinal.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupts(), *sys.meta_path])
+    assert run("data", "list") == (130, "", "interrupted\n")
+
+
+def test_nobody_reads_the_output(data_file, tmp_path):
+    program = f"import sys; sys.argv = {['vicinal', 'data', 'describe', str(data_file), '--json']}"
+    program += "; sys.stdout = None; from vicinal.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
