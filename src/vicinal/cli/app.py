@@ -54,6 +54,9 @@ def program(
     """Multi-label learning from neighbours."""
 
 
+INTERRUPTED = 130
+"""What a command comes to that Ctrl-C has ended."""
+
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What a word on the command line that makes no sense raises."""
 
@@ -63,13 +66,16 @@ def run() -> None:
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    sys.exit(code)
 
 
 def _fail(message: str) -> None:

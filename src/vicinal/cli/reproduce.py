@@ -9,6 +9,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.output import JsonFlag, errors, out, print_json
 from vicinal.index.backend import chosen_backend
 from vicinal.papers import (
+    PAPERS,
     Cell,
     Figures,
     Paper,
@@ -25,8 +26,13 @@ from vicinal.papers import (
     write_pages,
 )
 
-PaperArgument = Annotated[str | None, typer.Argument(metavar="[PAPER]", help="All unless given.")]
-TableArgument = Annotated[str | None, typer.Argument(metavar="[TABLE]", help="All unless given.")]
+PaperArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}; all unless given."),
+]
+TableArgument = Annotated[
+    str | None, typer.Argument(metavar="TABLE", help="As the paper numbers it; all unless given.")
+]
 
 
 def reproduce(

@@ -4,8 +4,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from vicinal.papers.cells import Cell as PaperCell
 from vicinal.papers.cells import Figures, figures_of, table_cells
 from vicinal.papers.curves import curve_points
@@ -153,6 +151,9 @@ def curve_figure(curve: Curve, figures: Figures) -> PlotFigure | None:
     }
     if not lines:
         return None
+    # Imported when used: matplotlib would double the time that importing the package takes.
+    from matplotlib.figure import Figure
+
     plot = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = plot.subplots()
     places = {data: at for at, data in enumerate(dict.fromkeys(data for data, _ in lines))}

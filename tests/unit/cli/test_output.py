@@ -64,6 +64,15 @@ def test_ctrl_c_while_the_program_is_loaded(run, monkeypatch):
     assert run("data", "list") == (130, "", "interrupted\n")
 
 
+def test_ctrl_c_within_a_command_ends_it_with_one_line(run, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vicinal.cli.data.available", interrupted)
+    code, out, err = run("data", "list")
+    assert (code, out, err.strip()) == (130, "", "interrupted")
+
+
 def test_nobody_reads_the_output(data_file, tmp_path):
     program = f"import sys; sys.argv = {['vicinal', 'data', 'describe', str(data_file), '--json']}"
     program += "; sys.stdout = None; from vicinal.cli import main; main()"
