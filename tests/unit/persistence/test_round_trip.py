@@ -82,7 +82,7 @@ CENTERS = [[0.1] * 6, [0.6] * 6]
         ("smoothing", np.float32(0.5), 0.5),
         ("smoothing", 0.0, 0.0),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_parameters_of_every_kind(
     name: str, given: Any, kept: Any, sample: Any, tmp_path: Path
