@@ -78,17 +78,21 @@ def test_blocks_give_what_the_definition_gives(data: Any, unmerged: int) -> None
     assert found == [rule.fit(Scores.dense(full), Y) for rule in RULES]
 
 
+def many_rows(seed: int) -> tuple[Scores, list[Scores], sparse.csr_array]:
+    """Return scores of 4,000 rows, whole and in blocks, and labels."""
+    rng = np.random.default_rng(seed)
+    values = rng.random((4000, 30)) ** 3
+    stored = rng.random(values.shape) < 0.4
+    Y = sparse.csr_array((rng.random(values.shape) < 0.02).astype(np.int32))
+    whole = Scores.sparse(held(values, stored), rng.random(30) / 10)
+    return whole, [whole.rows(start, start + 50) for start in range(0, 4000, 50)], Y
+
+
 def test_many_rows_give_the_same_to_the_bit_and_few_scores_are_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "UNMERGED", 100)
-    rng = np.random.default_rng(3)
-    values = rng.random((4000, 30)) ** 3
-    stored = rng.random(values.shape) < 0.4
-    Y = sparse.csr_array((rng.random(values.shape) < 0.02).astype(np.int32))
-    base = rng.random(30) / 10
-    whole = Scores.sparse(held(values, stored), base)
-    blocks = [whole.rows(start, start + 50) for start in range(0, 4000, 50)]
+    whole, blocks, Y = many_rows(seed=3)
     for rule in RULES:
         assert rule.fit_blocks(blocks, Y) == rule.fit(whole, Y)
     highest, most = HighestScores(int(Y.nnz)), 0
@@ -96,7 +100,7 @@ def test_many_rows_give_the_same_to_the_bit_and_few_scores_are_held(
         highest.add(block)
         most = max(most, sum(len(part) for part, _ in highest._parts))
     assert most < 3 * Y.nnz
-    assert most < np.unique(values[stored]).size / 5
+    assert most < np.unique(whole.values.data).size / 5
 
 
 def as_often_as_true(column: np.ndarray, wanted: float) -> float:
@@ -131,19 +135,14 @@ def test_pcut_of_many_rows_holds_as_many_scores_as_there_are_labels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(label_pooling, "UNMERGED", 100)
-    rng = np.random.default_rng(4)
-    values = rng.random((4000, 30)) ** 3
-    stored = rng.random(values.shape) < 0.4
-    Y = sparse.csr_array((rng.random(values.shape) < 0.02).astype(np.int32))
-    whole = Scores.sparse(held(values, stored), rng.random(30) / 10)
-    blocks = [whole.rows(start, start + 50) for start in range(0, 4000, 50)]
+    whole, blocks, Y = many_rows(seed=4)
     assert np.array_equal(PCut().fit_blocks(blocks, Y).values, PCut().fit(whole, Y).values)
     highest, most = HighestOfLabels(np.bincount(Y.indices, minlength=30)), 0
     for block in blocks:
         highest.add(block)
         most = max(most, sum(len(part.values) for part in highest._parts))
     assert most < 3 * Y.nnz
-    assert most < stored.sum() / 5
+    assert most < whole.values.nnz / 5
 
 
 @pytest.mark.parametrize("name", METHODS)

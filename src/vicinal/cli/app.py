@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, cast
 
 import typer
+from rich.markup import escape
 
 from vicinal._base.errors import DataNotFoundError, MissingExtraError
 from vicinal.cli.bench import bench
@@ -80,7 +81,7 @@ def run() -> None:
 
 def _fail(message: str) -> None:
     """Print the message on one line, with nothing in it read as markup; none after a help text."""
-    line = " ".join(message.split()).replace("[", r"\[")
+    line = escape(" ".join(message.split()))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)
     sys.exit(2)

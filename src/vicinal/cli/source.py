@@ -15,6 +15,7 @@ from vicinal._base.validation import check_option
 from vicinal.cli.settings import make_steps
 from vicinal.datasets import Dataset, is_table, load, read_texts
 from vicinal.datasets.catalogue.registry import known
+from vicinal.datasets.names import is_numbered
 from vicinal.preprocess import TextVectorizer
 
 DataArgument = Annotated[
@@ -85,7 +86,6 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
     options = {"unlabelled": True} if unlabelled and not known(data) else {}
     dataset = choose_rows(load(data, **options), rows, auto)
     names = dataset.feature_names
-    unnamed = all(name == f"feature{column}" for column, name in enumerate(names))
     return Source(
         dataset.source or data,
         dataset.X,
@@ -93,7 +93,7 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
         dataset.Y,
         dataset.label_names,
         dataset.row_names,
-        None if unnamed else names,
+        None if is_numbered(names, "feature") else names,
     )
 
 

@@ -1,7 +1,7 @@
 """Files of names, one a line, and the names of columns that have none."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vicinal._base.errors import DataFormatError
@@ -23,6 +23,17 @@ def numbered(count: int, what: str, path: FilePath) -> tuple[str, ...]:
         expected = f"at most {MAX_NUMBERED} {what}s where no file names them"
         raise DataFormatError(str(path), expected, str(count))
     return tuple(f"{what}{i}" for i in range(count))
+
+
+def is_numbered(names: Sequence[str], what: str) -> bool:
+    """Tell whether names say no more than :func:`numbered` does.
+
+    Examples
+    --------
+    >>> is_numbered(["label0", "label1"], "label"), is_numbered(["label1", "sad"], "label")
+    (True, False)
+    """
+    return all(name == f"{what}{i}" for i, name in enumerate(names))
 
 
 def read_names(

@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -184,17 +185,23 @@ def test_saves_at_the_same_time_leave_a_whole_model(
     assert_nothing_but_the_model(path)
 
 
+def just_before_a_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
+    """Let something happen when a file or folder is about to be renamed, once."""
+    real, turns = Path.rename, iter([True])
+
+    def rename(self: Path, target: Path) -> Path:
+        if next(turns, False):
+            happens()
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+
+
 def test_a_new_model_that_another_overtakes_replaces_it(
     models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real, turns = tmp_path / "m", Path.rename, iter([True])
-
-    def be_overtaken(self: Path, target: Path) -> Path:
-        if next(turns, False):
-            models[0].save(path)
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "rename", be_overtaken)
+    path = tmp_path / "m"
+    just_before_a_rename(monkeypatch, lambda: models[0].save(path))
     models[1].save(path)
     assert vicinal.load(path).get_params() == models[1].get_params()
     assert_nothing_but_the_model(path)
@@ -204,15 +211,13 @@ def test_a_new_model_that_another_overtakes_replaces_it(
 def test_something_else_that_comes_meanwhile_is_not_overwritten(
     models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real, turns = tmp_path / "m", Path.rename, iter([True])
+    path = tmp_path / "m"
 
-    def be_overtaken(self: Path, target: Path) -> Path:
-        if next(turns, False):
-            models[0].save(path)
-            (path / "notes.txt").write_text("precious")
-        return real(self, target)
+    def be_overtaken() -> None:
+        models[0].save(path)
+        (path / "notes.txt").write_text("precious")
 
-    monkeypatch.setattr(Path, "rename", be_overtaken)
+    just_before_a_rename(monkeypatch, be_overtaken)
     with pytest.raises(InvalidArgumentError, match=r"which also holds notes\.txt"):
         models[1].save(path)
     assert vicinal.load(path).get_params() == models[0].get_params()
