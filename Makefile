@@ -21,12 +21,12 @@ $(VENV)/.tools: pyproject.toml
 	touch $@
 
 # The extension is compiled into a kept build folder, so that only what changed is compiled again.
-$(VENV)/.installed: $(VENV)/.tools $(NATIVE)
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]'
+$(VENV)/.installed: $(VENV)/.tools $(NATIVE) reproduction/pyproject.toml
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]' -e reproduction
 	touch $@
 
 .PHONY: setup
-setup: $(VENV)/.installed ## Create .venv and build the extension
+setup: $(VENV)/.installed ## Create .venv, build the extension, install the library and the reproduction
 
 .PHONY: demo
 demo: setup ## Train on the embedded data and show what it predicts
@@ -78,11 +78,11 @@ sanitize: setup ## Native tests and the Python tests that reach the extension, u
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-site \
 	  -C build-dir=build/sanitize-python -C cmake.define.VICINAL_SANITIZE=address,undefined .
 	$(BIN)/python -m venv --without-pip $(SANITIZED)
-	for site in $(CURDIR)/build/sanitize-site "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+	for site in $(CURDIR)/build/sanitize-site $(CURDIR)/reproduction/src "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
 	  do echo "$$site"; done > "$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"
 	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
-	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests
+	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests reproduction/tests
 
 # Threads only: a data race in the loops that the C++ tests run in parallel.
 .PHONY: sanitize-threads

@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from rich.progress import Progress
 from scipy import sparse
 
 from vicinal._base import progress
 from vicinal.estimators import METHODS, NeighborEstimator
-
-# Speed is shown by benchmarks: a busy machine must not fail a test.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,19 @@ from typing import Annotated, Any, cast
 import typer
 from rich.markup import escape
 
-from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal._base.errors import (
+    DataNotFoundError,
+    MissingDistributionError,
+    MissingExtraError,
+)
 from vicinal.cli.bench import bench
 from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
-from vicinal.cli.reproduce import reproduce
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 
@@ -33,7 +37,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
-app.command()(reproduce)
+add_reproduce(app)
 
 
 def show_version(wanted: bool) -> None:
@@ -70,7 +74,13 @@ def run() -> None:
         code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
-    except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
+    except (
+        ValueError,
+        DataNotFoundError,
+        MissingDistributionError,
+        MissingExtraError,
+        OSError,
+    ) as error:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")

@@ -19,14 +19,14 @@ from vicinal.cli.compare_options import (
     TuneOption,
 )
 from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
+from vicinal.cli.extensions import reported_figures
 from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
 from vicinal.cli.settings import PreprocessOption, parse_settings
 from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
 from vicinal.comparison import run_comparison, standing
 from vicinal.comparison.outcome import EXPERIMENT, experiment_name
 from vicinal.metrics.catalogue import every_metric
-from vicinal.papers.reported import reported
-from vicinal.report import ReportedCell, comparison_report
+from vicinal.report import comparison_report
 from vicinal.report.comparison_report import SHOWN
 from vicinal.results import Result, ResultStore
 
@@ -138,22 +138,6 @@ def show(results: Sequence[Result], metrics: Sequence[str], alpha: float, json: 
         out.print(conclusion(each), soft_wrap=True, highlight=False)
 
 
-def reported_cells() -> list[ReportedCell]:
-    """Return what the papers report, as the report sets it beside ours."""
-    return [
-        ReportedCell(
-            paper=each.paper,
-            table=each.table,
-            dataset=each.data,
-            method=each.method,
-            metric=each.metric,
-            value=each.value,
-            std=each.std,
-        )
-        for each in reported()
-    ]
-
-
 def write_report(
     results: Sequence[Result], path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
@@ -161,7 +145,7 @@ def write_report(
     measured = {name for result in results for name in result.values}
     shown = dict.fromkeys([*metrics, *(name for name in SHOWN if name in measured)])
     written = comparison_report(
-        results, path, metrics=list(shown), alpha=alpha, reported=reported_cells()
+        results, path, metrics=list(shown), alpha=alpha, reported=reported_figures()
     )
     if not quiet:
         say(f"Report written to {written}")
