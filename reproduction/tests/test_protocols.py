@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold
 
+from vicinal.baselines import LabelFrequency
 from vicinal.estimators import LCIF, BRkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
-from vicinal.rivals import LabelFrequency
 from vicinal_reproduction.protocols.best_on_test import BestOnTest
 from vicinal_reproduction.protocols.cluster_counts import cluster_means
 from vicinal_reproduction.protocols.extreme_timing import ExtremeTiming

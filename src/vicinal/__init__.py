@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vicinal import (
+        baselines,
         comparison,
         datasets,
         decision,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         reduction,
         report,
         results,
-        rivals,
         selection,
     )
     from vicinal.estimators import (
@@ -66,6 +66,7 @@ __all__ = [
     "MLkNN",
     "NeighborGraph",
     "Scores",
+    "baselines",
     "comparison",
     "datasets",
     "decision",
@@ -77,7 +78,6 @@ __all__ = [
     "reduction",
     "report",
     "results",
-    "rivals",
     "save",
     "selection",
 ]
@@ -85,12 +85,15 @@ __all__ = [
 _HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
 """Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
 
+_DEPRECATED = ("rivals",)
+"""Packages under a former name: still found, with a warning, and not listed."""
+
 
 def __getattr__(name: str) -> object:
     """Load a name of ``__all__`` (lower-case nouns are packages), or the version."""
     if name == "__version__":
         return version("vicinal")
-    if name not in __all__:
+    if name not in (*__all__, *_DEPRECATED):
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
     if name.islower() and name not in ("load", "save"):
         return import_module(f"vicinal.{name}")

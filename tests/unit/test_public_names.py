@@ -11,8 +11,8 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores comparison datasets decision graph index load metrics preprocess reduction report
-        results rivals save selection""",
+        Scores baselines comparison datasets decision graph index load metrics preprocess reduction
+        report results save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_table read_table results_table run_comparison standing
@@ -30,7 +30,7 @@ EXPORTED = {
         mark_best reported_section together""",
     "vicinal.results": "Result ResultStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
-    "vicinal.rivals": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
+    "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
         read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",

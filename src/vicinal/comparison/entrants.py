@@ -12,15 +12,15 @@ from sklearn.base import clone
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_sequence
-from vicinal.estimators import METHODS, NeighborEstimator
-from vicinal.estimators.stages import neighbors_of
-from vicinal.rivals import (
+from vicinal.baselines import (
     ADTBoostMH,
     BinaryRelevanceSVM,
     BoosTexter,
     LabelFrequency,
     RankSVM,
 )
+from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators.stages import neighbors_of
 from vicinal.selection.store import full_text
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]

@@ -9,10 +9,10 @@ from scipy import sparse
 from vicinal import BRkNN, Scores
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_features
+from vicinal.baselines import LabelFrequency
 from vicinal.metrics import hamming_loss
 from vicinal.preprocess import MinMax
 from vicinal.reduction import MDDM
-from vicinal.rivals import LabelFrequency
 
 
 def broken(kind, *, indptr=None, indices=None):

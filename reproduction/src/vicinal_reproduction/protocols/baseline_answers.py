@@ -4,8 +4,8 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.indicator import check_indicator
+from vicinal.baselines._classifier import MultiLabelClassifier
 from vicinal.datasets import Dataset
-from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
 
 

@@ -5,9 +5,9 @@ from typing import Any
 from sklearn.decomposition import PCA
 from sklearn.random_projection import GaussianRandomProjection
 
+from vicinal.baselines import LabelFrequency
 from vicinal.estimators import MLkNN
 from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
-from vicinal.rivals import LabelFrequency
 from vicinal_reproduction.protocols.filled_directions import Filled, orthonormal, uncorrelated
 from vicinal_reproduction.protocols.projected_folds import ProjectedFolds
 from vicinal_reproduction.protocols.ranks import RANKED

@@ -1,4 +1,4 @@
-"""The best one-feature split of weighted rows: what both boosted rivals look for in each round."""
+"""The best one-feature split of weighted rows, which both boosted baselines seek in each round."""
 
 from dataclasses import dataclass
 
@@ -61,8 +61,8 @@ class SplitFinder:
         """Return the split with the lowest Z of the rows marked; None if they are all alike.
 
         `signed_weights` (n, L) are positive where the row has the label, and exact (see
-        :func:`~vicinal.rivals._boosting.distribution`). Equal Z: the first feature, then the lowest
-        threshold.
+        :func:`~vicinal.baselines._boosting.distribution`). Equal Z: the first feature, then the
+        lowest threshold.
         """
         z, feature, below, above = self._search.best(
             signed_weights, members.astype(np.uint8), self._n_threads

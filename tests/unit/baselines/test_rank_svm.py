@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from vicinal.baselines import RankSVM
+from vicinal.baselines._kernels import Kernel, check_kernel_rows
+from vicinal.baselines._set_size import SetSize, best_cuts
 from vicinal.metrics import ranking_loss
-from vicinal.rivals import RankSVM
-from vicinal.rivals._kernels import Kernel, check_kernel_rows
-from vicinal.rivals._set_size import SetSize, best_cuts
 
 pytestmark = pytest.mark.native
 

@@ -1,4 +1,4 @@
-"""Every rival is a scikit-learn estimator, whatever its rows and labels come as."""
+"""Every baseline is a scikit-learn estimator, whatever its rows and labels come as."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vicinal import rivals
+from vicinal import baselines
+from vicinal.baselines import ADTBoostMH, BinaryRelevanceSVM, BoosTexter, LabelFrequency, RankSVM
 from vicinal.preprocess import MinMax
-from vicinal.rivals import ADTBoostMH, BinaryRelevanceSVM, BoosTexter, LabelFrequency, RankSVM
 
 pytestmark = pytest.mark.native
 
-RIVALS = {
+BASELINES = {
     "BoosTexter": BoosTexter(n_rounds=15),
     "ADTBoostMH": ADTBoostMH(n_rounds=6),
     "RankSVM": RankSVM(degree=2, tol=1e-2),
@@ -25,18 +25,18 @@ RIVALS = {
 }
 SIZES = {"BoosTexter": "n_rounds", "ADTBoostMH": "n_rounds", "RankSVM": "C"}
 
-every_rival = pytest.mark.parametrize("name", RIVALS)
+every_baseline = pytest.mark.parametrize("name", BASELINES)
 
 
 def fresh(name: str) -> Any:
-    return clone(RIVALS[name])
+    return clone(BASELINES[name])
 
 
 def test_all_are_listed():
-    assert sorted(rivals.__all__) == sorted(RIVALS)
+    assert sorted(baselines.__all__) == sorted(BASELINES)
 
 
-@every_rival
+@every_baseline
 def test_sparse_rows_give_what_dense_rows_give(name, sample):
     dense = fresh(name).fit(sample.X, sample.Y)
     thin = fresh(name).fit(sparse.csr_matrix(sample.X), sample.Y)
@@ -51,7 +51,7 @@ def test_sparse_rows_give_what_dense_rows_give(name, sample):
     )
 
 
-@every_rival
+@every_baseline
 def test_wide_ids_unsorted_rows_and_stored_zeros_are_read(name, sample):
     wide = sparse.csr_array(sample.X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
@@ -62,7 +62,7 @@ def test_wide_ids_unsorted_rows_and_stored_zeros_are_read(name, sample):
     )
 
 
-@every_rival
+@every_baseline
 def test_labels_come_back_in_kind(name, sample):
     dense = fresh(name).fit(sample.X, sample.Y)
     thin = fresh(name).fit(sample.X, sparse.csr_array(sample.Y))
@@ -76,13 +76,13 @@ def test_labels_come_back_in_kind(name, sample):
     np.testing.assert_array_equal(flags.predict(sample.X_test), expected)
 
 
-@every_rival
+@every_baseline
 def test_label_names_are_read(name):
     model = fresh(name).fit([[0.0], [1.0], [5.0]], [["a"], ["a", "b"], ["b"]])
     assert model.label_names_ == ("a", "b")
 
 
-@every_rival
+@every_baseline
 def test_fits_are_repeatable_and_predictions_pure(name, sample):
     model = fresh(name).fit(sample.X, sample.Y)
     first = model.decision_function(sample.X_test)
@@ -91,7 +91,7 @@ def test_fits_are_repeatable_and_predictions_pure(name, sample):
     np.testing.assert_array_equal(again, first)
 
 
-@every_rival
+@every_baseline
 def test_scores_are_the_decision_function_and_may_be_none(name, sample):
     model = fresh(name).fit(sample.X, sample.Y)
     np.testing.assert_array_equal(
@@ -100,7 +100,7 @@ def test_scores_are_the_decision_function_and_may_be_none(name, sample):
     assert model.decision_function(sample.X_test[:1]).shape == (1, 5)
 
 
-@every_rival
+@every_baseline
 @pytest.mark.parametrize("kind", ["no label", "all labels", "one label", "more labels than rows"])
 def test_degenerate_labels(name, kind, sample):
     shapes = {
@@ -116,13 +116,13 @@ def test_degenerate_labels(name, kind, sample):
         np.testing.assert_array_equal(predicted, np.tile(Y[0], (20, 1)))
 
 
-@every_rival
+@every_baseline
 def test_rows_of_nothing_but_zeros(name):
     model = fresh(name).fit(sparse.csr_array((6, 4)), [[1, 0]] * 4 + [[0, 0]] * 2)
     np.testing.assert_array_equal(model.predict(np.zeros((1, 4))), [[1, 0]])
 
 
-@every_rival
+@every_baseline
 def test_pipelines_and_searches(name, sample):
     steps = make_pipeline(MinMax(), fresh(name)).fit(sample.X, sample.Y)
     assert steps.predict(sample.X_test).shape == (20, 5)
@@ -131,7 +131,7 @@ def test_pipelines_and_searches(name, sample):
         assert search.fit(sample.X, sample.Y).best_params_[SIZES[name]] in (1, 3)
 
 
-@every_rival
+@every_baseline
 def test_a_failed_fit_leaves_the_model_as_it_was(name, sample):
     model = fresh(name).fit(sample.X, sample.Y)
     before = model.decision_function(sample.X_test)
@@ -152,7 +152,7 @@ def test_probabilities_agree_with_predictions(name, sample):
     np.testing.assert_array_equal(chances > 0.5, model.predict(sample.X_test))
 
 
-@pytest.mark.parametrize("name", sorted(set(RIVALS) - {"LabelFrequency"}))
+@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"LabelFrequency"}))
 def test_labels_are_predicted_where_the_decision_function_is_positive(name, sample):
     model = fresh(name).fit(sample.X, sample.Y)
     positive = model.decision_function(sample.X_test) > 0
@@ -183,7 +183,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")  # rows of any scale
 @parametrize_with_checks(
-    [fresh(name) for name in RIVALS], expected_failed_checks=expected_failures, xfail_strict=True
+    [fresh(name) for name in BASELINES], expected_failed_checks=expected_failures, xfail_strict=True
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -20,6 +20,7 @@ from sklearn.svm import SVC, LinearSVC
 from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_option, check_positive, check_real
+from vicinal.baselines._classifier import MultiLabelClassifier
 from vicinal.decision import (
     Decision,
     FittedDecision,
@@ -27,7 +28,6 @@ from vicinal.decision import (
     Threshold,
     folds_wanted,
 )
-from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
 
 KERNELS = ("linear", "poly", "rbf")

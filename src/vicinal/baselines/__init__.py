@@ -9,10 +9,10 @@ kernel; ``BinaryRelevanceSVM`` is scikit-learn's own, label by label; ``LabelFre
 feature. May be imported by selection, comparison, the tables of the papers and the command line.
 """
 
-from vicinal.rivals.adtboost import ADTBoostMH
-from vicinal.rivals.binary_relevance import BinaryRelevanceSVM
-from vicinal.rivals.boostexter import BoosTexter
-from vicinal.rivals.label_frequency import LabelFrequency
-from vicinal.rivals.rank_svm import RankSVM
+from vicinal.baselines.adtboost import ADTBoostMH
+from vicinal.baselines.binary_relevance import BinaryRelevanceSVM
+from vicinal.baselines.boostexter import BoosTexter
+from vicinal.baselines.label_frequency import LabelFrequency
+from vicinal.baselines.rank_svm import RankSVM
 
 __all__ = ["ADTBoostMH", "BinaryRelevanceSVM", "BoosTexter", "LabelFrequency", "RankSVM"]

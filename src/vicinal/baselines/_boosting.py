@@ -1,4 +1,4 @@
-r"""Weights of cells and confidences of AdaBoost.MH, which both boosted rivals use.
+r"""Weights of cells and confidences of AdaBoost.MH, which both boosted baselines use.
 
 A cell is a row and a label, :math:`Y_i[l] = \pm 1`. With scores f so far its weight is
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
+from vicinal.baselines import BinaryRelevanceSVM, LabelFrequency
 from vicinal.decision import CrossValidated, MetricThreshold, NeverEmpty, RCut, Threshold
 from vicinal.metrics import micro_f1
-from vicinal.rivals import BinaryRelevanceSVM, LabelFrequency
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native

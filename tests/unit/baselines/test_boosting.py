@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.rivals import ADTBoostMH, BoosTexter
+from vicinal.baselines import ADTBoostMH, BoosTexter
 
 pytestmark = pytest.mark.native
 

@@ -9,7 +9,7 @@ The round takes the pair with the smallest
               \sqrt{W_+^l(p \wedge \neg c) W_-^l(p \wedge \neg c)}\right) + W(\neg p),
 
 :math:`W(\neg p)` the weight of the cells that the node does not hold, and the new nodes get the
-confidences of :mod:`vicinal.rivals._boosting`.
+confidences of :mod:`vicinal.baselines._boosting`.
 
 References
 ----------
@@ -23,9 +23,9 @@ import numpy as np
 from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer, check_real
-from vicinal.rivals._boosting import confidences, half_logistic, signed_distribution, signs
-from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
-from vicinal.rivals._splits import Split, SplitFinder, rows_above
+from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
+from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
+from vicinal.baselines._splits import Split, SplitFinder, rows_above
 
 
 class ADTBoostMH(MultiLabelClassifier):

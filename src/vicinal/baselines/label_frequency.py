@@ -3,8 +3,8 @@
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal.baselines._classifier import MultiLabelClassifier
 from vicinal.decision import Threshold
-from vicinal.rivals._classifier import MultiLabelClassifier
 from vicinal.scores import Scores
 
 

@@ -1,4 +1,4 @@
-"""What the rivals share: the door, and the way from scores to answers."""
+"""What the baselines share: the door, and the way from scores to answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BLOCK_CELLS = 2**22
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of the rivals; see the subclasses for what a user calls.
+    """Base of the baselines; see the subclasses for what a user calls.
 
     Attributes
     ----------

@@ -5,9 +5,9 @@ split with the smallest
 
 .. math:: Z = 2 \sum_{j \in \{0, 1\}} \sum_l \sqrt{W_+^{jl} W_-^{jl}}
 
-is taken, and adds :math:`c_{jl}` (see :mod:`vicinal.rivals._boosting`) to the score of label l for
-the rows on side j. On counts of words the split between 0 and 1 is the "does the word occur" of the
-paper.
+is taken, and adds :math:`c_{jl}` (see :mod:`vicinal.baselines._boosting`) to the score of label l
+for the rows on side j. On counts of words the split between 0 and 1 is the "does the word occur"
+of the paper.
 
 References
 ----------
@@ -20,9 +20,9 @@ import numpy as np
 from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer
-from vicinal.rivals._boosting import confidences, half_logistic, signed_distribution, signs
-from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
-from vicinal.rivals._splits import Split, SplitFinder, rows_above
+from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
+from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
+from vicinal.baselines._splits import Split, SplitFinder, rows_above
 
 
 class BoosTexter(MultiLabelClassifier):

@@ -8,7 +8,7 @@ Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for
 solved by coordinate ascent, an exact line search in one variable at a time (``native/include/
 vicinal/rank_dual.hpp``), until the duality gap, which bounds how far the objective is from its
 optimum, is small. Scores rank the labels; how many are taken is learned in a second step
-(:mod:`vicinal.rivals._set_size`).
+(:mod:`vicinal.baselines._set_size`).
 
 The paper's biases :math:`b_l` are not variables of their own: the constant of the kernel, coef0,
 gives each label one, which makes the dual free of equality constraints. Rows with no label or with
@@ -26,9 +26,9 @@ from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.validation import check_integer, check_positive, check_real, csr_parts
 from vicinal._base.warn import warn_user
 from vicinal._native import RankDual
-from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
-from vicinal.rivals._kernels import Kernel, check_kernel_rows, resolve_kernel
-from vicinal.rivals._set_size import SetSize
+from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
+from vicinal.baselines._kernels import Kernel, check_kernel_rows, resolve_kernel
+from vicinal.baselines._set_size import SetSize
 
 SWEEPS_A_LOOK = 5
 """Sweeps over all rows between two looks at the duality gap, each of which costs about one."""
