@@ -25,9 +25,7 @@ EXPORTED = {
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
-    "vicinal.report": """Block Cell Column Curve DataTable Details Facts Grid Html OwnCell Page
-        Paragraph PlotFigure ReportedCell Section comparison_page comparison_report element
-        mark_best reported_section together""",
+    "vicinal.report": "comparison_page comparison_report",
     "vicinal.results": "Result ResultStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",

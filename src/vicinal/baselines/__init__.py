@@ -1,4 +1,4 @@
-"""The methods that the papers compare neighbours with: boosting, support vectors, a baseline.
+"""The methods that the papers compare neighbours with: boosting, support vectors, label frequency.
 
 Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
 scikit-learn classifier whose ``scores`` rank the labels and whose ``predict`` picks a set. None
@@ -6,7 +6,7 @@ looks at neighbours, so none takes a graph, and all hold a number per row and la
 
 ``BoosTexter`` and ``ADTBoostMH`` share one search for the best split; ``RankSVM`` holds an n × n
 kernel; ``BinaryRelevanceSVM`` is scikit-learn's own, label by label; ``LabelFrequency`` looks at no
-feature. May be imported by selection, comparison, the tables of the papers and the command line.
+feature. May be imported by selection, comparison and the command line.
 """
 
 from vicinal.baselines.adtboost import ADTBoostMH

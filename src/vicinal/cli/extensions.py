@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from vicinal._base.errors import MissingDistributionError
-from vicinal.report.reported import ReportedCell
+
+if TYPE_CHECKING:
+    from vicinal.report.reported import ReportedCell
 
 COMMANDS = "vicinal.commands"
 """Entry points of this group are commands: functions whose signature Typer reads."""
@@ -40,7 +42,7 @@ def find_command(name: str, distribution: str) -> Callable[..., None]:
     raise MissingDistributionError(f"vicinal {name}", distribution)
 
 
-def reported_figures() -> Iterator[ReportedCell]:
+def reported_figures() -> Iterator["ReportedCell"]:
     """Yield the figures that installed distributions know from papers; none without them."""
     for found in entry_points(group=REPORTED_FIGURES):
         cells: Any = found.load()

@@ -2,8 +2,8 @@
 
 Comes in: methods and data sets, or scores of methods on the same folds or data sets. Goes out:
 results with their provenance, frozen records of the tests, and figures. The tests import only
-``metrics`` and ``_base``, experiments what lies below; ``report``, ``papers`` and the command line
-import it.
+``metrics`` and ``_base``, experiments what lies below; ``report`` and the command line import
+it.
 
 ::
 

@@ -57,9 +57,9 @@ def comparison_report(
         usual ones. Every other metric is in a folded table.
     alpha : float
         Level of significance.
-    reported : iterable of ReportedCell
+    reported : iterable of vicinal.report.reported.ReportedCell
         What papers say; those that the results have too are set beside them.
-    curves : iterable of Curve
+    curves : iterable of vicinal.report.compared.curves.Curve
         Further curves over k, e.g. of a tuning; those the results hold are drawn anyway.
     title : str or None
 
