@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,15 +23,14 @@ METHODS = {
 """Every estimator that the package exports."""
 
 
-def check_method(kind: type, folder: Path) -> None:
+def check_method(kind: Any, folder: Path) -> None:
     """Fit, predict, save and load one method on sparse rows; both models must answer the same."""
     train, test = vicinal.datasets.load("debtags").split()
     rows, queries = train.X[:300], test.X[:20]
     model = kind().fit(rows, train.Y[:300])
-    expected = model.predict(queries).toarray()
     model.save(folder / kind.__name__)
-    found = vicinal.load(folder / kind.__name__).predict(queries).toarray()
-    if not np.array_equal(expected, found):
+    loaded: Any = vicinal.load(folder / kind.__name__)
+    if model.predict_names(queries) != loaded.predict_names(queries):
         raise AssertionError(f"{kind.__name__}: the loaded model predicts something else")
 
 
