@@ -43,6 +43,15 @@ pytest: setup ## The Python tests and doctests, in parallel, without the slow on
 test-slow: setup ## The tests that take minutes
 	$(BIN)/python -m pytest -n $(JOBS) -m slow -q
 
+MINIMUM := build/minimum-venv
+.PHONY: test-minimum
+test-minimum: setup ## The lowest declared version of every core dependency: import, fit, save, command line
+	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w build/wheel .
+	test -x $(MINIMUM)/bin/python || $(PYTHON) -m venv $(MINIMUM)
+	$(BIN)/python tools/requirements.py --lowest core | xargs $(MINIMUM)/bin/python -m pip install --quiet
+	$(MINIMUM)/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/vicinal-*.whl
+	cd build && $(CURDIR)/$(MINIMUM)/bin/python ../tools/smoke_test.py
+
 .PHONY: lint
 lint: setup ## ruff, clang-format, the import contract
 	$(BIN)/ruff check .

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.comparison.friedman import FriedmanNemenyi, friedman_nemenyi
+from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.ranks import Better, rank_table
 from vicinal.comparison.table import Table
 from vicinal.comparison.tables import in_order, paired, results_table
@@ -111,7 +111,7 @@ def standing(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Sta
         mean_ranks=ranks,
         samples="data sets" if len(data) > 1 else "folds",
         table=table,
-        tests=friedman_nemenyi(table, alpha, better=side) if is_testable else None,
+        tests=rank_tests(table, alpha, better=side) if is_testable else None,
         left_out=tuple(d for d in data if any((d, method) not in marks for method in methods)),
     )
 
