@@ -5,6 +5,7 @@ namespace vicinal::bindings {
 void bind_baselines(nb::module_& m);
 void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
+void bind_live(nb::module_& m);
 void bind_parsing(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rows(nb::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_baselines(m);
   vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_dml(m);
+  vicinal::bindings::bind_live(m);
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_ranking(m);
   vicinal::bindings::bind_rows(m);
