@@ -29,7 +29,7 @@ class LiveGraph {
   LiveGraph(const CsrView<Value>& rows, Metric metric, std::int64_t k, std::int64_t spare,
             std::span<const std::int32_t> ids, std::int64_t width)
       : metric_(metric), rows_(rows), lists_(k, spare) {
-    std::vector<Candidate> found;
+    std::vector<Neighbor> found;
     for (std::int32_t row = 0; row < rows_.n_slots(); ++row) {
       lists_.append();
       found.clear();
@@ -130,7 +130,7 @@ class LiveGraph {
     return best.full() && static_cast<std::int64_t>(best.size()) < rows_.n_live() - 1;
   }
 
-  void offer(std::int32_t row, Candidate candidate) {
+  void offer(std::int32_t row, Neighbor candidate) {
     const std::int64_t k = lists_.k();
     const auto old = lists_.nearest(row);
     const std::int32_t last =

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "vicinal/csr.hpp"
-#include "vicinal/exact.hpp"
+#include "vicinal/common/csr.hpp"
+#include "vicinal/common/exact.hpp"
 
 namespace vicinal {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "vicinal/top_k.hpp"
+#include "vicinal/common/top_k.hpp"
 
 namespace vicinal {
 
@@ -24,10 +24,10 @@ class NeighborLists {
   bool is_truncated(std::int32_t row) const { return truncated_[row] != 0; }
   bool runs_short(std::int32_t row) const { return is_truncated(row) && sizes_[row] < k_; }
 
-  std::span<const Candidate> all(std::int32_t row) const {
+  std::span<const Neighbor> all(std::int32_t row) const {
     return {entries_.data() + row * width_, static_cast<std::size_t>(sizes_[row])};
   }
-  std::span<const Candidate> nearest(std::int32_t row) const {
+  std::span<const Neighbor> nearest(std::int32_t row) const {
     return all(row).first(std::min<std::size_t>(sizes_[row], k_));
   }
 
@@ -44,7 +44,7 @@ class NeighborLists {
   }
 
   // Write a list that is sorted and holds all candidates, or the nearest of them.
-  void assign(std::int32_t row, std::span<const Candidate> found, bool truncated) {
+  void assign(std::int32_t row, std::span<const Neighbor> found, bool truncated) {
     const auto size = std::min<std::size_t>(found.size(), width_);
     std::copy_n(found.begin(), size, entries_.begin() + row * width_);
     sizes_[row] = static_cast<std::int32_t>(size);
@@ -52,10 +52,10 @@ class NeighborLists {
   }
 
   // Insert a candidate if it belongs into the list; return its place, or -1.
-  std::int64_t insert(std::int32_t row, Candidate candidate) {
-    Candidate* const begin = entries_.data() + row * width_;
-    Candidate* const end = begin + sizes_[row];
-    Candidate* const at = std::upper_bound(begin, end, candidate, before);
+  std::int64_t insert(std::int32_t row, Neighbor candidate) {
+    Neighbor* const begin = entries_.data() + row * width_;
+    Neighbor* const end = begin + sizes_[row];
+    Neighbor* const at = std::upper_bound(begin, end, candidate, before);
     if (at == end && (is_truncated(row) || sizes_[row] == width_)) {
       truncated_[row] = 1;
       return -1;
@@ -72,10 +72,10 @@ class NeighborLists {
 
   // Take a row out of a list; return the place it had, or -1.
   std::int64_t erase(std::int32_t row, std::int32_t id) {
-    Candidate* const begin = entries_.data() + row * width_;
-    Candidate* const end = begin + sizes_[row];
-    Candidate* const at =
-        std::find_if(begin, end, [id](const Candidate& each) { return each.id == id; });
+    Neighbor* const begin = entries_.data() + row * width_;
+    Neighbor* const end = begin + sizes_[row];
+    Neighbor* const at =
+        std::find_if(begin, end, [id](const Neighbor& each) { return each.id == id; });
     if (at == end) return -1;
     std::move(at + 1, end, at);
     --sizes_[row];
@@ -90,7 +90,7 @@ class NeighborLists {
     for (std::int32_t row = 0; row < n_rows(); ++row) {
       if (moved[row] < 0) continue;
       for (std::int64_t place = 0; place < sizes_[row]; ++place) {
-        const Candidate& each = entries_[row * width_ + place];
+        const Neighbor& each = entries_[row * width_ + place];
         entries_[kept * width_ + place] = {each.key, moved[each.id]};
       }
       sizes_[kept] = sizes_[row];
@@ -103,12 +103,12 @@ class NeighborLists {
   }
 
   std::size_t bytes() const {
-    return entries_.capacity() * sizeof(Candidate) + sizes_.capacity() * 5;
+    return entries_.capacity() * sizeof(Neighbor) + sizes_.capacity() * 5;
   }
 
  private:
   std::int64_t k_, width_;
-  std::vector<Candidate> entries_;
+  std::vector<Neighbor> entries_;
   std::vector<std::int32_t> sizes_;
   std::vector<std::uint8_t> truncated_;
 };

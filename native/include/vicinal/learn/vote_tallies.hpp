@@ -66,7 +66,7 @@ class VoteTallies {
   }
 
   // Count a row with these neighbours in (sign 1) or out (sign -1).
-  void count(const LiveLabels& labels, std::int32_t row, std::span<const Candidate> nearest,
+  void count(const LiveLabels& labels, std::int32_t row, std::span<const Neighbor> nearest,
              std::int64_t sign) {
     for (const std::int32_t label : labels.of(row)) positives_[label] += sign;
     tally(labels, row, nearest);
@@ -76,7 +76,7 @@ class VoteTallies {
 
   // A row's k nearest changed to `nearest`.
   void change(const LiveLabels& labels, const ListChange& change,
-              std::span<const Candidate> nearest) {
+              std::span<const Neighbor> nearest) {
     tally(labels, change.row, nearest);
     shift_.clear();
     if (change.entering >= 0)
@@ -125,10 +125,10 @@ class VoteTallies {
     return (is_own_[label] ? with_ : without_)[label * k_ + votes - 1];
   }
 
-  void tally(const LiveLabels& labels, std::int32_t row, std::span<const Candidate> nearest) {
+  void tally(const LiveLabels& labels, std::int32_t row, std::span<const Neighbor> nearest) {
     for (const std::int32_t label : labels.of(row)) is_own_[label] = 1;
-    for (const Candidate& neighbor : nearest)
-      for (const std::int32_t label : labels.of(neighbor.id))
+    for (const Neighbor& near : nearest)
+      for (const std::int32_t label : labels.of(near.id))
         if (votes_[label]++ == 0) touched_.push_back(label);
   }
 

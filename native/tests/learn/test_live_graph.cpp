@@ -29,9 +29,9 @@ double key_of_rows(Metric metric, const Row& a, const Row& b, bool& shares) {
 }
 
 // The k nearest of row i among the rows in use, by the definition.
-std::vector<Candidate> brute_force(const std::vector<Row>& rows, const std::vector<bool>& live,
-                                   Metric metric, std::size_t i, std::size_t k) {
-  std::vector<Candidate> all;
+std::vector<Neighbor> brute_force(const std::vector<Row>& rows, const std::vector<bool>& live,
+                                  Metric metric, std::size_t i, std::size_t k) {
+  std::vector<Neighbor> all;
   for (std::size_t j = 0; j < rows.size(); ++j) {
     bool shares = false;
     const double key = key_of_rows(metric, rows[i], rows[j], shares);
@@ -42,7 +42,7 @@ std::vector<Candidate> brute_force(const std::vector<Row>& rows, const std::vect
   return all;
 }
 
-bool same(std::span<const Candidate> a, std::span<const Candidate> b) {
+bool same(std::span<const Neighbor> a, std::span<const Neighbor> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto& x, const auto& y) { return x.key == y.key && x.id == y.id; });
 }
@@ -133,7 +133,7 @@ struct Mirror {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!live[i]) continue;
       std::vector<std::int64_t> votes(n_labels, 0);
-      for (const Candidate& each : brute_force(rows, live, metric, i, k))
+      for (const Neighbor& each : brute_force(rows, live, metric, i, k))
         for (const std::int32_t label : labels[each.id]) ++votes[label];
       for (std::int32_t label = 0; label < n_labels; ++label) {
         const bool has = std::find(labels[i].begin(), labels[i].end(), label) != labels[i].end();
