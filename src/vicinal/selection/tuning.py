@@ -218,5 +218,5 @@ def _refitted(
     if isinstance(folds, SharedFolds) and neighbors_of(model):
         graph = folds.search(model.metric).graph
     X = problem.features if problem.steps else problem.given
-    model.fit(X, problem.Y, graph, label_names=problem.labels.names)
+    model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
     return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model

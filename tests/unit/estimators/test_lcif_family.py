@@ -116,7 +116,7 @@ def test_feature_knn_builds_no_index(monkeypatch):
     def refuse(*args):
         raise AssertionError("an index was built")
 
-    monkeypatch.setattr("vicinal.estimators.search.build_index", refuse)
+    monkeypatch.setattr("vicinal.index.training_rows.build_index", refuse)
     FeatureKNN(3).fit(X, Y).predict(Q)
 
 

@@ -92,11 +92,11 @@ def as_binary(kind: type[NeighborEstimator]) -> NeighborEstimator:
         def classes_(self) -> Any:
             return self.pair
 
-        def predict(self, X: Any, graph: Any = None) -> Any:
-            return self.pair[super().predict(X, graph)[:, 0]]
+        def predict(self, X: Any, *, graph: Any = None) -> Any:
+            return self.pair[super().predict(X, graph=graph)[:, 0]]
 
-        def predict_proba(self, X: Any, graph: Any = None) -> Any:
-            positive = super().predict_proba(X, graph)
+        def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
+            positive = super().predict_proba(X, graph=graph)
             return np.hstack([1 - positive, positive])
 
         def __sklearn_tags__(self) -> Any:
