@@ -24,6 +24,16 @@ from numpy.typing import NDArray
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import check_option
 
+__all__ = [
+    "COSINE",
+    "DOT",
+    "EUCLIDEAN",
+    "Distance",
+    "distance_names",
+    "get_distance",
+    "register_distance",
+]
+
 Float = NDArray[np.float64]
 
 

@@ -193,13 +193,17 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             return scores.toarray() if scores.base.any() else scores.values
         return scores.toarray()
 
-    def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
-        """Return the score of every row and label: larger is more certain.
+    def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
+        """Return how far every score lies above the threshold: positive where it passes.
 
-        The same as :meth:`predict_proba`, under the name that scikit-learn's scorers ask for. The
-        decision rule says which scores are predicted (:attr:`decision_`).
+        One (n, L) array, refused where it is too large to hold (use :meth:`rank`). The score less
+        the rule's threshold, of all labels or of each. Rules that compare the labels of a row with
+        each other (``RCut``, ``TopS``, label sets, …) have no threshold: then the scores as they
+        are. A row that must not stay empty may be given a label that does not pass.
         """
-        return self.predict_proba(X, graph=graph)
+        scores = self.scores(X, graph=graph).toarray()
+        cut: Any = getattr(self.decision_, "cut", None)
+        return scores if cut is None else scores - cut
 
     def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.

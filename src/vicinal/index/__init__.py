@@ -12,7 +12,7 @@ from vicinal.index.approximate import ApproximateIndex
 from vicinal.index.build import algorithm_names, build_index, register_index
 from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
-from vicinal.index.protocol import Index, IndexFactory, MutableIndex
+from vicinal.index.protocol import Index, MutableIndex
 from vicinal.index.reference import ReferenceIndex
 from vicinal.index.training_rows import TrainingRows
 
@@ -20,7 +20,6 @@ __all__ = [
     "ApproximateIndex",
     "DenseIndex",
     "Index",
-    "IndexFactory",
     "InvertedIndex",
     "MutableIndex",
     "ReferenceIndex",

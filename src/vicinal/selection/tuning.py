@@ -4,12 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sklearn.pipeline import Pipeline
-
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.pipeline import Pipeline
 from vicinal.estimators.stages import neighbors_of
 from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.catalogue import every_metric
