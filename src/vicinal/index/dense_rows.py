@@ -160,10 +160,3 @@ class DenseRows:
         ids = kept.astype(np.int32) if self.ids is None else self.ids[kept]
         rows = DenseRows.of(self.values[kept], self.distance)
         return replace(rows, room=replace(rows.room, owned=True), n_ids=self.n_ids, ids=ids)
-
-    def emptied(self) -> Int:
-        """Return the ids of removed rows."""
-        if self.ids is None:
-            return np.flatnonzero(self.removed)
-        left = self.ids if not len(self.removed) else self.ids[self.removed == 0]
-        return np.setdiff1d(np.arange(self.n_ids), left)

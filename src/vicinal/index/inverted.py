@@ -49,8 +49,8 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes an entry of `X` besides `X` itself, 42 for each feature that occurs and
-    16 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
-    512 a thread. 4 bytes a row for its id. Removed rows are held until a segment has lost more than
+    20 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
+    512 a thread. Removed rows are held until a segment has lost more than
     :data:`~vicinal.index.row_ids.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
     Examples
