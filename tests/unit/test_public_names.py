@@ -13,22 +13,22 @@ EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Scores comparison datasets decision graph index load metrics preprocess reduction report
         results rivals save selection""",
-    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
+    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
-        mean_differences paired_order rank_table read_table results_table run_comparison standing
+        mean_differences paired_order rank_table rank_methods read_table results_table run_comparison
         wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
-        PerLabelThreshold RCut Threshold TopS folds_wanted""",
+        PerLabelThreshold RCut Threshold TopS""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
     "vicinal.report": """Block Cell Column Curve DataTable Details Facts Grid Html OwnCell Page
         Paragraph PlotFigure ReportedCell Section comparison_page comparison_report element
         mark_best reported_section together""",
-    "vicinal.results": "Result ResultStore data_hash machine provenance",
+    "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.rivals": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file

@@ -20,9 +20,9 @@ from vicinal.cli.compare_options import (
 )
 from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
 from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
+from vicinal.cli.rankings import conclusion, ranking_json, ranking_table, spent_seconds
 from vicinal.cli.settings import PreprocessOption, parse_settings
-from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
-from vicinal.comparison import run_comparison, standing
+from vicinal.comparison import rank_methods, run_comparison
 from vicinal.comparison.outcome import EXPERIMENT, experiment_name
 from vicinal.metrics.catalogue import every_metric
 from vicinal.papers.reported import reported
@@ -128,13 +128,13 @@ def parse_folds(word: str) -> int | str:
 
 def show(results: Sequence[Result], metrics: Sequence[str], alpha: float, json: bool) -> None:
     """Print where the methods stand by each metric."""
-    found = [standing(results, name, alpha) for name in metrics]
+    found = [rank_methods(results, name, alpha) for name in metrics]
     seconds = spent_seconds(results)
     if json:
-        print_json([standing_json(each, seconds) for each in found])
+        print_json([ranking_json(each, seconds) for each in found])
         return
     for each in found:
-        out.print(standing_table(each, seconds))
+        out.print(ranking_table(each, seconds))
         out.print(conclusion(each), soft_wrap=True, highlight=False)
 
 

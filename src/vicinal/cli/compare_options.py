@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vicinal.comparison.entrants import KNOWN
+from vicinal.comparison.candidates import KNOWN
 
 DataArguments = Annotated[
     list[str] | None,

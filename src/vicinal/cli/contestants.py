@@ -8,7 +8,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 from vicinal.cli.settings import check_parameters
 from vicinal.comparison import Tuned
-from vicinal.comparison.entrants import KNOWN
+from vicinal.comparison.candidates import KNOWN
 from vicinal.estimators import METHODS
 
 NEIGHBORS = ("n_neighbors_instance", "n_neighbors")

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from vicinal._base.arrays import Csr
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.model import estimator_of
 from vicinal.scores import Scores
@@ -17,7 +18,7 @@ class Tuned(BaseEstimator):
     Parameters
     ----------
     method : str
-        A name of ``METHODS``.
+        A name of ``METHODS``, or ``module:Class``.
     metric : str
         What settings are chosen for.
     cv : int
@@ -90,3 +91,7 @@ class Tuned(BaseEstimator):
     def scores(self, X: object) -> Scores:
         """Return the scores of every row and label."""
         return self.model_.scores(X)
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator that follows from scores."""
+        return self.model_.decide(scores)

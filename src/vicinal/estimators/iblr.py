@@ -1,12 +1,14 @@
 """IBLR-ML and IBLR-ML+, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
 from vicinal.decision import Decision, Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import IBLRScoring, Training
 
 
@@ -46,6 +48,13 @@ class IBLR(NeighborEstimator):
            [0, 1]])
     """
 
+    method = Method(
+        name="iblr",
+        grid={"C": (0.1, 1.0, 10.0), "n_neighbors": FEW_K},
+        cost="slow",
+        scoring=(IBLRScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -70,6 +79,11 @@ class IBLR(NeighborEstimator):
         augment = check_flag("augment", self.augment)
         return IBLRScoring.fit(training, self.n_neighbors, self._strength(), augment, self.n_jobs)
 
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[IBLRScoring]:
+        """Count the votes once for all k."""
+        augment = check_flag("augment", self.augment)
+        return IBLRScoring.fit_sweep(training, ks, self._strength(), augment, self.n_jobs)
+
     def _strength(self) -> float:
         """Return ``C``, checked."""
         if isinstance(self.C, float) and np.inf == self.C:
@@ -82,6 +96,3 @@ class IBLR(NeighborEstimator):
     def _own_decision(self) -> Decision:
         """Return the rule of the paper: the more probable of with and without."""
         return Threshold(0.5, inclusive=True)
-
-
-register("estimators.IBLR", IBLR)

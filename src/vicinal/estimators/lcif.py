@@ -9,7 +9,7 @@ from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
 from vicinal.estimators.feature_knn import with_matching_features
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
-from vicinal.persistence import register
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
@@ -58,6 +58,18 @@ class LCIF(IncrementalEstimator):
     array([[1. , 0.5]])
     """
 
+    method = Method(
+        name="lcif",
+        grid={
+            "n_neighbors_instance": ODD_K,
+            "n_neighbors_feature": ODD_K,
+            "mixing": tuple(tenth / 10 for tenth in range(11)),
+        },
+        beyond_edge={"n_neighbors_instance": ODD_K_BEYOND, "n_neighbors_feature": ODD_K_BEYOND},
+        neighbors="n_neighbors_instance",
+        scoring=(LCIFScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors_instance: int = 15,
@@ -105,6 +117,3 @@ class LCIF(IncrementalEstimator):
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         return with_matching_features(super().from_state(state))
-
-
-register("estimators.LCIF", LCIF)

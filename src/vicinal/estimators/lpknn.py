@@ -2,7 +2,7 @@
 
 from vicinal.decision import Decision, LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LPkNNScoring, Training
 
 
@@ -36,6 +36,8 @@ class LPkNN(IncrementalEstimator):
     [['low'], ['high']]
     """
 
+    method = Method(name="lpknn", grid={"n_neighbors": EVERY_K}, scoring=(LPkNNScoring,))
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -58,6 +60,3 @@ class LPkNN(IncrementalEstimator):
     def _own_decision(self) -> Decision:
         """Return the rule of the paper: the most frequent set as a whole."""
         return LabelSets()
-
-
-register("estimators.LPkNN", LPkNN)

@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 
 from vicinal._base.arrays import Csr, Float
 from vicinal.datasets import Dataset
+from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.papers.lcif_surface import AXES, Surface
@@ -18,7 +19,6 @@ from vicinal.papers.part import rounded
 from vicinal.papers.spec import Job
 from vicinal.results import Result, provenance
 from vicinal.scoring import Training
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.lcif_grid import lcif_grid
 
 KS = tuple(range(1, 30, 2))

@@ -23,6 +23,7 @@ import numpy as np
 from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer, check_real
+from vicinal.estimators.method import Method
 from vicinal.rivals._boosting import confidences, half_logistic, signed_distribution, signs
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._splits import Split, SplitFinder, rows_above
@@ -72,6 +73,8 @@ class ADTBoostMH(MultiLabelClassifier):
     array([[0],
            [1]])
     """
+
+    method = Method("adtboost", neighbors=None, is_baseline=True)
 
     parents_: Int
     features_: Int

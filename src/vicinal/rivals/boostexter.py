@@ -20,6 +20,7 @@ import numpy as np
 from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer
+from vicinal.estimators.method import Method
 from vicinal.rivals._boosting import confidences, half_logistic, signed_distribution, signs
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._splits import Split, SplitFinder, rows_above
@@ -65,6 +66,8 @@ class BoosTexter(MultiLabelClassifier):
     array([[0],
            [1]])
     """
+
+    method = Method("boostexter", neighbors=None, is_baseline=True)
 
     features_: Int
     thresholds_: Float

@@ -26,6 +26,7 @@ from vicinal._base.arrays import Bool, Csr, Features, Float
 from vicinal._base.validation import check_integer, check_positive, check_real, csr_parts
 from vicinal._base.warn import warn_user
 from vicinal._native import RankDual
+from vicinal.estimators.method import Method
 from vicinal.rivals._classifier import MultiLabelClassifier, row_blocks
 from vicinal.rivals._kernels import Kernel, check_kernel_rows, resolve_kernel
 from vicinal.rivals._set_size import SetSize
@@ -82,6 +83,8 @@ class RankSVM(MultiLabelClassifier):
     array([[1, 0],
            [0, 1]])
     """
+
+    method = Method("rank-svm", neighbors=None, is_baseline=True)
 
     X_: Features
     weights_: Float

@@ -9,18 +9,18 @@ from sklearn.pipeline import Pipeline
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.answers import dense_labels
 from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.stages import neighbors_of
 from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.catalogue import every_metric
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
+from vicinal.selection.kept_values import kept_values
 from vicinal.selection.meter import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors
 from vicinal.selection.problem import Problem, read_problem
 from vicinal.selection.runner import Runner
-from vicinal.selection.store import Store
 from vicinal.selection.table import Best, TuningTable
 from vicinal.selection.threshold_curve import plot_threshold
 
@@ -62,7 +62,10 @@ class TuningResult:
         """Draw the metric against the threshold, on leave-one-out scores of the training rows."""
         if self.estimator is None:
             raise InvalidArgumentError("refit", "a fitted estimator (refit=True)", None)
-        plot_threshold(estimator_of(self.estimator), metric or self.metric, path)
+        model = estimator_of(self.estimator)
+        if not isinstance(model, NeighborEstimator):
+            raise InvalidArgumentError("estimator", "an estimator of vicinal", repr(model))
+        plot_threshold(model, metric or self.metric, path)
 
 
 def tune(
@@ -92,7 +95,9 @@ def tune(
     Parameters
     ----------
     methods : str or sequence of str
-        Names of :data:`vicinal.estimators.METHODS`, or ``"all"``.
+        Names of :data:`vicinal.estimators.METHODS`, ``module:Class`` for one of your own or any
+        multi-label classifier of scikit-learn's kind (fitted for every setting and fold), or
+        ``"all"``: those of ``METHODS``.
     X : array-like, sparse matrix or data frame, shape (n, m)
         What the first step of `preprocess` takes, where there is one.
     Y : indicator, dense or sparse, or list of label-name collections
@@ -167,12 +172,11 @@ def tune(
     problem.try_values(grids)
     folds = problem.folds(grids, n_jobs)
     measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))), conventions)
-    runner = Runner(
-        folds, measured, Store(store, problem.digest), n_jobs, check_flag("progress", progress)
-    )
+    kept = kept_values(store, problem.digest)
+    runner = Runner(folds, measured, kept, n_jobs, check_flag("progress", progress))
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)
-    model = _refitted(problem, folds, table, grids, metric, n_jobs) if refit else None
+    model = _refitted(problem, folds, table, grids, metric) if refit else None
     return TuningResult(metric, _best(table), table, model, runner.complete)
 
 
@@ -206,17 +210,19 @@ def _refitted(
     table: TuningTable,
     grids: Sequence[Grid],
     metric: str,
-    n_jobs: int | None,
 ) -> Model | None:
     """Return the best setting fitted on all rows, from the graph that the folds came from."""
     best = table.best(metric)
     if best is None:
         return None
     (grid,) = (each for each in grids if each.method == best.method)
-    model: NeighborEstimator = grid.make({**best.params, "n_jobs": n_jobs})
-    graph = None
-    if isinstance(folds, SharedFolds) and neighbors_of(model):
-        graph = folds.search(model.metric).graph
+    model = grid.make({**(grid.fixed or {}), **best.params})
     X = problem.features if problem.steps else problem.given
-    model.fit(X, problem.Y, graph, label_names=problem.labels.names)
+    if isinstance(model, NeighborEstimator):
+        graph = None
+        if isinstance(folds, SharedFolds) and model.needed_neighbors():
+            graph = folds.search(model.metric).graph
+        model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
+    else:
+        model.fit(X, dense_labels(problem.labels.matrix))
     return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model

@@ -78,7 +78,7 @@ def test_the_store_is_shown_again_without_running(
     def refuse(*_, **__):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("vicinal.comparison.rounds.run_trial", refuse)
+    monkeypatch.setattr("vicinal.comparison.runner.run_trial", refuse)
     code, again, err = run("compare", *words, "--json")
     assert (code, again) == (0, first), err
     assert store.read_text() == lines
