@@ -1,34 +1,22 @@
 """``vicinal reproduce``: the tables of the papers, theirs beside ours."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.output import JsonFlag, errors, out, print_json
-from vicinal.index.backend import chosen_backend
-from vicinal.papers import (
-    PAPERS,
-    Cell,
-    Figures,
-    Paper,
-    Stores,
-    chosen_papers,
-    counts,
-    figures_of,
-    plain,
-    run_units,
-    stored,
-    table_cells,
-    terminal_table,
-    units,
-    write_pages,
-)
+
+if TYPE_CHECKING:
+    from vicinal.papers import Cell, Figures, Paper
+
+PAPERS = "spyromitros2008, zhang2007, wang2018, feremans2017, ml-arp"
+"""What the help lists."""
 
 PaperArgument = Annotated[
     str | None,
-    typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}; all unless given."),
+    typer.Argument(metavar="PAPER", help=f"{PAPERS}; all by default."),
 ]
 TableArgument = Annotated[
     str | None, typer.Argument(metavar="TABLE", help="As the paper numbers it; all unless given.")
@@ -55,6 +43,17 @@ def reproduce(
     json: JsonFlag = False,
 ) -> None:
     """Run the experiments of the papers and show their figures beside ours."""
+    from vicinal.index.backend import chosen_backend
+    from vicinal.papers import (
+        Stores,
+        chosen_papers,
+        figures_of,
+        run_units,
+        stored,
+        units,
+        write_pages,
+    )
+
     papers = chosen_papers(paper)
     tables = None if table is None else (check_table(papers[0], table),)
     stores = stored() if shipped else Stores(store / "quick" if quick else store)
@@ -72,7 +71,7 @@ def reproduce(
         print_json(shown)
 
 
-def check_table(paper: Paper, table: str) -> str:
+def check_table(paper: "Paper", table: str) -> str:
     """Return the name of a table, an order or a figure that the paper has."""
     known = [each.name for each in paper.tables] + [each.table for each in paper.orders]
     known += [each.figure for each in paper.curves]
@@ -82,9 +81,11 @@ def check_table(paper: Paper, table: str) -> str:
 
 
 def show_paper(
-    paper: Paper, figures: Figures, tables: tuple[str, ...] | None, json: bool
+    paper: "Paper", figures: "Figures", tables: tuple[str, ...] | None, json: bool
 ) -> list[dict[str, Any]]:
     """Print the tables of a paper, unless JSON is wanted; return their cells as plain values."""
+    from vicinal.papers import counts, plain, table_cells, terminal_table
+
     every: list[Cell] = []
     shown: list[dict[str, Any]] = []
     for table in paper.tables:

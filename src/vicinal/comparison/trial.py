@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from vicinal.comparison.candidates import Candidate
 from vicinal.comparison.tuned import Tuned
-from vicinal.estimators.answers import answers_on, fit_on
+from vicinal.estimators.answers import answers, answers_on, fit_on
 from vicinal.estimators.fold import Fold
 from vicinal.metrics import evaluate, metric_info
 from vicinal.metrics.inputs import check_labels
@@ -49,7 +49,10 @@ def run_trial(
     began = time.perf_counter()
     fit_on(model, fold)
     fitted = time.perf_counter()
-    labels, scores = answers_on(model, fold)
+    if isinstance(model, Tuned):  # which may have chosen other neighbours than the fold's
+        labels, scores = answers(model.model_, fold.X)
+    else:
+        labels, scores = answers_on(model, fold)
     asked = time.perf_counter()
     wanted = [m for m in metrics if scores is not None or metric_info(m).needs == "labels"]
     train_labels = fold.training.Y

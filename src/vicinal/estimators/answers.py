@@ -33,8 +33,13 @@ def fit_on(model: Any, fold: Fold) -> Any:
 
 def answers_on(model: Any, fold: Fold) -> tuple[object, object]:
     """Return the label sets and scores of a fold's held-out rows, as :func:`answers` does."""
-    uses_graph = isinstance(model, NeighborEstimator) and model.needed_neighbors()
-    return answers(model, fold.X, fold.graph if uses_graph else None)
+    return answers(model, fold.X, graph_for(model, fold))
+
+
+def graph_for(model: Any, fold: Fold) -> NeighborGraph | None:
+    """Return the graph of a fold's held-out rows for an estimator that uses neighbours."""
+    uses = isinstance(model, NeighborEstimator) and model.needed_neighbors() > 0
+    return fold.graph if uses else None
 
 
 def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:

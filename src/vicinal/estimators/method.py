@@ -78,7 +78,7 @@ def declare(kind: type[Any]) -> None:
     if known is not None and full_name(known) != full_name(kind):
         raise InvalidArgumentError("method", "a name of its own", f"{method.name!r} a second time")
     _REGISTERED[method.name] = kind
-    if isinstance(kind, Saveable):
+    if hasattr(kind, "get_state"):
         register(saved_name("estimators", kind), kind)
     for part in method.scoring:
         register(saved_name("scoring", part), part)
@@ -127,7 +127,7 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         raise InvalidArgumentError(argument, expected, repr(name))
     try:
         found: object = import_module(module)
-    except (ImportError, ValueError) as error:
+    except (ImportError, SyntaxError, ValueError) as error:
         raise InvalidArgumentError(
             argument, f"a module that can be imported before ':' ({error})", repr(name)
         ) from error
@@ -156,6 +156,11 @@ def method_of(kind: type[Any]) -> Method:
         return inherited if own else replace(inherited, name=full_name(kind))
     has_neighbors = "n_neighbors" in parameters(kind)
     return Method(full_name(kind), neighbors="n_neighbors" if has_neighbors else None)
+
+
+def can_be_saved(kind: type[Any]) -> bool:
+    """Tell whether models of a class can be saved: it declares itself and gives its state."""
+    return hasattr(kind, "get_state") and kind in _REGISTERED.values()
 
 
 def parameters(kind: type[Any]) -> list[str]:

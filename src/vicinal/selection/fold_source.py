@@ -82,7 +82,7 @@ class PreparedFolds:
     ) -> None:
         self.X, self.Y, self.splits = X, Y, splits
         self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
-        self._last: tuple[int, Any] = (-1, None)
+        self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
 
     def fold(self, number: int, metric: str) -> Fold:
         """Return a fold with neighbours by a metric."""
@@ -101,12 +101,14 @@ class PreparedFolds:
 
     def _rows(self, number: int) -> tuple[Features, Features]:
         """Return the rows of a fold, preprocessed; those of the last one asked for are kept."""
-        if number != self._last[0]:
+        last, rows = self._last
+        if rows is None or number != last:
             split = self.splits[number]
             steps = [(name, clone(step)) for name, step in self._steps]
             train = fit_steps(steps, take_rows(self.X, split.train), self.Y[split.train])
-            self._last = number, (train, transform(steps, take_rows(self.X, split.test)))
-        return self._last[1]
+            rows = train, transform(steps, take_rows(self.X, split.test))
+            self._last = number, rows
+        return rows
 
 
 Folds = SharedFolds | PreparedFolds
