@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from vicinal._base.validation import METRICS, check_option
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import METHODS, ImportOption
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
@@ -30,6 +29,7 @@ def bench(
     """Time loading, search and every method on your machine, from one search."""
     from scipy import sparse
 
+    from vicinal._base.validation import METRICS, check_option
     from vicinal.cli.settings import make_estimator, method_words, neighbor_settings
     from vicinal.cli.timing import held_out, sizes, time_method, time_search
     from vicinal.datasets import load

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import METHODS
-from vicinal.estimators.method import can_be_saved, find_method, parameters
+from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
@@ -78,18 +78,13 @@ def method_words(names: Sequence[str]) -> list[str]:
 
 def make_estimator(method: str, settings: Mapping[str, object], option: str = "--method") -> Any:
     """Return an unfitted estimator with these parameters."""
-    kind = method_class(method, option)
-    known = parameters(kind)
+    known = parameters(method_class(method, option))
     for name in settings:
         if name not in known:
             raise InvalidArgumentError(
                 "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
             )
-    try:
-        return kind(**settings)
-    except TypeError as error:
-        expected = f"a class that can be made from these parameters ({error})"
-        raise InvalidArgumentError(option, expected, repr(method)) from None
+    return make_method(method, settings, option)
 
 
 def neighbor_settings(method: str, k: int) -> dict[str, object]:

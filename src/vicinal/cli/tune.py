@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal._base.validation import check_option
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     METHODS,
@@ -132,6 +131,7 @@ def tune_settings(
 
 def _check_files(table: Path | None, save: Path | None) -> None:
     """Refuse what could not be written, before the work."""
+    from vicinal._base.validation import check_option
     from vicinal.persistence.folder import check_replaceable
 
     if table is not None:

@@ -10,7 +10,7 @@ from vicinal import rivals
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_sequence
 from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.method import find_method
+from vicinal.estimators.method import make_method
 from vicinal.results.digest import plain
 from vicinal.selection.grid import ANY_DISTANCE
 
@@ -97,12 +97,7 @@ def read_candidates(methods: Methods) -> list[Candidate]:
 def _estimator(what: Any) -> Any:
     """Return the estimator of a name, or the one given."""
     if isinstance(what, str):
-        kind = find_method(what)
-        try:
-            return kind()
-        except TypeError as error:
-            expected = f"a class that needs no arguments ({error})"
-            raise InvalidArgumentError("methods", expected, repr(what)) from None
+        return make_method(what, {})
     offers_all = all(hasattr(what, name) for name in ("fit", "predict", "get_params"))
     if isinstance(what, type) or not offers_all:
         raise InvalidArgumentError("methods", "names of methods, or estimators", repr(what))

@@ -141,6 +141,21 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
     return found
 
 
+def make_method(name: str, params: Mapping[str, object], argument: str = "methods") -> Any:
+    """Return an unfitted estimator of a method, or say what it lacks to be made.
+
+    Examples
+    --------
+    >>> make_method("mlknn", {"n_neighbors": 5})
+    MLkNN(n_neighbors=5)
+    """
+    try:
+        return find_method(name, argument)(**params)
+    except TypeError as error:
+        expected = f"a class that these parameters suffice for ({error})"
+        raise InvalidArgumentError(argument, expected, repr(name)) from None
+
+
 def method_of(kind: type[Any]) -> Method:
     """Return what a class declares; a class that declares nothing goes by its full name.
 

@@ -11,7 +11,7 @@ import numpy as np
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_sequence
 from vicinal.estimators import METHODS, NeighborEstimator
-from vicinal.estimators.method import Method, find_method, method_of
+from vicinal.estimators.method import Method, find_method, make_method, method_of
 from vicinal.estimators.method import parameters as parameters_of
 
 Position: TypeAlias = tuple[int, ...]
@@ -86,7 +86,7 @@ class Grid:
 
     def make(self, params: Mapping[str, object]) -> Any:
         """Return an unfitted estimator of the method."""
-        return self.kind(**params)
+        return make_method(self.method, params)
 
     def distance(self, position: Position) -> str:
         """Return the metric of distance of a setting; any will do for a method without."""
