@@ -77,10 +77,10 @@ class BlockwiseDecision(Decision, Protocol):
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
     """Fit a rule on scores that come some rows at a time; all are held only if it wants them all.
 
-    Blocks are not asked for where the rule looks at none.
+    Blocks are not asked for where the rule needs no scores.
     """
     if isinstance(rule, BlockwiseDecision):
         return rule.fit_blocks(blocks, Y)
-    if isinstance(rule, FittedDecision):
+    if not needs_of(rule).needs_scores:
         return rule.fit(Scores.sparse(sparse.csr_array((0, Y.shape[1]))), Y)
     return rule.fit(Scores.stack(list(blocks)), Y)

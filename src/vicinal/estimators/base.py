@@ -175,7 +175,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             check_decides(decision, scoring, search.X, search.metric)
             return decision
         needs = needs_of(decision)
-        if needs.by_blocks:
+        if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)
         if needs.n_folds is None:
             return decision.fit(scoring.scores(training.graph, search.X), training.Y)
