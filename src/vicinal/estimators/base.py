@@ -92,10 +92,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Learn from the training rows for each of rising `ks`; by default one fit per k."""
         return refitted(self, training, ks)
 
-    def _explain_scores(self, graph: NeighborGraph, X: Features, labels: Int) -> object:
-        """Return what the scores of `labels` are made of, for the queries of `graph`."""
-        raise NotImplementedError(f"{type(self).__name__} does not explain its scores")
-
     def needed_neighbors(self) -> int:
         """Return how many neighbours of each row the method uses; 0 for none."""
         return self._neighbors()

@@ -78,8 +78,10 @@ class InstanceKNN(IncrementalEstimator):
         return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
-        """Add up the neighbours once for all k."""
-        return sweep_instance_part(training, ks, self.second_order)
+        """Add up the neighbours once for all k; the first order learns nothing for a k."""
+        if check_flag("second_order", self.second_order):
+            return SecondOrderScoring.fit_sweep(training, ks)
+        return super()._sweep(training, ks)
 
     def _own_decision(self) -> Decision:
         """Return the rule of the paper."""
@@ -93,12 +95,3 @@ def fit_instance_part(
     if check_flag("second_order", second_order):
         return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
     return InstanceKNNScoring.fit(training, k)
-
-
-def sweep_instance_part(
-    training: Training, ks: Sequence[int], second_order: object
-) -> Iterable[Scoring]:
-    """Fit instance kNN for each k of `ks`; the second order needs the joint graph."""
-    if check_flag("second_order", second_order):
-        return SecondOrderScoring.fit_sweep(training, ks)
-    return (InstanceKNNScoring.fit(training, k) for k in ks)

@@ -5,13 +5,17 @@ come from the compiled grid (:mod:`vicinal.selection.lcif_grid`); this is the wa
 for rankings and for every other rule.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from vicinal.estimators.fold import Fold
-from vicinal.estimators.instance_knn import sweep_instance_part
 from vicinal.estimators.sweep import FoldScores, score_states
-from vicinal.scoring import FeatureKNNScoring
+from vicinal.scoring import (
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    Scoring,
+    SecondOrderScoring,
+)
 from vicinal.scoring.lcif import mix
 from vicinal.selection.grid import Grid, Position
 from vicinal.selection.sweeps import Scored
@@ -61,7 +65,9 @@ def _block(
     )
     scores = score_states(states, fold, ks_feature, with_training)
     features = dict(zip(ks_feature, scores, strict=True))
-    parts = sweep_instance_part(fold.training, ks_instance, model.second_order)
+    parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
+    if model.second_order:
+        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance)
     instances = score_states(parts, fold, ks_instance, with_training)
     for ins, instance in zip(ks_instance, instances, strict=True):
         for (feat, mixing), same in wanted[ins].items():
