@@ -14,9 +14,10 @@ from weighted_mlknn import WeightedMLkNN
 import vicinal
 from vicinal.cli import main
 from vicinal.datasets import Dataset, write_file
-from vicinal.estimators import Method, MLkNN
+from vicinal.estimators import Method, MLkNN, NeighborEstimator
 from vicinal.estimators.method import find_method
 from vicinal.metrics import evaluate
+from vicinal.scoring import BRkNNScoring
 from vicinal.selection import tune
 from vicinal.selection.splits import read_splits
 
@@ -233,3 +234,18 @@ def test_a_name_belongs_to_one_class():
     with pytest.raises(ValueError, match="'mlknn' a second time"):
         type("Other", (MLkNN,), {"method": Method("mlknn")})
     assert find_method("mlknn") is MLkNN
+
+
+def test_a_rule_is_declared_or_inherited(sample):
+    assert WeightedMLkNN().decision_rule() == MLkNN().decision_rule()
+
+    class Ruleless(NeighborEstimator):
+        def __init__(self, n_neighbors=3):
+            self.n_neighbors, self.metric, self.n_jobs = n_neighbors, "euclidean", None
+            self.threshold = self.never_empty = None
+
+        def _fit_scoring(self, training):
+            return BRkNNScoring.fit(training, self.n_neighbors)
+
+    with pytest.raises(ValueError, match="a rule of its own for Ruleless"):
+        Ruleless().fit(sample.X, sample.Y)

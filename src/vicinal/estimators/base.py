@@ -46,8 +46,8 @@ from vicinal.scoring.every_label import EveryLabel, check_cells
 class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
-    A subclass gives ``_fit_scoring`` and ``_own_decision``, and declares itself by an attribute
-    ``method`` (:class:`vicinal.estimators.method.Method`).
+    A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
+    (:class:`vicinal.estimators.method.Method`).
 
     Attributes
     ----------
@@ -84,9 +84,14 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
 
-    @abstractmethod
     def _own_decision(self) -> Decision:
-        """Return the method's own rule."""
+        """Return the method's own rule, as the class or one that it derives from declares it."""
+        for kind in type(self).__mro__:
+            rule = getattr(vars(kind).get("method"), "rule", None)
+            if isinstance(rule, Decision):
+                return rule
+        name = type(self).__name__
+        raise InvalidArgumentError("method", f"a rule of its own for {name} (Method(rule=…))", None)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Learn from the training rows for each of rising `ks`; by default one fit per k."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from vicinal._base.validation import check_integer, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import DMLkNNScoring, Training
@@ -50,6 +50,7 @@ class DMLkNN(NeighborEstimator):
         name="dmlknn",
         grid={"tolerance": (0, 1, 2, 4, 6), "n_neighbors": FEW_K},
         cost="slow",
+        rule=Threshold(0.5, inclusive=True),
         scoring=(DMLkNNScoring,),
     )
 
@@ -83,7 +84,3 @@ class DMLkNN(NeighborEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         tolerance = check_integer("tolerance", self.tolerance, low=0)
         return DMLkNNScoring.fit_sweep(training, ks, smoothing, tolerance)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)

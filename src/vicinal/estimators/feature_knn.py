@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
@@ -67,6 +67,7 @@ class FeatureKNN(IncrementalEstimator):
         name="feature-knn",
         grid={"n_neighbors": ODD_K},
         beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
         scoring=(FeatureKNNScoring,),
     )
 
@@ -105,10 +106,6 @@ class FeatureKNN(IncrementalEstimator):
         return FeatureKNNScoring.fit_sweep(
             training, ks, self.neighbors_of, self.aggregate, self.n_jobs
         )
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -6,7 +6,7 @@ import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import IBLRScoring, Training
@@ -52,6 +52,7 @@ class IBLR(NeighborEstimator):
         name="iblr",
         grid={"C": (0.1, 1.0, 10.0), "n_neighbors": FEW_K},
         cost="slow",
+        rule=Threshold(0.5, inclusive=True),
         scoring=(IBLRScoring,),
     )
 
@@ -92,7 +93,3 @@ class IBLR(NeighborEstimator):
         if strength <= 0:
             raise InvalidArgumentError("C", "a number above 0, or infinity", strength)
         return strength
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)

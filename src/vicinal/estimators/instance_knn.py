@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from vicinal._base.validation import check_flag
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
@@ -53,6 +53,7 @@ class InstanceKNN(IncrementalEstimator):
         name="instance-knn",
         grid={"n_neighbors": ODD_K},
         beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
         scoring=(InstanceKNNScoring, SecondOrderScoring),
     )
 
@@ -82,10 +83,6 @@ class InstanceKNN(IncrementalEstimator):
         if check_flag("second_order", self.second_order):
             return SecondOrderScoring.fit_sweep(training, ks)
         return super()._sweep(training, ks)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
 
 
 def fit_instance_part(

@@ -7,7 +7,7 @@ import numpy as np
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_features, check_integer, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LAMLkNNScoring, Training
@@ -58,6 +58,7 @@ class LAMLkNN(NeighborEstimator):
         name="lamlknn",
         grid={"n_clusters": (1, 2, 5, 10), "n_neighbors": EVERY_K},
         cost="slow",
+        rule=Threshold(0.5, inclusive=True),
         scoring=(LAMLkNNScoring,),
     )
 
@@ -105,7 +106,3 @@ class LAMLkNN(NeighborEstimator):
         if len(centers) == 0:
             raise InvalidArgumentError("centers", "at least one", "none")
         return centers.astype(np.float64)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)

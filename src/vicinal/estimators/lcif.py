@@ -5,7 +5,7 @@ from typing import Self
 
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer, check_real
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.feature_knn import with_matching_features
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
@@ -67,6 +67,7 @@ class LCIF(IncrementalEstimator):
         },
         beyond_edge={"n_neighbors_instance": ODD_K_BEYOND, "n_neighbors_feature": ODD_K_BEYOND},
         neighbors="n_neighbors_instance",
+        rule=NeverEmpty(CardinalityThreshold()),
         scoring=(LCIFScoring,),
     )
 
@@ -108,10 +109,6 @@ class LCIF(IncrementalEstimator):
             training, self.n_neighbors_instance, self.second_order, self.n_jobs
         )
         return LCIFScoring(instance, feature, mixing)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

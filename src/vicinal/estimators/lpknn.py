@@ -1,6 +1,6 @@
 """LPkNN, as a scikit-learn estimator."""
 
-from vicinal.decision import Decision, LabelSets
+from vicinal.decision import LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LPkNNScoring, Training
@@ -36,7 +36,9 @@ class LPkNN(IncrementalEstimator):
     [['low'], ['high']]
     """
 
-    method = Method(name="lpknn", grid={"n_neighbors": EVERY_K}, scoring=(LPkNNScoring,))
+    method = Method(
+        name="lpknn", grid={"n_neighbors": EVERY_K}, rule=LabelSets(), scoring=(LPkNNScoring,)
+    )
 
     def __init__(
         self,
@@ -56,7 +58,3 @@ class LPkNN(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the most frequent set as a whole."""
-        return LabelSets()

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
+from vicinal.decision import Decision
 from vicinal.persistence import register
 
 EVERY_K = tuple(range(1, 31))
@@ -44,6 +45,9 @@ class Method:
     decides_by : tuple of str
         Parameters that change what is predicted but not what is scored, besides ``threshold`` and
         ``never_empty``. Settings that differ only in these share their scores.
+    rule : Decision or None
+        How scores become labels where a user asks for nothing else; None: that of the class it is
+        derived from.
     scoring : tuple of types
         What the method learns; registered with the class, so that models can be saved.
     is_baseline : bool
@@ -62,6 +66,7 @@ class Method:
     cost: Literal["quick", "slow"] = "quick"
     neighbors: str | None = "n_neighbors"
     decides_by: tuple[str, ...] = ()
+    rule: Decision | None = None
     scoring: tuple[type[Saveable], ...] = ()
     is_baseline: bool = False
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from vicinal._base.validation import check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import MLkNNScoring, Training
@@ -47,7 +47,12 @@ class MLkNN(IncrementalEstimator):
            [0]])
     """
 
-    method = Method(name="mlknn", grid={"n_neighbors": EVERY_K}, scoring=(MLkNNScoring,))
+    method = Method(
+        name="mlknn",
+        grid={"n_neighbors": EVERY_K},
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(MLkNNScoring,),
+    )
 
     def __init__(
         self,
@@ -75,7 +80,3 @@ class MLkNN(IncrementalEstimator):
         """Count the votes once for all k."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit_sweep(training, ks, smoothing)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
