@@ -35,9 +35,11 @@ def conclusion(found: Ranking) -> str:
     """Say what the table shows, escaped for the terminal."""
     notes = [verdict(found)]
     if found.left_out:
-        notes.append(f"Left out, for want of values: {', '.join(found.left_out)}.")
+        notes.append(f"Left out because values are missing: {', '.join(found.left_out)}.")
     if found.differ:
-        notes.append("Methods that share a group letter do not differ.")
+        notes.append(
+            "Methods that share a group letter cannot be told apart at this significance level."
+        )
     return escape(" ".join(notes))
 
 

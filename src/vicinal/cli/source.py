@@ -110,5 +110,5 @@ def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
         return dataset
     ids = dataset.train if rows == "train" else dataset.test
     if ids is None:
-        raise InvalidArgumentError("--rows", "all: the data has no split", rows)
+        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
     return dataset.subset(ids)

@@ -132,7 +132,7 @@ def _named(datasets: Data) -> dict[str, str | Dataset]:
 
 
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:
-    """Return the metrics to measure, checked; all of them unless told."""
+    """Return the metrics to measure, checked; all of them by default."""
     if metrics is None:
         return every_metric()
     names = [metrics] if isinstance(metrics, str) else metrics

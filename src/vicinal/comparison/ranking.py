@@ -96,7 +96,7 @@ def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) ->
     kept = paired(results)
     side = metric_info(metric).better
     if side == "none":
-        raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
+        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
     methods, data = in_order(r.method for r in kept), in_order(r.data for r in kept)
     marks = marks_of(kept, metric)
     table = results_table(kept, metric, missing="drop")

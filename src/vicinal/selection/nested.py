@@ -80,8 +80,8 @@ def nested(
     inner : int
         Number of folds that settings are chosen by, of the outer fold's training rows.
     store : path or None
-        Folder to keep results in as they come, a file for each outer fold. A run that was stopped
-        goes on from it and gives the same.
+        Folder to keep results in as they come, a file for each outer fold. An interrupted run
+        resumes from it and gives the same.
     **options
         Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
 

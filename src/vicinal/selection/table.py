@@ -113,7 +113,7 @@ class TuningTable:
         rows = np.arange(len(self)) if among is None else np.asarray(among, dtype=np.int64)
         better = metric_info(metric).better
         if better == "none":
-            raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
+            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
         counts = self.done[rows].sum(axis=1)
         rows = rows[counts == counts.max(initial=1)]
         means = self.mean(metric)[rows]

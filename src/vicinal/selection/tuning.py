@@ -34,7 +34,7 @@ class TuningResult:
     metric : str
         The metric that the estimator was chosen for.
     best : dict of str to Best
-        The best setting for each metric that has a better side, over all methods. A metric that is
+        The best setting for each metric that can be optimised, over all methods. A metric that is
         nowhere a number (macro-auc, where no label has both classes) is absent.
     table : TuningTable
         Every setting, metric and fold.
@@ -116,7 +116,7 @@ def tune(
         What the metrics do in edge cases.
     edge_metrics : sequence of str, or None
         Metrics the edge rule looks at: where the best k of a default grid with odd k is its last,
-        29, it goes on to 59. None for `metric`; empty for never.
+        29, it continues to 59. None for `metric`; empty for never.
     fast : bool
         Try every third value first, then those around the best.
     random_state : int or None
@@ -126,7 +126,7 @@ def tune(
     progress : bool
         Whether to show a bar with the time left, on a terminal.
     store : path or None
-        File to keep results in as they come. A run that was stopped goes on from it and gives the
+        File to keep results in as they come. An interrupted run resumes from it and gives the
         same table.
     preprocess : transformer, list of transformers, or None
     per_fold : bool
@@ -194,7 +194,7 @@ def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
     """Refuse metrics that nothing can be chosen by."""
     for name in metrics:
         if metric_info(name).better == "none":
-            raise InvalidArgumentError("metric", "a metric with a better side", repr(name))
+            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(name))
     return tuple(metrics)
 
 

@@ -136,5 +136,5 @@ def test_ranking_of_one_sample_or_one_method():
     assert one.groups_of("A") == ""
     alone = rank_methods([result("yeast", "A", (0.1, 0.2))], LOSS)
     assert dict(alone.mean_ranks) == {"A": 1.0}
-    with pytest.raises(InvalidArgumentError, match="better side"):
+    with pytest.raises(InvalidArgumentError, match="can be optimised"):
         rank_methods([result("y", "A", (1.0,), metric="cardinality")], "cardinality")
