@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -17,20 +16,6 @@ from vicinal.datasets import Dataset, is_table, load, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.preprocess import TextVectorizer
-
-DataArgument = Annotated[
-    str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
-]
-RowsOption = Annotated[
-    str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
-]
-TextOption = Annotated[str, typer.Option("--text", help="Column of the text, in JSONL, CSV, TSV.")]
-LabelsOption = Annotated[
-    str, typer.Option("--labels", help="Column of the labels, in JSONL, CSV, TSV.")
-]
-NamesOption = Annotated[
-    str | None, typer.Option("--row-names", help="Column of the row names, in JSONL, CSV, TSV.")
-]
 
 
 @dataclass(frozen=True)
@@ -125,5 +110,5 @@ def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
         return dataset
     ids = dataset.train if rows == "train" else dataset.test
     if ids is None:
-        raise InvalidArgumentError("--rows", "all: the data has no split", rows)
+        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
     return dataset.subset(ids)
