@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
@@ -71,8 +71,11 @@ class NeverEmpty(SaveableRecord):
 
     def _label(self, Y: Csr) -> int:
         """Return the label of rows whose scores are all 0."""
-        frequency = np.bincount(Y.indices, minlength=Y.shape[1])
-        return int(np.argmax(frequency)) if self.when_all_zero == "most-frequent" else 0
+        return self.label_by_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
+
+    def label_by_counts(self, counts: Int) -> int:
+        """Return the same from the number of rows that carry each label."""
+        return int(np.argmax(counts)) if self.when_all_zero == "most-frequent" else 0
 
 
 @dataclass(frozen=True)

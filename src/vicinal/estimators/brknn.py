@@ -4,7 +4,8 @@ from vicinal._base.validation import check_flag, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import BRkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import BRkNNScoring, Scoring, Training
 
 
 class BRkNN(IncrementalEstimator):
@@ -78,6 +79,10 @@ class BRkNN(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now."""
+        return BRkNNScoring(scoring.k, revision.Y)
 
     def _own_decision(self) -> Decision:
         """Return the variant's rule."""

@@ -7,6 +7,7 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
+from vicinal.estimators.revising import Revision
 from vicinal.scoring import InstanceKNNScoring, Scoring, SecondOrderScoring, Training
 
 
@@ -82,6 +83,10 @@ class InstanceKNN(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""
         return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now; the second order is learned anew."""
+        return InstanceKNNScoring(scoring.k, revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Add up the neighbours once for all k; the first order learns nothing for a k."""

@@ -3,7 +3,8 @@
 from vicinal.decision import LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import LPkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import LPkNNScoring, Scoring, Training
 
 
 class LPkNN(IncrementalEstimator):
@@ -63,3 +64,7 @@ class LPkNN(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now."""
+        return LPkNNScoring(scoring.k, revision.Y)

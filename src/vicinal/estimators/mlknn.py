@@ -6,7 +6,8 @@ from vicinal._base.validation import check_real
 from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import MLkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import MLkNNScoring, Scoring, Training
 
 
 class MLkNN(IncrementalEstimator):
@@ -57,6 +58,8 @@ class MLkNN(IncrementalEstimator):
         scoring=(MLkNNScoring,),
     )
 
+    _learns_from_graph = True
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -80,6 +83,15 @@ class MLkNN(IncrementalEstimator):
         """Count the neighbours' votes."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Take over the tables, which the live graph keeps."""
+        if revision.graph is None or not isinstance(scoring, MLkNNScoring):
+            raise RuntimeError("a change without the graph")
+        with_label, without_label = revision.graph.tables()
+        return MLkNNScoring(
+            scoring.k, scoring.smoothing, with_label, without_label, revision.Y
+        )
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
         """Count the votes once for all k."""

@@ -22,6 +22,7 @@ from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.distances import get_distance
 from vicinal.estimators.rules import check_decides
+from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
 from vicinal.index.row_ids import MOST_IDS
@@ -41,20 +42,21 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
+    version = model._fitted().whole
     return {
         "params": {
             key: algorithm_name(value) if key == "algorithm" else _saved(value)
             for key, value in model.get_params(deep=False).items()
         },
-        "scoring": model.scoring_,
-        "decision": model.decision_,
-        "X": model.search_.X,
-        "metric": model.metric_,
-        "row_ids": model.search_.row_ids,
-        "n_ids": model.search_.n_ids,
-        "label_names": list(model.label_names_),
-        "label_kind": model.label_kind_,
-        "label_dtype": model.label_dtype_,
+        "scoring": version.scoring,
+        "decision": version.decision,
+        "X": version.rows.X,
+        "metric": version.rows.metric,
+        "row_ids": version.rows.row_ids,
+        "n_ids": version.rows.n_ids,
+        "label_names": list(version.label_names),
+        "label_kind": version.label_kind,
+        "label_dtype": version.label_dtype,
         "feature_names": feature_names_of(model),
     }
 
@@ -94,14 +96,18 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
-    model.scoring_ = scoring
-    model.decision_ = decision
     ids = _row_ids(state, X.shape[0])
-    model.search_ = TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm)
-    model.metric_ = metric
-    model.label_names_ = label_names
-    model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
-    model.label_dtype_ = _label_dtype(state)
+    version = Version(
+        TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm),
+        scoring,
+        decision,
+        label_names,
+        "dense" if label_kind == "dense" else "sparse",
+        _label_dtype(state),
+        model._params(),
+        Calibration(X.shape[0]),
+    )
+    model._publish(version)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
     return model

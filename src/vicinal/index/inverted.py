@@ -193,7 +193,7 @@ class InvertedIndex:
         places = np.full((n_queries, width), -1, dtype=np.int32)
         values = np.zeros((n_queries, width))
         for start, stop in row_chunks(queries):
-            chunk = as_csr(queries[start:stop])
+            chunk = as_csr(queries if stop - start == n_queries else queries[start:stop])
             own = 0 if self_from is None else self_from
             excluded = np.arange(own + start, own + stop, dtype=np.int32)
             if self_from is None:

@@ -1,7 +1,7 @@
 """What methods share that learn nothing: they keep the labels and look at them when asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from vicinal._base.arrays import Csr
@@ -27,6 +27,10 @@ class KeptLabels(FieldState):
     def fit(cls, training: Training, k: int) -> Self:
         """Keep the labels."""
         return cls(k, training.Y)
+
+    def with_labels(self, Y: Csr) -> Self:
+        """Return the same with the labels of the same rows at other places."""
+        return replace(self, Y=Y)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

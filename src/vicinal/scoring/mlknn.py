@@ -24,7 +24,7 @@ Recognition 40 (2007).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -101,10 +101,19 @@ class MLkNNScoring(FieldState):
         with_label, without_label = tally(counts, Y, width=1 + min(k, Y.shape[0]))
         return cls(k, smoothing, with_label, without_label, Y)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows: each was counted once for every label."""
+        return int(self.with_label[:1].sum() + self.without_label[:1].sum())
+
+    def with_labels(self, Y: Csr) -> Self:
+        """Return the same with the labels of the same rows at other places."""
+        return replace(self, Y=Y)
+
     @cached_property
     def prior(self) -> Float:
         """:math:`P(H^l_1)`, shape (L,)."""
-        return bayes.prior(self.with_label.sum(axis=1), self.Y.shape[0], self.smoothing)
+        return bayes.prior(self.with_label.sum(axis=1), self.n_rows, self.smoothing)
 
     @cached_property
     def posterior(self) -> Float:
