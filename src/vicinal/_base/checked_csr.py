@@ -26,6 +26,7 @@ class Parts(NamedTuple):
 
     indptr: Int
     indices: Int32
+    indptr32: Int32
     room: "Room | None" = None
 
 
@@ -81,14 +82,52 @@ def checked_csr(
         _has_canonical_format=True,
         _has_sorted_indices=True,
     )
-    matrix.__dict__[_MARK] = Parts(indptr, indices, room)
+    matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)
     return matrix
 
 
 def known_parts(matrix: object) -> Parts | None:
-    """Return the structure of a matrix that was made by :func:`checked_csr`, else None."""
-    parts: Parts | None = getattr(matrix, "__dict__", {}).get(_MARK)
-    return parts
+    """Return the structure of a matrix that was made by :func:`checked_csr`, else None.
+
+    None as well once SciPy has given the matrix another structure.
+    """
+    attributes = getattr(matrix, "__dict__", {})
+    parts: Parts | None = attributes.get(_MARK)
+    if parts is None or attributes["indices"] is not parts.indices:
+        return None
+    return parts if attributes["indptr"] is parts.indptr32 else None
+
+
+def owned_csr(matrix: Csr) -> Csr:
+    """Return a matrix whose structure is the caller's own, to be changed at will.
+
+    It is checked again when it comes back. Its values are not copied.
+    """
+    parts = known_parts(matrix)
+    if parts is None:
+        return matrix
+    n_rows, n_columns = matrix.shape
+    owned = checked_csr(
+        matrix.data, parts.indices.copy(), parts.indptr, (int(n_rows), int(n_columns)),
+        parts.indptr32.copy(),
+    )
+    del owned.__dict__[_MARK]
+    return owned
+
+
+def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
+    """Return a matrix with the structure of a canonical one and other finite values.
+
+    Zeros among them stay stored.
+    """
+    parts = known_parts(matrix)
+    n_rows, n_columns = matrix.shape
+    if parts is None:
+        changed: Csr = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        changed.has_canonical_format = True
+        return changed
+    shape = (int(n_rows), int(n_columns))
+    return checked_csr(data, parts.indices, parts.indptr, shape, parts.indptr32)
 
 
 def adopted(matrix: Csr) -> Csr:

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int
+from vicinal._base.arrays import Csr, Int, row_ids
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
+from vicinal.decision.indicator import from_entries
 from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
 from vicinal.scores import Scores
 
@@ -29,6 +29,7 @@ class NeverEmpty(SaveableRecord):
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> from vicinal.decision.threshold import Threshold
     >>> Y = sparse.csr_array(np.array([[0, 1], [1, 1]], dtype=np.int32))
     >>> scores = Scores.dense(np.array([[0.3, 0.1], [0.0, 0.0]]))
@@ -109,8 +110,8 @@ class FittedNeverEmpty(SaveableRecord):
             return decided
         best, value = scores.take(empty).top(1)
         labels = np.where(value[:, 0] == 0, self.label_when_all_zero, best[:, 0])
-        ones = np.ones(len(empty), dtype=np.int32)
-        filled = sparse.coo_array((ones, (empty, labels)), shape=decided.shape)
-        union = sparse.csr_array(decided + sparse.csr_array(filled))
-        union.sort_indices()
-        return union
+        return from_entries(
+            np.concatenate([row_ids(decided), empty]),
+            np.concatenate([decided.indices.astype(np.int64), labels.astype(np.int64)]),
+            (int(decided.shape[0]), int(decided.shape[1])),
+        )

@@ -13,20 +13,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from vicinal._base.arrays import Csr, Features, Float, Int32
-from vicinal._base.checked_csr import adopted, stacked
+from vicinal._base.checked_csr import adopted, owned_csr, stacked, with_values
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import check_features, check_integer, check_sparse_structure
+from vicinal._base.validation import as_csr, check_features, check_integer, check_sparse_structure
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.method import Method, declare
+from vicinal.estimators.quick_rows import quick_rows
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
@@ -211,8 +212,8 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         """Return the label indicator of each row by one version."""
         scored = self._score_blocks(version, X, graph)
         decided = stacked([version.decision.decide(scores) for scores in scored])
-        decided = cast("Csr", decided.astype(version.label_dtype))
-        return decided.toarray() if version.label_kind == "dense" else decided
+        decided = with_values(decided, decided.data.astype(version.label_dtype))
+        return decided.toarray() if version.label_kind == "dense" else owned_csr(decided)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
@@ -221,7 +222,7 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
         version = self._fitted()
-        decided = sparse.csr_array(self._predict(version, X, graph))
+        decided = as_csr(self._predict(version, X, graph))
         return [
             [version.label_names[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
@@ -236,7 +237,7 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         version = self._fitted()
         scores = self._scores(version, X, graph)
         if isinstance(scores.values, sparse.csr_array) and version.label_kind == "sparse":
-            return scores.toarray() if scores.base.any() else scores.values
+            return scores.toarray() if scores.base.any() else owned_csr(scores.values)
         return scores.toarray()
 
     def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
@@ -373,6 +374,10 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
+        if not reset and "feature_names_in_" not in vars(self):
+            quick = quick_rows(X, self.n_features_in_)
+            if quick is not None:
+                return quick
         check_sparse_structure(X, "X")
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]

@@ -79,10 +79,15 @@ class LiveGraph:
             own = labels[label_indptr[row] : label_indptr[row + 1]]
             self._native.learn(indices[entries], values[entries], own, n_labels)
 
-    def forget(self, places: Int) -> None:
-        """Forget the rows at these places, which stay empty."""
-        for place in places.tolist():
-            self._native.forget(place)
+    def forget(self, place: int, rows: TrainingRows) -> None:
+        """Forget the row at a place, which stays empty; `rows` are those without it.
+
+        Lists that ran short get further neighbours from the index of `rows`.
+        """
+        missing = self._native.take_out(place)
+        if len(missing):
+            near = rows.query_rows(missing.astype(np.int64), self._k + SPARE)
+            self._native.refill(place, missing, np.ascontiguousarray(near.ids))
 
     def compact(self) -> None:
         """Close the gaps that forgotten rows left."""

@@ -105,12 +105,21 @@ class Reviser:
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
         self.writer.count(Y[places], -1)
-        if graph is not None:
-            graph.forget(places)
-        revision = Revision(version.rows.without(places), Y, graph)
+        revision = Revision(self._rows_without(version.rows, places, graph), Y, graph)
         fewer = self._revised(version, revision, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
         return self.compacted(fewer) if fewer.rows.n_empty > most else fewer
+
+    def _rows_without(
+        self, rows: TrainingRows, places: Int, graph: LiveGraph | None
+    ) -> TrainingRows:
+        """Return the rows left; the graph forgets them one at a time."""
+        if graph is None:
+            return rows.without(places)
+        for place in places.tolist():
+            rows = rows.without(np.array([place]))
+            graph.forget(place, rows)
+        return rows
 
     def compacted(self, version: Version) -> Version:
         """Return a version without empty places, the graph in step with it."""

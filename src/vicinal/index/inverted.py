@@ -128,7 +128,7 @@ class InvertedIndex:
         queries = check_features(Q, "Q", n_features=self.n_features)
         k, rows = check_integer("k", k, low=1), self._rows
         places, values = self._search(rows, queries, k, None)
-        return NeighborGraph(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
+        return NeighborGraph.trusted(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the k nearest other rows for each indexed row; a duplicate is another row.

@@ -143,13 +143,17 @@ class TrainingRows:
         """Return the leave-one-out graph of some of the training rows."""
         width = self.width_among_others(k)
         index, index_ids = self._index_and_ids()
-        graph = self._from_index(index.query(self.X[places], width + 1), index_ids)
+        queries = self.X[places]
+        if isinstance(queries, sparse.csr_array):
+            queries = adopted(queries)
+        graph = self._from_index(index.query(queries, width + 1), index_ids)
         # Without itself a row has the `width` nearest others; if it is not in its own list (ties
         # with rows before it, or no feature at all), the first `width` are those already.
         others = graph.ids != places[:, None]
         others[others.all(axis=1), width:] = False
         ids = graph.ids[others].reshape(len(places), -1)
-        return NeighborGraph(ids, graph.values[others].reshape(ids.shape), self.metric, self.n_rows)
+        values = graph.values[others].reshape(ids.shape)
+        return NeighborGraph(ids, values, self.metric, self.n_places)
 
     def width_among_others(self, k: int) -> int:
         """Return how wide a leave-one-out graph is: k, or all other rows, but at least 1."""

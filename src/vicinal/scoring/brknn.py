@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Int32
+from vicinal._base.checked_csr import with_values
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
 from vicinal.scoring.kept_labels import KeptLabels
@@ -54,6 +55,5 @@ class BRkNNScoring(KeptLabels):
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:
     """Return votes as shares of the neighbours found; a query without neighbours scores 0."""
     found: Int32 = graph.found
-    shares = counts.astype(np.float64)
-    shares.data /= np.repeat(found, np.diff(counts.indptr))
+    shares = with_values(counts, counts.data / np.repeat(found, np.diff(counts.indptr)))
     return Scores.sparse(shares, neighbor_cardinality=neighbor_cardinality(graph, Y))

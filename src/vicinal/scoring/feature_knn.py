@@ -33,6 +33,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_csr, read_plain
 from vicinal._base.validation import as_csr, check_option
@@ -40,7 +41,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.column_graph import column_graph, kept_similarities
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import combined_rows, like
+from vicinal.scoring.row_sums import combined_rows
 from vicinal.scoring.training import Training
 
 NEIGHBORS_OF = ("feature", "label")
@@ -140,9 +141,9 @@ class FeatureKNNScoring:
         if self.aggregate == "mean":
             return Scores.sparse(sums.means())
         if self.aggregate == "kept-mean":
-            keeps = like(self.similarity, np.ones(self.similarity.nnz))
+            keeps = with_values(self.similarity, np.ones(self.similarity.nnz))
             weights = combined_rows(rows, keeps, "mean").values  # of the same structure
-            return Scores.sparse(like(sums.values, sums.values.data / weights.data))
+            return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
         return Scores.sparse(sums.values)
 
     def get_state(self) -> dict[str, State]:

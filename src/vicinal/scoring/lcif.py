@@ -21,6 +21,7 @@ from typing import Self
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, damage_if_refused, read_part, read_plain
 from vicinal._base.validation import check_real
@@ -28,7 +29,6 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.feature_knn import FeatureKNNScoring
 from vicinal.scoring.instance_knn import InstanceKNNScoring
-from vicinal.scoring.row_sums import like
 from vicinal.scoring.second_order import SecondOrderScoring
 from vicinal.scoring.training import Scoring
 
@@ -120,7 +120,7 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
     array([[0.2, 0.3, 0.7]])
     """
     parts = [
-        like(values, weight * values.data)
+        with_values(values, weight * values.data)
         for values, weight in ((stored(instance), mixing), (stored(feature), 1 - mixing))
         if weight > 0
     ]

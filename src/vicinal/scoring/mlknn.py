@@ -31,6 +31,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
@@ -157,6 +158,5 @@ def vote_posterior(
 
 def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
     """Return the scores of queries with these votes, stored where there are any."""
-    stored = counts.astype(np.float64)
-    stored.data = posterior[counts.indices, counts.data]
+    stored = with_values(counts, posterior[counts.indices, counts.data])
     return Scores.sparse(stored, posterior[:, 0].copy(), sizes)
