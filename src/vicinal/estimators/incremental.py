@@ -26,7 +26,6 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, further_labels
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_option, check_real, check_rows
-from vicinal.decision.rule import needs_of
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.revising import Reviser, Revision, decides
 from vicinal.estimators.targets import refuse_one_dimensional
@@ -181,28 +180,27 @@ class IncrementalEstimator(NeighborEstimator):
                 self._publish(before)
                 raise
 
-    def _settle(
-        self, reviser: Reviser, version: Version, recalibrate: bool | None = None
-    ) -> None:
-        """Publish a version, its threshold fitted where it lags too far (None) or always."""
+    def _settle(self, reviser: Reviser, version: Version, recalibrate: bool | None = None) -> None:
+        """Publish a version, its threshold fitted where it lags too far (None), always or never."""
         if recalibrate is None:
-            recalibrate = self._lags(version)
-        if recalibrate and needs_of(self.decision_rule()).needs_scores:
+            recalibrate = self._lags(reviser.version, version)
+        if recalibrate and reviser.fits_threshold:
             version = self._recalibrated(reviser, version)
         reviser.writer.keep_for(version)
         self._publish(version)
 
-    def _lags(self, version: Version) -> bool:
+    def _lags(self, before: Version, version: Version) -> bool:
         """Tell whether the threshold must be fitted now."""
-        at = self.recalibrate_at
         if version.calibration.is_current:
             return False
-        if at == "always" or not decides(version.decision, version.scoring, version.rows):
+        if len(version.label_names) > len(before.label_names) and not decides(
+            version.decision, version.scoring, version.rows
+        ):
             return True
+        at = check_recalibrate_at(self.recalibrate_at)
         if isinstance(at, str):
-            check_option("recalibrate_at", at, ("always", "never"))
-            return False
-        return version.calibration.stale_share >= check_real("recalibrate_at", at, low=0)
+            return at == "always"
+        return version.calibration.stale_share >= at
 
     def _recalibrated(self, reviser: Reviser, version: Version) -> Version:
         """Return a version without empty places whose threshold is fitted on its rows."""
@@ -211,7 +209,7 @@ class IncrementalEstimator(NeighborEstimator):
         graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
-            decision = self._fit_decision(self.decision_rule(), scoring, training, rows)
+            decision = self._fit_decision(reviser.rule, scoring, training, rows)
         return replace(version, decision=decision, calibration=Calibration(rows.n_rows))
 
     def _learn_anew(
@@ -237,6 +235,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn anew; what changes need is then that of another version."""
+        check_recalibrate_at(self.recalibrate_at)
         with self._writer.lock:
             self._writer.drop()
             super()._adopt(search, graph, labels)
@@ -251,3 +250,19 @@ class IncrementalEstimator(NeighborEstimator):
         if known is None or known.k < min(k, version.rows.width_among_others(k)):
             return version.rows.query_self(k)
         return narrowed(known, k)
+
+
+def check_recalibrate_at(value: object) -> float | str:
+    """Return ``recalibrate_at``, checked.
+
+    Examples
+    --------
+    >>> check_recalibrate_at("often")
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: recalibrate_at: expected one of 'always', 'never',
+    got 'often'
+    """
+    if isinstance(value, str):
+        return check_option("recalibrate_at", value, ("always", "never"))
+    return check_real("recalibrate_at", value, low=0)

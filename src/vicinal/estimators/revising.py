@@ -5,6 +5,7 @@ small models and large changes are learned anew from the updated graph (``increm
 """
 
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,10 @@ from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.estimators.live_graph import LiveGraph, can_follow
 from vicinal.estimators.rules import check_decides
-from vicinal.estimators.version import MovableScoring, Version
+from vicinal.estimators.version import Version
 from vicinal.estimators.writer import Writer
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
-from vicinal.index.protocol import is_mutable
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -73,14 +73,24 @@ class Reviser:
     writer: Writer
     version: Version
 
+    @cached_property
+    def rule(self) -> Decision:
+        """The rule that the parameters ask for."""
+        return self.model.decision_rule()
+
+    @cached_property
+    def fits_threshold(self) -> bool:
+        """Whether the rule is fitted on leave-one-out scores."""
+        return needs_of(self.rule).needs_scores
+
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of so many rows, which leaves so many, can go this way."""
         model, version = self.model, self.version
-        if not revises_itself(type(model)) or not isinstance(version.scoring, MovableScoring):
+        if not revises_itself(type(model)) or not hasattr(version.scoring, "with_labels"):
             return False
         if min(n_left, version.rows.n_rows) < max(FEWEST_ROWS, version.scoring.k + 2):
             return False
-        if not _same(version.params, model._params()) or not is_mutable(version.rows.index):
+        if not _same(version.params, model._params()) or not version.rows.is_mutable:
             return False
         if not self._needs_graph():
             return True
@@ -129,10 +139,9 @@ class Reviser:
 
     def _needs_graph(self) -> bool:
         """Tell whether the method learns from the graph, or its rule from leave-one-out scores."""
-        return self.model._learns_from_graph or self._rule_is_fitted()
-
-    def _rule_is_fitted(self) -> bool:
-        return needs_of(self.model.decision_rule()).needs_scores and self.version.scoring.k > 0
+        return self.version.scoring.k > 0 and (
+            self.model._learns_from_graph or self.fits_threshold
+        )
 
     def _with_graph(self) -> tuple[Version, LiveGraph | None]:
         """Return the version and its live graph, built if need be (without empty places)."""
@@ -152,12 +161,11 @@ class Reviser:
     ) -> Version:
         """Return the version after a change; the threshold stays where it has to be fitted."""
         scoring = self.model._revise(version.scoring, revision)
-        rule, calibration = self.model.decision_rule(), version.calibration
-        decision = version.decision
-        if needs_of(rule).needs_scores:
+        decision, calibration = version.decision, version.calibration
+        if self.fits_threshold:
             calibration = calibration.after(**changed)
         else:
-            decision = self._fixed(rule, decision, scoring, revision)
+            decision = self._fixed(self.rule, decision, scoring, revision)
             calibration = replace(calibration, n_rows=revision.rows.n_rows)
         return replace(
             version,
@@ -199,6 +207,7 @@ EXACT = ("auto", "inverted", "dense")
 """Names of indexes whose neighbours are those of the definition."""
 
 
+@cache
 def revises_itself(kind: type[Any]) -> bool:
     """Tell whether a class says how a change revises what its own ``_fit_scoring`` learns.
 

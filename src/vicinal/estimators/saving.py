@@ -1,6 +1,7 @@
 """A fitted estimator as plain values, arrays and parts, and back."""
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -57,6 +58,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_names": list(version.label_names),
         "label_kind": version.label_kind,
         "label_dtype": version.label_dtype,
+        "calibration": list(astuple(version.calibration)),
         "feature_names": feature_names_of(model),
     }
 
@@ -105,7 +107,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         "dense" if label_kind == "dense" else "sparse",
         _label_dtype(state),
         model._params(),
-        Calibration(X.shape[0]),
+        _calibration(state, X.shape[0]),
     )
     model._publish(version)
     model.n_features_in_ = X.shape[1]
@@ -127,6 +129,16 @@ def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
+
+
+def _calibration(state: Mapping[str, State], n_rows: int) -> Calibration:
+    """Return how far the threshold lagged; not at all in models saved before that was known."""
+    if "calibration" not in state:
+        return Calibration(n_rows)
+    counts = read_part(state, "calibration", list)
+    if len(counts) != 3 or not all(type(count) is int and count >= 0 for count in counts):
+        raise ModelFormatError("calibration: expected three counts")
+    return Calibration(*counts)
 
 
 def _label_dtype(state: Mapping[str, State]) -> str:

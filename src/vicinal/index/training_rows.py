@@ -104,6 +104,12 @@ class TrainingRows:
         """Whether the index has been built."""
         return self._indexed is not None
 
+    @property
+    def is_mutable(self) -> bool:
+        """Whether the index, built if need be, can change."""
+        index = self.index
+        return bool(getattr(index, "is_mutable", False)) and is_mutable(index)
+
     def build_index(self, X: Features) -> Index:
         """Return an index over other rows, of the kind that these rows have."""
         return build_index(X, self.metric, self.n_jobs, self.algorithm)
