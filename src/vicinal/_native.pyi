@@ -213,7 +213,7 @@ def row_sums(
     n_threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
 def column_search(
-    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
+    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int, norms: Float
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 
 # -- dml

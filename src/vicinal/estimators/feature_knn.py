@@ -10,7 +10,9 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
-from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Scoring, Training
+from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring, revised_feature_part
 
 
 class FeatureKNN(IncrementalEstimator):
@@ -111,6 +113,14 @@ class FeatureKNN(IncrementalEstimator):
             training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
         )
 
+    def _can_revise(self) -> bool:
+        """Labels that keep their features are compared with all of them anew."""
+        return self.neighbors_of == "feature"
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Let similarities be computed when they are asked for."""
+        return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
+
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
         """Compare features and labels once for all k."""
         return FeatureKNNScoring.fit_sweep(
@@ -121,6 +131,15 @@ class FeatureKNN(IncrementalEstimator):
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         return with_matching_features(super().from_state(state))
+
+
+def revised_features(
+    scoring: Scoring, revision: Revision, k: int, aggregate: str
+) -> ChangedFeatureKNNScoring:
+    """Return feature kNN after a small change."""
+    rows = revision.rows
+    counts = revision.label_counts().copy()
+    return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
 
 
 Model = TypeVar("Model", bound=NeighborEstimator)

@@ -48,6 +48,10 @@ class IncrementalEstimator(NeighborEstimator):
     _keeps_graph = True
     _learns_from_graph = False
 
+    def _can_revise(self) -> bool:
+        """Tell whether ``_revise`` holds for the parameters as they are."""
+        return True
+
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
 

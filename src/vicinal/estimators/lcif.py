@@ -6,11 +6,18 @@ from typing import Self
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import CardinalityThreshold, NeverEmpty
-from vicinal.estimators.feature_knn import with_matching_features
+from vicinal.estimators.feature_knn import revised_features, with_matching_features
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
-from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import (
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    LCIFScoring,
+    Scoring,
+    Training,
+)
 
 
 class LCIF(IncrementalEstimator):
@@ -119,6 +126,18 @@ class LCIF(IncrementalEstimator):
             training, self.n_neighbors_instance, self.second_order, self.n_jobs
         )
         return LCIFScoring(instance, feature, mixing)
+
+    def _can_revise(self) -> bool:
+        """The second order, and labels that keep their features, are learned anew."""
+        return self.neighbors_of == "feature" and self.second_order is False
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Revise both parts."""
+        if not isinstance(scoring, LCIFScoring):
+            raise RuntimeError(f"unexpected {type(scoring).__name__}")
+        k, Y = self.n_neighbors_feature, revision.Y
+        feature = revised_features(scoring.feature, revision, k, self.aggregate)
+        return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -49,11 +49,23 @@ class Revision:
         Labels by place.
     graph : LiveGraph or None
         The leave-one-out graph after the change, for methods that asked for one.
+    writer : Writer
     """
 
     rows: TrainingRows
     Y: Csr
     graph: LiveGraph | None
+    writer: Writer
+
+    def label_counts(self) -> Int:
+        """Return how many rows carry each label, as an array that later changes write to."""
+        counts = self.writer.known_counts()
+        if counts is None:
+            Y = self.Y
+            if self.rows.n_empty:
+                Y = Y[np.flatnonzero(~self.rows.gone)]
+            counts = self.writer.keep_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +98,9 @@ class Reviser:
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of so many rows, which leaves so many, can go this way."""
         model, version = self.model, self.version
-        if not revises_itself(type(model)) or not hasattr(version.scoring, "with_labels"):
+        if not revises_itself(type(model)) or not model._can_revise():
+            return False
+        if not hasattr(version.scoring, "settled"):
             return False
         if min(n_left, version.rows.n_rows) < max(FEWEST_ROWS, version.scoring.k + 2):
             return False
@@ -105,7 +119,7 @@ class Reviser:
             graph.learn(X, Y)
         self.writer.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
-        revision = Revision(version.rows.grown(X), labels, graph)
+        revision = Revision(version.rows.grown(X), labels, graph, self.writer)
         return self._revised(version, revision, names, learned=int(X.shape[0]))
 
     def forgotten(self, places: Int) -> Version:
@@ -115,7 +129,8 @@ class Reviser:
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
         self.writer.count(Y[places], -1)
-        revision = Revision(self._rows_without(version.rows, places, graph), Y, graph)
+        rows = self._rows_without(version.rows, places, graph)
+        revision = Revision(rows, Y, graph, self.writer)
         fewer = self._revised(version, revision, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
         return self.compacted(fewer) if fewer.rows.n_empty > most else fewer
@@ -187,20 +202,9 @@ class Reviser:
             return decision
         if isinstance(rule, NeverEmpty) and isinstance(decision, FittedNeverEmpty):
             inner = self._fixed(rule.rule, decision.rule, scoring, revision)
-            counts = self._label_counts(revision)
-            return FittedNeverEmpty(inner, rule.label_by_counts(counts))
+            return FittedNeverEmpty(inner, rule.label_by_counts(revision.label_counts()))
         kept = np.flatnonzero(~revision.rows.gone) if revision.rows.n_empty else slice(None)
         return fit_blocks(rule, (), revision.Y[kept])
-
-    def _label_counts(self, revision: Revision) -> Int:
-        """Return how many rows carry each label after the change."""
-        counts = self.writer.known_counts()
-        if counts is None:
-            Y = revision.Y
-            if revision.rows.n_empty:
-                Y = Y[np.flatnonzero(~revision.rows.gone)]
-            counts = self.writer.keep_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
-        return counts
 
 
 EXACT = ("auto", "inverted", "dense")

@@ -8,13 +8,14 @@ change or after it, never for a part of it, and waits for nobody.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.checked_csr import adopted
 from vicinal._base.labels import Kind, Labels
+from vicinal._base.threads import using_threads
 from vicinal.decision import FittedDecision
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
@@ -22,11 +23,11 @@ from vicinal.scoring import Scoring
 
 
 @runtime_checkable
-class MovableScoring(Scoring, Protocol):
-    """A scoring whose rows can move: what it learned does not depend on their places."""
+class RevisedScoring(Scoring, Protocol):
+    """A scoring that can be revised after a small change, and made as a fit would make it."""
 
-    def with_labels(self, Y: Csr) -> Self:
-        """Return the same with the labels `Y`: those of the same rows at other places."""
+    def settled(self, Y: Csr, X: Features) -> Scoring:
+        """Return what a fit gives on the same rows, at places without gaps: labels and features."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,17 @@ class Version:
 
     @cached_property
     def whole(self) -> "Version":
-        """The same without places that forgotten rows left empty; copies where there are some."""
-        if not self.rows.n_empty:
+        """The same as a fit would give it: without empty places, and everything computed."""
+        if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
             return self
-        if not isinstance(self.scoring, MovableScoring):
+        if not isinstance(self.scoring, RevisedScoring):
             raise RuntimeError(f"a {type(self.scoring).__name__} with empty places")
-        kept = np.flatnonzero(~self.rows.gone)
-        scoring = self.scoring.with_labels(adopted(self.scoring.Y[kept]))
-        return replace(self, rows=self.rows.compacted(), scoring=scoring)
+        rows, Y = self.rows.compacted(), self.scoring.Y
+        if self.rows.n_empty:
+            Y = adopted(Y[np.flatnonzero(~self.rows.gone)])
+        with using_threads(rows.n_jobs):
+            scoring = self.scoring.settled(Y, rows.X)
+        return replace(self, rows=rows, scoring=scoring)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the copy without empty places."""

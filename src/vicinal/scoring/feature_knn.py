@@ -27,7 +27,7 @@ multi-label classification", DSAA 2017, section III-B.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -145,6 +145,10 @@ class FeatureKNNScoring:
             weights = combined_rows(rows, keeps, "mean").values  # of the same structure
             return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
         return Scores.sparse(sums.values)
+
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.state import FieldState, State, read_count
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
@@ -28,8 +28,8 @@ class KeptLabels(FieldState):
         """Keep the labels."""
         return cls(k, training.Y)
 
-    def with_labels(self, Y: Csr) -> Self:
-        """Return the same with the labels of the same rows at other places."""
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
         return replace(self, Y=Y)
 
     @classmethod

@@ -107,8 +107,8 @@ class MLkNNScoring(FieldState):
         """Number of training rows: each was counted once for every label."""
         return int(self.with_label[:1].sum() + self.without_label[:1].sum())
 
-    def with_labels(self, Y: Csr) -> Self:
-        """Return the same with the labels of the same rows at other places."""
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
         return replace(self, Y=Y)
 
     @cached_property
