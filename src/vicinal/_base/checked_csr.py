@@ -108,7 +108,10 @@ def owned_csr(matrix: Csr) -> Csr:
         return matrix
     n_rows, n_columns = matrix.shape
     owned = checked_csr(
-        matrix.data, parts.indices.copy(), parts.indptr, (int(n_rows), int(n_columns)),
+        matrix.data,
+        parts.indices.copy(),
+        parts.indptr,
+        (int(n_rows), int(n_columns)),
         parts.indptr32.copy(),
     )
     del owned.__dict__[_MARK]

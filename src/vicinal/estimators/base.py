@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,9 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         """Return the method's own rule, as the class or one that it derives from declares it."""
         for kind in type(self).__mro__:
             rule = getattr(vars(kind).get("method"), "rule", None)
-            if isinstance(rule, Decision):
-                return rule
+            if rule is not None:
+                own: Decision = rule
+                return own
         name = type(self).__name__
         raise InvalidArgumentError("method", f"a rule of its own for {name} (Method(rule=…))", None)
 

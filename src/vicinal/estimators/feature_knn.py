@@ -114,7 +114,7 @@ class FeatureKNN(IncrementalEstimator):
         )
 
     def _can_revise(self) -> bool:
-        """Labels that keep their features are compared with all of them anew."""
+        """Compare labels that keep their features with all of them anew."""
         return self.neighbors_of == "feature"
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:

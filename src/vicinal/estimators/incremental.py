@@ -168,7 +168,9 @@ class IncrementalEstimator(NeighborEstimator):
     def _writer(self) -> Writer:
         """What changes of the model need."""
         known = vars(self).get("_writes")
-        return cast("Writer", vars(self).setdefault("_writes", Writer()) if known is None else known)
+        return cast(
+            "Writer", vars(self).setdefault("_writes", Writer()) if known is None else known
+        )
 
     @contextmanager
     def _changing(self) -> Iterator[Reviser]:

@@ -128,13 +128,13 @@ class LCIF(IncrementalEstimator):
         return LCIFScoring(instance, feature, mixing)
 
     def _can_revise(self) -> bool:
-        """The second order, and labels that keep their features, are learned anew."""
+        """Learn the second order, and labels that keep their features, anew."""
         return self.neighbors_of == "feature" and self.second_order is False
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Revise both parts."""
         if not isinstance(scoring, LCIFScoring):
-            raise RuntimeError(f"unexpected {type(scoring).__name__}")
+            raise TypeError(f"unexpected {type(scoring).__name__}")
         k, Y = self.n_neighbors_feature, revision.Y
         feature = revised_features(scoring.feature, revision, k, self.aggregate)
         return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)

@@ -94,9 +94,7 @@ class MLkNN(IncrementalEstimator):
         if revision.graph is None or not isinstance(scoring, MLkNNScoring):
             raise RuntimeError("a change without the graph")
         with_label, without_label = revision.graph.tables()
-        return MLkNNScoring(
-            scoring.k, scoring.smoothing, with_label, without_label, revision.Y
-        )
+        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
         """Count the votes once for all k."""

@@ -5,6 +5,8 @@ width are looked at here once, entry by entry; everything else takes the long wa
 what is wrong.
 """
 
+from typing import cast
+
 import numpy as np
 from scipy import sparse
 
@@ -31,8 +33,8 @@ def quick_rows(X: object, n_features: int) -> Features | None:
     if type(X) is np.ndarray:
         fits = X.ndim == 2 and X.dtype in _FLOATS and X.shape[1] == n_features and len(X) > 0
         return X if fits and X.flags.c_contiguous and bool(np.isfinite(X).all()) else None
-    if type(X) is sparse.csr_array or type(X) is sparse.csr_matrix:
-        return _quick_csr(X, n_features)
+    if type(X) in (sparse.csr_array, sparse.csr_matrix):
+        return _quick_csr(cast("Csr", X), n_features)
     return None
 
 

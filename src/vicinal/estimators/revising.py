@@ -86,14 +86,24 @@ class Reviser:
     version: Version
 
     @cached_property
-    def rule(self) -> Decision:
-        """The rule that the parameters ask for."""
-        return self.model.decision_rule()
+    def has_same_parameters(self) -> bool:
+        """Whether the parameters are those that the version was made with."""
+        return _same(self.version.params, self.model._params())
 
     @cached_property
+    def rule(self) -> Decision:
+        """The rule that the parameters ask for; the writer remembers it."""
+        writer = self.writer
+        if writer.rule is None or not self.has_same_parameters:
+            writer.rule = self.model.decision_rule()
+            writer.fits_threshold = needs_of(writer.rule).needs_scores
+        return writer.rule
+
+    @property
     def fits_threshold(self) -> bool:
         """Whether the rule is fitted on leave-one-out scores."""
-        return needs_of(self.rule).needs_scores
+        _ = self.rule
+        return self.writer.fits_threshold
 
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of so many rows, which leaves so many, can go this way."""
@@ -104,7 +114,7 @@ class Reviser:
             return False
         if min(n_left, version.rows.n_rows) < max(FEWEST_ROWS, version.scoring.k + 2):
             return False
-        if not _same(version.params, model._params()) or not version.rows.is_mutable:
+        if not self.has_same_parameters or not version.rows.is_mutable:
             return False
         if not self._needs_graph():
             return True
@@ -154,9 +164,7 @@ class Reviser:
 
     def _needs_graph(self) -> bool:
         """Tell whether the method learns from the graph, or its rule from leave-one-out scores."""
-        return self.version.scoring.k > 0 and (
-            self.model._learns_from_graph or self.fits_threshold
-        )
+        return self.version.scoring.k > 0 and (self.model._learns_from_graph or self.fits_threshold)
 
     def _with_graph(self) -> tuple[Version, LiveGraph | None]:
         """Return the version and its live graph, built if need be (without empty places)."""
@@ -196,7 +204,8 @@ class Reviser:
         self, rule: Decision, decision: FittedDecision, scoring: Scoring, revision: Revision
     ) -> FittedDecision:
         """Return a rule that needs no scores as it would be fitted on the labels there are now."""
-        if rule is decision or rule == decision:
+        same: object = decision
+        if rule is same or rule == same:
             if scoring.Y.shape[1] != self.version.scoring.Y.shape[1]:
                 check_decides(decision, scoring, revision.rows.X, revision.rows.metric)
             return decision
@@ -244,4 +253,3 @@ def _same(before: Any, now: Any) -> bool:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, str | int | float | bool | type(None))
-

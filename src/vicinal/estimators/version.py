@@ -107,7 +107,7 @@ class Version:
         if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
             return self
         if not isinstance(self.scoring, RevisedScoring):
-            raise RuntimeError(f"a {type(self.scoring).__name__} with empty places")
+            raise TypeError(f"a {type(self.scoring).__name__} with empty places")
         rows, Y = self.rows.compacted(), self.scoring.Y
         if self.rows.n_empty:
             Y = adopted(Y[np.flatnonzero(~self.rows.gone)])

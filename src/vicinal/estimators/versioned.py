@@ -1,7 +1,6 @@
 """The fitted attributes of an estimator: views of the version that it is at."""
 
 import copy
-from functools import cache
 from typing import Any, Self, cast
 
 from sklearn.base import BaseEstimator
@@ -13,6 +12,9 @@ from vicinal.decision import FittedDecision
 from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.scoring import Scoring
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+"""Names of the parameters of each class."""
 
 
 class Versioned(BaseEstimator):
@@ -101,10 +103,8 @@ class Versioned(BaseEstimator):
 
     def _params(self) -> dict[str, Any]:
         """Return the parameters as they are now."""
-        return {name: getattr(self, name) for name in _names(type(self))}
-
-
-@cache
-def _names(kind: type[BaseEstimator]) -> tuple[str, ...]:
-    """Return the names of an estimator's parameters; scikit-learn reads its signature each time."""
-    return tuple(cast("Any", kind)._get_param_names())
+        kind = type(self)
+        names = _NAMES.get(kind)
+        if names is None:  # scikit-learn reads the signature each time
+            names = _NAMES[kind] = tuple(cast("Any", kind)._get_param_names())
+        return {name: getattr(self, name) for name in names}

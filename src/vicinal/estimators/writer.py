@@ -7,6 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Int
 from vicinal._base.fork_lock import ForkLock
+from vicinal.decision import Decision
 from vicinal.estimators.live_graph import LiveGraph
 from vicinal.estimators.version import Version
 
@@ -24,6 +25,8 @@ class Writer:
         self._counts: Int | None = None
         self._of: Version | None = None
         self._is_changing = False
+        self.rule: Decision | None = None
+        self.fits_threshold = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Start anew in a copy or another process."""
@@ -45,7 +48,7 @@ class Writer:
 
     def drop(self) -> None:
         """Keep nothing."""
-        self.graph = self._counts = self._of = None
+        self.graph = self._counts = self._of = self.rule = None
 
     def follows(self, version: Version) -> bool:
         """Tell whether what is kept is of a version."""

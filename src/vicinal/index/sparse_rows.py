@@ -111,4 +111,3 @@ def _joined(rows: list[Csr], ids: list[Int32], build: Build) -> Segment:
 def _compacted(segment: Segment, build: Build) -> Segment:
     """Return a segment of the rows that are left."""
     return _joined(*_left_of([segment]), build) if segment.removed.any() else segment
-

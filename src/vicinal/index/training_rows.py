@@ -15,6 +15,8 @@ from vicinal._base.progress import blocks, is_seen
 from vicinal._base.validation import as_csr
 from vicinal.graph.neighbor_graph import NeighborGraph, no_neighbors
 from vicinal.index.build import build_index
+from vicinal.index.dense import DenseIndex
+from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex, is_mutable
 from vicinal.index.row_ids import check_room_for_ids
 
@@ -108,7 +110,9 @@ class TrainingRows:
     def is_mutable(self) -> bool:
         """Whether the index, built if need be, can change."""
         index = self.index
-        return bool(getattr(index, "is_mutable", False)) and is_mutable(index)
+        if isinstance(index, InvertedIndex | DenseIndex):  # spares the look at a protocol
+            return index.is_mutable
+        return is_mutable(index)
 
     def build_index(self, X: Features) -> Index:
         """Return an index over other rows, of the kind that these rows have."""
@@ -122,7 +126,7 @@ class TrainingRows:
         return self._from_index(index.query(Q, min(k, self.n_rows)), ids)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the leave-one-out graph, of rows without empty places: of each among the others."""
+        """Return the leave-one-out graph, of each row among the others; without empty places."""
         self._refuse_empty_places()
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
@@ -217,7 +221,7 @@ class TrainingRows:
         return self.reduced(np.flatnonzero(~self.gone)) if self._n_gone else self
 
     def reduced(self, places: Int) -> "TrainingRows":
-        """Return the rows at these places only, which keep their ids and have the places 0, 1, …"""
+        """Return the rows at these places only, closed up; they keep their ids."""
         smaller = self._like(self.X[places], self.place_ids[places], self.n_ids)
         known = self._copied_index()
         if known is not None:
@@ -272,9 +276,9 @@ class TrainingRows:
     def _copied_index(self) -> tuple[MutableIndex, GrowingArray | None] | None:
         """Return a copy of the index that can change, or None: then it is built when needed."""
         known = self._indexed
-        if known is None or not is_mutable(known[0]):
+        if known is None or not self.is_mutable:
             return None
-        return known[0].copy(), known[1]
+        return cast("MutableIndex", known[0]).copy(), known[1]
 
     def _from_index(self, graph: NeighborGraph, ids: GrowingArray | None) -> NeighborGraph:
         """Return the index's graph by places."""

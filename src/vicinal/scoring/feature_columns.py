@@ -1,9 +1,10 @@
 """The rows that each feature occurs in, of rows that are added and removed."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vicinal._base.arrays import Bool, Csr, Features, Int, row_ids
 from vicinal._base.checked_csr import adopted, checked_csr
@@ -45,8 +46,9 @@ class FeatureColumns:
     @classmethod
     def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
         """Turn rows into columns."""
-        columns = cast("Csr", as_csr(X).T.tocsr())
-        return cls(adopted(columns), X, np.zeros(0, dtype=np.bool_) if gone is None else gone)
+        return cls(
+            adopted(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
+        )
 
     def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
         """Return the columns after rows were added behind these, or removed."""
@@ -70,9 +72,8 @@ class FeatureColumns:
             kept = ~self.gone[rows]
             place, rows, data = place[kept], rows[kept], data[kept]
             kept = ~self.gone[recent_rows]
-            recent_place, recent_rows, recent_data = (
-                part[kept] for part in (recent_place, recent_rows, recent_data)
-            )
+            recent_place, recent_rows = recent_place[kept], recent_rows[kept]
+            recent_data = recent_data[kept]
         sizes = np.bincount(place, minlength=len(features))
         recent_sizes = np.bincount(recent_place, minlength=len(features))
         indptr = np.concatenate([[0], np.cumsum(sizes + recent_sizes)])
@@ -86,7 +87,7 @@ class FeatureColumns:
         values[at], values[recent_at] = data, recent_data
         return checked_csr(values, indices, indptr, (len(features), n_rows))
 
-    def _recent(self, features: Int, n_old: int) -> tuple[Int, Int, Features]:
+    def _recent(self, features: Int, n_old: int) -> tuple[Int, Int, NDArray[Any]]:
         """Return place in `features`, row and value of the entries of the rows added since."""
         recent = as_csr(self.X[n_old:])
         place = np.searchsorted(features, recent.indices)

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -38,20 +39,10 @@ def marked_rows(n_rows: int, version: int) -> tuple[Any, list[list[str]]]:
 
 def run_together(*jobs: Any) -> list[BaseException]:
     """Run jobs in threads of their own; return what went wrong."""
-    wrong: list[BaseException] = []
-
-    def guarded(job: Any) -> None:
-        try:
-            job()
-        except BaseException as error:  # an assertion, or what the library raised
-            wrong.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return wrong
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        futures = [pool.submit(job) for job in jobs]
+    errors = [future.exception() for future in futures]
+    return [error for error in errors if error is not None]
 
 
 @pytest.mark.parametrize("kind", METHODS)
