@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TextIO
 
 import typer
 
@@ -30,9 +31,11 @@ def predict(
     json: JsonFlag = False,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
-    from vicinal.cli.scoring import score
+    from vicinal._base.progress import part, shown
+    from vicinal.cli.scoring import score_blocks
     from vicinal.cli.source import features_source, reads_text, text_source
     from vicinal.estimators import load as load_model
+    from vicinal.estimators.model import estimator_of
 
     check_target("--output", output)
     import_modules(imports)
@@ -41,15 +44,18 @@ def predict(
         source = text_source(file, text, None, row_names)
     else:
         source = features_source(file, rows, auto="all", unlabelled=True)
-    estimator, scores = score(fitted, source)
-    answers = predictions(estimator, scores, source.row_names, top)
+    estimator, as_json = estimator_of(fitted), json or output is not None
+    with shown(), part(f"Predicting {source.n_rows:,} rows"), ExitStack() as opened:
+        stream: TextIO | None = None
+        for start, scores in score_blocks(fitted, source):
+            if stream is None:  # a file is written to only once there is something to write
+                stream = sys.stdout
+                if output is not None:
+                    stream = opened.enter_context(output.open("w", encoding="utf-8"))
+            for answer in predictions(estimator, scores, source.row_names, top, start):
+                stream.write((answer.as_json() if as_json else answer.as_line()) + "\n")
     if output is not None:
-        with output.open("w", encoding="utf-8") as stream:
-            stream.writelines(answer.as_json() + "\n" for answer in answers)
         say(f"{source.n_rows:,} rows predicted, written to {output}")
-        return
-    for answer in answers:
-        sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")
 
 
 class Prediction(NamedTuple):
@@ -74,9 +80,16 @@ class Prediction(NamedTuple):
 
 
 def predictions(
-    estimator: "NeighborEstimator", scores: "Scores", names: tuple[str, ...] | None, top: int
+    estimator: "NeighborEstimator",
+    scores: "Scores",
+    names: tuple[str, ...] | None,
+    top: int,
+    start: int = 0,
 ) -> Iterator[Prediction]:
-    """Yield for each row its name, the labels decided on and the best labels with their scores."""
+    """Yield for each row its name, the labels decided on and the best labels with their scores.
+
+    The first row has number `start`.
+    """
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
     label_names = estimator.label_names_
@@ -84,7 +97,7 @@ def predictions(
         labels = decided.indices[decided.indptr[row] : decided.indptr[row + 1]]
         best = zip(ids[row], values[row], strict=True)
         yield Prediction(
-            row if names is None else names[row],
+            start + row if names is None else names[start + row],
             [label_names[label] for label in labels],
             {label_names[label]: round(float(value), 6) for label, value in best},
         )

@@ -216,6 +216,21 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         decided = with_values(decided, decided.data.astype(version.label_dtype))
         return decided.toarray() if version.label_kind == "dense" else owned_csr(decided)
 
+    def predict_blocks(self, X_blocks: Iterable[object]) -> Iterator[NDArray[Any] | Csr]:
+        """Yield the label indicators of blocks of rows, one after the other.
+
+        Memory: that of one block, however many there are. All blocks are answered by the model as
+        it is when the first is asked for, whatever it learns in between.
+
+        Parameters
+        ----------
+        X_blocks : iterable of array-like, sparse matrix or data frame
+            Each as for :meth:`predict`.
+        """
+        version = self._fitted()
+        for X in X_blocks:
+            yield self._predict(version, X, None)
+
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
         return self._fitted().decision.decide(scores)
