@@ -88,8 +88,12 @@ __all__ = [
     "selection",
 ]
 
-_HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
-"""Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
+_HOMES = {
+    "NeighborGraph": "vicinal.graph",
+    "Pipeline": "vicinal.estimators",
+    "Scores": "vicinal.scores",
+}
+"""Where the classes come from that are not estimators."""
 
 _DEPRECATED = ("rivals",)
 """Packages under a former name: still found, with a warning, and not listed."""
