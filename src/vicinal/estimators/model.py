@@ -80,16 +80,12 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     >>> prepared(model.fit([[0.0], [8.0]], [[1, 0], [0, 1]]), [[2.0]])
     (array([[0.25]]), BRkNN(n_neighbors=1))
     """
-    if isinstance(model, NeighborEstimator):
-        return X, model
-    for _, step in model.steps[:-1]:
+    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
         X = step.transform(X)
-    return X, model.steps[-1][1]
+    return X, estimator_of(model)
 
 
 def estimator_of(model: Model) -> NeighborEstimator:
     """Return the estimator at the end of a pipeline, or the model itself."""
-    if isinstance(model, NeighborEstimator):
-        return model
-    last: NeighborEstimator = model.steps[-1][1]
+    last: NeighborEstimator = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return last
