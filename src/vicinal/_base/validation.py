@@ -20,6 +20,7 @@ from vicinal._base.scalars import (
     check_real,
     check_sequence,
 )
+from vicinal._base.sparse_structure import check_sparse_structure
 
 __all__ = [
     "METRICS",
@@ -118,11 +119,18 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
 
 
 def sound_csr(X: object, name: str) -> Csr:
-    """Return sparse `X` as CSR that native code can read; what it stores stays as it is."""
+    """Return sparse `X` as CSR that native code can read; what it stores stays as it is.
+
+    The last row ends where the arrays do, also where SciPy's arrays are longer.
+    """
     check_sparse_structure(X, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
-    if cast("Any", X).format == "lil":  # whose lists SciPy copies unseen
+    if cast("Any", X).format in ("lil", "dok", "dia"):  # whose entries SciPy copies unchecked
         check_sparse_structure(matrix, name)
+    n_stored = int(matrix.indptr[-1])
+    if len(matrix.indices) != n_stored or len(matrix.data) != n_stored:
+        parts = (matrix.data[:n_stored], matrix.indices[:n_stored], matrix.indptr)
+        matrix = cast("Csr", sparse.csr_array(parts, shape=matrix.shape))
     return matrix
 
 
@@ -133,47 +141,6 @@ def as_csr(matrix: Features) -> Csr:
     stored = cast("Csr", sparse.csr_array(matrix))
     stored.has_canonical_format = True
     return stored
-
-
-def check_sparse_structure(X: object, name: str) -> None:
-    """Refuse CSR, CSC, BSR or COO arrays that would make native code read outside them.
-
-    To be called before SciPy converts or copies: it trusts the arrays it reads. Anything else,
-    sparse or not, passes.
-    """
-    kind = getattr(X, "format", None)
-    matrix = cast("Any", X)
-    if kind == "coo":
-        for ids, size in zip(matrix.coords, matrix.shape, strict=True):
-            _check_ids(ids, size, name)
-    elif kind in ("csr", "csc", "bsr") and matrix.ndim == 2:
-        n_rows, n_columns = matrix.shape
-        if kind == "bsr":
-            n_rows, n_columns = n_rows // matrix.blocksize[0], n_columns // matrix.blocksize[1]
-        elif kind == "csc":
-            n_rows, n_columns = n_columns, n_rows
-        _check_compressed(matrix, n_rows, n_columns, name)
-
-
-def _check_compressed(matrix: Any, n_rows: int, n_columns: int, name: str) -> None:
-    """Refuse row starts and ids, of single entries or of blocks, that do not fit each other."""
-    indptr, indices = matrix.indptr, matrix.indices
-    if max(matrix.shape) >= 2**31 - 1:
-        raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", matrix.shape)
-    if (
-        len(indptr) != n_rows + 1
-        or indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(matrix.data))
-        or np.any(np.diff(indptr) < 0)
-    ):
-        raise InvalidArgumentError(name, "a valid sparse structure", "an inconsistent indptr")
-    _check_ids(indices[: indptr[-1]], n_columns, name)
-
-
-def _check_ids(ids: Int, size: int, name: str) -> None:
-    """Refuse ids of rows, columns or blocks past the last."""
-    if ids.size and (ids.min() < 0 or ids.max() >= size):
-        raise InvalidArgumentError(name, f"ids from 0 to {size - 1}", f"{ids.min()} to {ids.max()}")
 
 
 def csr_parts(matrix: Csr) -> tuple[Int, Int32]:

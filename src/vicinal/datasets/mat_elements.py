@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.errors import DataFormatError
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.sparse_structure import check_compressed
 from vicinal.datasets.files import FilePath
 
 HEADER_BYTES = 128
@@ -152,15 +153,12 @@ def _sparse(
         raise _Damaged(f"{name} without ids, starts and values")
     ids, starts = _integers(parts[0], order), _integers(parts[1], order)
     values = _numbers(parts[2], order).astype(np.float64)
-    if len(starts) != shape[1] + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
-        raise _Damaged(f"column starts in {name} that do not rise from 0")
-    stored = int(starts[-1])
     try:
-        matrix = sparse.csc_array(
-            (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),
-            shape=(shape[0], shape[1]),
-        )
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise _Damaged(f"{name}: {error}") from None
-    return matrix
+        check_compressed(starts, ids, len(values), (shape[1], shape[0]), name)
+    except InvalidArgumentError as error:
+        raise _Damaged(str(error)) from None
+    stored = int(starts[-1])
+    return sparse.csc_array(
+        (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),
+        shape=(shape[0], shape[1]),
+    )

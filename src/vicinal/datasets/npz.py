@@ -23,6 +23,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.sparse_structure import MOST_ROWS, check_compressed
 from vicinal._base.validation import check_features
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, write_data
@@ -138,15 +139,12 @@ def _part(arrays: Arrays, name: str, kinds: str = "iu") -> NDArray[Any]:
 def _compressed(arrays: Arrays, prefix: str, data: NDArray[Any]) -> Csr:
     """Return a CSR after every check on its structure."""
     shape = _part(arrays, f"{prefix}_shape").tolist()
-    if len(shape) != 2 or min(shape) < 0 or max(shape) >= 2**31 - 1:
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > MOST_ROWS:
         raise InvalidArgumentError(f"{prefix}_shape", "two counts", shape)
-    parts = (data, _part(arrays, f"{prefix}_indices"), _part(arrays, f"{prefix}_indptr"))
-    try:
-        matrix: Csr = sparse.csr_array(parts, shape=(shape[0], shape[1]), copy=True)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidArgumentError(prefix, "a valid CSR", str(error)) from None
-    return matrix
+    indices, indptr = _part(arrays, f"{prefix}_indices"), _part(arrays, f"{prefix}_indptr")
+    size = (shape[0], shape[1])
+    check_compressed(indptr, indices, len(data), size, prefix, exact=True)
+    return sparse.csr_array((data, indices, indptr), shape=size, copy=True)
 
 
 def _features(arrays: Arrays) -> NDArray[Any] | Csr:

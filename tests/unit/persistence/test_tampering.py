@@ -131,6 +131,12 @@ BAD_FEATURES: dict[str, Callable[[Path], None]] = {
     "falling pointer": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr")[::-1]),
     "pointer past the end": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr") + 1),
     "short pointer": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr")[:-1]),
+    "pointer whose differences wrap": lambda m: replace_array(
+        m, "model.X.indptr", wrapping(load(m, "X.indptr"))
+    ),
+    "label pointer whose differences wrap": lambda m: replace_array(
+        m, "model.scoring.Y.indptr", wrapping(load(m, "scoring.Y.indptr"))
+    ),
     "labels of 2": lambda m: replace_array(
         m, "model.scoring.Y.data", load(m, "scoring.Y.data") * 2
     ),
@@ -142,6 +148,13 @@ BAD_FEATURES: dict[str, Callable[[Path], None]] = {
 
 def load(folder: Path, name: str) -> np.ndarray:
     return np.load(folder / f"model.{name}.npy")
+
+
+def wrapping(indptr: np.ndarray) -> np.ndarray:
+    """Return row starts that fall, though no difference of neighbours is negative."""
+    broken = indptr.astype(np.int32)
+    broken[3:5] = 1_500_000_000, -1_294_967_296
+    return broken
 
 
 def bad_data(folder: Path, value: float) -> np.ndarray:
@@ -181,6 +194,8 @@ BAD_VALUES: list[tuple[tuple[str, ...], str, Any]] = [
     (STATE, "X", None),
     (STATE, "X", {"$array": "not there"}),
     (STATE, "X", {"$csr": [50, -6]}),
+    (STATE, "n_ids", 10**18),
+    (STATE, "n_ids", 3),
     (STATE, "scoring", None),
     (STATE, "scoring", {"$part": "decision.TopS", "state": {"s": 1}}),
     (STATE, "decision", 0.5),
