@@ -13,6 +13,7 @@ from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import (
     METRICS,
+    check_encodable,
     check_flag,
     check_integer,
     check_option,
@@ -30,11 +31,13 @@ __all__ = [
     "check_integer",
     "check_option",
     "check_positive",
+    "check_readable",
     "check_real",
     "check_rows",
     "check_sequence",
     "check_sparse_structure",
     "csr_parts",
+    "owned",
     "sound_csr",
 ]
 
@@ -98,6 +101,54 @@ def _dense(X: object, name: str) -> NDArray[Any]:
             raise InvalidArgumentError(name, "numbers", f"dtype {array.dtype}") from None
     dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(array, dtype=dtype)
+
+
+def check_readable(X: object, name: str = "X") -> None:
+    """Refuse what must not reach scikit-learn's own checks, which read and keep it.
+
+    Sparse arrays that do not fit each other, and column names that no file could hold.
+    """
+    check_sparse_structure(X, name)
+    columns = getattr(X, "columns", None)
+    if columns is not None and not sparse.issparse(X):
+        check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])
+
+
+def owned(matrix: Features, given: object) -> Features:
+    """Return a checked matrix that no caller can change: itself, or a copy.
+
+    A copy is made where `matrix` shares writeable memory with what the caller gave. Read-only
+    arrays, such as those of a :class:`~vicinal.datasets.Dataset`, are kept as they are.
+
+    Examples
+    --------
+    >>> buffer = np.zeros((1, 2))
+    >>> kept = owned(check_features(buffer), buffer)
+    >>> buffer[:] = 5
+    >>> kept
+    array([[0., 0.]])
+    """
+    if not any(_may_change(part, given) for part in _parts(matrix)):
+        return matrix
+    return matrix.copy()
+
+
+def _parts(matrix: Any) -> list[NDArray[Any]]:
+    """Return the arrays that a matrix is made of."""
+    if not sparse.issparse(matrix):
+        return [matrix]
+    names = ("data", "indices", "indptr")
+    return [getattr(matrix, name) for name in names if hasattr(matrix, name)]
+
+
+def _may_change(part: NDArray[Any], given: object) -> bool:
+    """Tell whether a caller who gave `given` can still write to an array made of it."""
+    if isinstance(given, list | tuple):
+        return False
+    if sparse.issparse(given) or isinstance(given, np.ndarray):
+        shared = any(np.may_share_memory(part, own) for own in _parts(given))
+        return shared and part.flags.writeable
+    return True  # a data frame, which may write where its arrays are read-only
 
 
 def canonical_csr(X: object, name: str = "X") -> Csr:

@@ -8,6 +8,7 @@ Every length is checked against what is there, since files come from anywhere an
 trusts them can be made to read outside its memory.
 """
 
+import itertools
 import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from vicinal._base.sparse_structure import check_compressed
 from vicinal.datasets.files import FilePath
 
 HEADER_BYTES = 128
+MOST_PARTS = 7
+"""A variable of numbers has up to six; a seventh is one too many."""
 _MATRIX, _COMPRESSED = 14, 15
 _SPARSE = 5
 _NUMERIC = range(6, 16)
@@ -62,7 +65,8 @@ def read_matrices(
                 kind, content = _unpacked(content, max_bytes, order)
                 max_bytes -= len(content)
             if kind == _MATRIX:
-                _add_variable(found, list(_elements(content, order)), wanted, order)
+                parts = list(itertools.islice(_elements(content, order), MOST_PARTS))
+                _add_variable(found, parts, wanted, order)
     except _Damaged as error:
         raise DataFormatError(str(path), "an intact MATLAB file", str(error)) from None
     return found
@@ -95,7 +99,7 @@ def _unpacked(packed: bytes, max_bytes: int, order: str) -> _Element:
         raise _Damaged(str(error)) from None
     if len(content) > max_bytes:
         raise _Damaged("variables that unpack to more than max_bytes")
-    inner = list(_elements(content, order))
+    inner = list(itertools.islice(_elements(content, order), 2))
     if not unpacker.eof or len(inner) != 1:
         raise _Damaged("a packed variable cut off")
     return inner[0]

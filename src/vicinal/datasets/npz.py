@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,7 +26,14 @@ from vicinal._base.indicator import check_indicator
 from vicinal._base.sparse_structure import MOST_ROWS, check_compressed
 from vicinal._base.validation import check_features
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, write_data
+from vicinal.datasets.files import (
+    DEFAULT_MAX_BYTES,
+    FilePath,
+    open_data,
+    too_long,
+    unpacked_limit,
+    write_data,
+)
 from vicinal.datasets.names import numbered
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -63,9 +70,11 @@ def read_npz(
     unlabelled : bool
         Read an archive without labels as rows that have none, not as a mistake.
     max_bytes : int
-        Most bytes the file, and the arrays packed in it, may unpack to.
+        Most bytes the file, and the arrays packed in it, may unpack to; never more than
+        :func:`~vicinal.datasets.files.unpacked_limit` allows for its size.
     """
-    arrays = _open_archive(open_data(path, max_bytes=max_bytes), path, max_bytes)
+    data = open_data(path, max_bytes=max_bytes)
+    arrays = _open_archive(data, path, unpacked_limit(path, max_bytes))
     try:
         X = check_features(_features(arrays))
         if unlabelled and not arrays.keys() & {"Y", "Y_indices"}:
@@ -95,8 +104,7 @@ def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDAr
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > max_bytes:
-                expected = f"at most {max_bytes} bytes when unpacked (see max_bytes)"
-                raise DataFormatError(str(path), expected, "more")
+                raise too_long(path, max_bytes)
             arrays = {}
             for member in members:
                 name = member.filename.removesuffix(".npy")
@@ -175,7 +183,7 @@ def _about(arrays: Arrays, path: FilePath) -> dict[str, Any]:
     return about
 
 
-def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> tuple[str, ...]:
+def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> Sequence[str]:
     names = about.get(f"{what}_names")
     return numbered(count, what, path) if names is None else tuple(names)
 

@@ -24,7 +24,8 @@ from vicinal._base.validation import (
     check_features,
     check_integer,
     check_option,
-    check_sparse_structure,
+    check_readable,
+    owned,
 )
 from vicinal.decision import Decision, FittedDecision, folds_wanted
 from vicinal.decision.never_empty import is_fitted_by_blocks
@@ -90,7 +91,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts.
+            Kept, and searched when the model predicts: copied, unless its arrays are read-only.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
@@ -117,7 +118,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Check everything, then learn and keep it."""
         k = self._neighbors()
         metric = check_option("metric", self.metric, METRICS)
-        rows = self._read_X(X, reset=True)
+        rows = owned(self._read_X(X, reset=True), X)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
@@ -260,7 +261,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

@@ -13,6 +13,7 @@ from vicinal._base.validation import (
     check_integer,
     check_option,
     check_rows,
+    owned,
 )
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import row_chunks
@@ -135,7 +136,8 @@ class InvertedIndex:
         takes in the segments before it that are not much larger. So a row is indexed at most
         ``log2(n_rows)`` times, however many calls bring it.
         """
-        fresh = as_csr(check_features(rows, "rows", n_features=self.n_features))
+        checked = check_features(rows, "rows", n_features=self.n_features)
+        fresh = as_csr(owned(checked, rows))
         first, count = self.n_rows, fresh.shape[0]
         if first + count >= 2**31 - 1:
             raise InvalidArgumentError("rows", "fewer than 2^31 - 1 rows in all", first + count)

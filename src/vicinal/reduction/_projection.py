@@ -19,7 +19,7 @@ from vicinal._base.state import (
     read_part,
     restore_feature_names,
 )
-from vicinal._base.validation import check_features, check_sparse_structure
+from vicinal._base.validation import check_features, check_readable
 from vicinal.estimators.targets import refuse_one_dimensional
 
 
@@ -48,7 +48,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         rows = validate_data(
             self,
             X,

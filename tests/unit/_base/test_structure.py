@@ -100,7 +100,7 @@ WRAPPING = {
     "of two dimensions": np.array([[0], [1], [2], [3]], dtype=np.int32),
     "empty": np.zeros(0, dtype=np.int32),
 }
-"""Row starts of a 3 × 3 matrix that are wrong; neighbours' differences do not show the first two."""
+"""Wrong row starts of a 3 × 3 matrix; differences of neighbours do not show the first two."""
 
 
 def with_row_starts(kind, indptr):
