@@ -181,7 +181,7 @@ def sound_csr(X: object, name: str) -> Csr:
     n_stored = int(matrix.indptr[-1])
     if len(matrix.indices) != n_stored or len(matrix.data) != n_stored:
         parts = (matrix.data[:n_stored], matrix.indices[:n_stored], matrix.indptr)
-        matrix = cast("Csr", sparse.csr_array(parts, shape=matrix.shape))
+        matrix = sparse.csr_array(parts, shape=matrix.shape)
     return matrix
 
 

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
+from vicinal._base.durable import naming, sync_file, sync_folder
 from vicinal._base.errors import DataFormatError
 from vicinal._base.validation import check_integer, check_option
 
@@ -196,10 +197,13 @@ def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
     path = Path(path)
     beside = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
-        with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
-            for chunk in chunks:
-                stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+        with naming(path):
+            with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
+                for chunk in chunks:
+                    stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+            sync_file(beside)
         beside.replace(path)
+        sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -63,11 +63,11 @@ class NumberedNames(LazyNames):
     """
 
     what: str
-    count: int
+    n_columns: int
 
     def __len__(self) -> int:
         """Count the columns."""
-        return self.count
+        return self.n_columns
 
     def name(self, column: int) -> str:
         """Return the name of a column."""

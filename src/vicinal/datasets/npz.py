@@ -23,6 +23,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.npy_header import read_npy_header
 from vicinal._base.sparse_structure import MOST_ROWS, check_compressed
 from vicinal._base.validation import check_features
 from vicinal.datasets.dataset import Dataset
@@ -123,14 +124,12 @@ def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
     """Return an array from the bytes of an .npy file, whose header must fit its length."""
     stream = io.BytesIO(content)
     try:
-        version = npy.read_magic(stream)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, is_fortran, dtype = read_header(stream)
-        if dtype.kind not in "fiub":
-            raise ValueError(f"dtype {dtype}")
-        values = np.frombuffer(content, dtype=dtype, offset=stream.tell())
-        return values.reshape(shape, order="F" if is_fortran else "C")
-    except (ValueError, TypeError, OverflowError) as error:
+        header = read_npy_header(stream)
+        if header.nbytes != len(content) - stream.tell():
+            raise ValueError(f"shape {header.shape} of {header.dtype} in {len(content)} bytes")
+        values: NDArray[Any] = np.frombuffer(content, dtype=header.dtype, offset=stream.tell())
+        return values.reshape(header.shape, order="F" if header.is_fortran else "C")
+    except ValueError as error:
         raise DataFormatError(str(path), f"an array of numbers as {name}", str(error)) from None
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -92,16 +92,27 @@ def named_pipeline(steps: list[tuple[str, Any]], columns: tuple[str, ...] | None
     return pipeline
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
+def load(
+    path: str | os.PathLike[str], *, verify: bool = True, mmap: bool | Literal["auto"] = "auto"
+) -> Model:
     """Load a model that :func:`save` wrote; it predicts the same, to the bit.
-
-    Arrays are memory-mapped: what a prediction does not touch is not read, once `verify` is False.
 
     Parameters
     ----------
     path : path
     verify : bool
         Compare every array with its checksum first.
+    mmap : bool or "auto"
+        Whether arrays of floating-point numbers are memory-mapped instead of read. "auto" reads
+        models of less than 1 GiB into memory and maps larger ones.
+
+    Notes
+    -----
+    A model in memory no longer needs its files. Those of a mapped one must stay as they are while
+    the model is in use: :func:`save` replaces a model without touching them, but a program that
+    overwrites them in place changes the numbers that the model predicts from, and one that cuts
+    them short ends the process with a bus error. Ids and row starts are read into memory in any
+    case, so that no change of a file makes the compiled core read outside its arrays.
 
     Examples
     --------
@@ -113,7 +124,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     ...     load(f"{folder}/model").predict([[0.9]])
     array([[0, 1]])
     """
-    part = read_folder(path, verify=verify)
+    part = read_folder(path, verify=verify, mmap=mmap)
     if isinstance(part, SavedPipeline):
         steps = list(zip(part.names, part.steps, strict=True))
         return Pipeline(steps) if part.columns is None else named_pipeline(steps, part.columns)
