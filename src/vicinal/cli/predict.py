@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from vicinal.cli.output import JsonFlag, check_target, dump_json, say
+from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say
 from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     NamesOption,
@@ -17,6 +17,7 @@ from vicinal.cli.source import (
     reads_text,
     text_source,
 )
+from vicinal.cli.visible import visible
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators import load as load_model
 from vicinal.scores import Scores
@@ -49,7 +50,10 @@ def predict(
         say(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
-        sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")
+        if json:
+            print_json(answer._asdict())
+        else:
+            sys.stdout.write(answer.as_line() + "\n")
 
 
 class Prediction(NamedTuple):
@@ -65,7 +69,8 @@ class Prediction(NamedTuple):
 
     def as_line(self) -> str:
         """Return one line for a person."""
-        return f"{self.row}\t{', '.join(self.labels) or '(none)'}\t[{self.best}]"
+        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:

@@ -9,6 +9,8 @@ numbered, so that ``numpy.savez(path, X=X, Y=Y)`` makes a file this reads.
 
 import io
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -57,7 +59,18 @@ _KNOWN = frozenset(
 )
 
 # What zipfile raises on a damaged archive; ValueError where a place in it is negative.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def read_npz(
@@ -198,8 +211,8 @@ def write_npz(dataset: Dataset, path: FilePath) -> None:
     if dataset.train is not None and dataset.test is not None:
         arrays |= {"train": dataset.train, "test": dataset.test}
     about = {
-        "feature_names": dataset.feature_names,
-        "label_names": dataset.label_names,
+        "feature_names": list(dataset.feature_names),
+        "label_names": list(dataset.label_names),
         "row_names": dataset.row_names,
         "source": dataset.source,
     }

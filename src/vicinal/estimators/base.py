@@ -144,9 +144,16 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: Search
     ) -> FittedDecision:
-        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        """Fit a rule on leave-one-out or K-fold scores; refuse one that could not decide."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+    ) -> FittedDecision:
+        """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
-            check_decides(decision, scoring, search.X, search.metric)
             return decision
         if is_fitted_by_blocks(decision):
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)

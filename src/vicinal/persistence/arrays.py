@@ -5,8 +5,9 @@ import math
 import os
 import re
 import stat
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class _Sink:
     else it writes piece by piece, and the system's own error comes through.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BufferedWriter) -> None:
         self._stream = stream
         self.digest = hashlib.sha256()
         self.size = 0
@@ -113,7 +114,7 @@ def _read_array(folder: Path, entry: Json, verify: bool, is_mapped: bool) -> NDA
 
 
 def _content(
-    stream: BinaryIO, size: int, verify: bool, is_mapped: bool
+    stream: BufferedReader, size: int, verify: bool, is_mapped: bool
 ) -> tuple[NDArray[Any], str | None]:
     """Return the array in an open file of that size, and the checksum of exactly these bytes."""
     header = read_npy_header(stream)
@@ -132,8 +133,8 @@ def _content(
         )
         return array, hexadecimal
     array = np.empty(math.prod(header.shape), dtype=header.dtype)
-    content = memoryview(array.view(np.uint8))
-    if array.size and cast("Any", stream).readinto(content) != header.nbytes:
+    content = memoryview(cast("Any", array.view(np.uint8)))
+    if array.size and stream.readinto(content) != header.nbytes:
         raise ValueError("cut short while it was read")
     digest.update(content)
     return array.reshape(header.shape, order=order), digest.hexdigest()

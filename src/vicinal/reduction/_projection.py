@@ -19,6 +19,7 @@ from vicinal._base.state import (
     read_part,
     restore_feature_names,
 )
+from vicinal._base.threads import one_blas_thread
 from vicinal._base.validation import check_features, check_readable
 from vicinal.estimators.targets import refuse_one_dimensional
 
@@ -43,7 +44,8 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return the rows projected: float64, dense, shape (n, r)."""
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        projected: Float = np.asarray(rows @ self.projection_) - self.offset_
+        with one_blas_thread():  # so that the last bits do not depend on the number of threads
+            projected: Float = np.asarray(rows @ self.projection_) - self.offset_
         return projected
 
     def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:

@@ -8,6 +8,7 @@ from scipy import sparse
 from vicinal import BRkNN, load
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.datasets import Dataset
+from vicinal.decision import TopS
 from vicinal.estimators import METHODS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.index import DenseIndex, InvertedIndex
@@ -114,3 +115,12 @@ def test_names_that_no_file_can_hold_are_refused_and_leave_the_model_as_it_was(f
         fit(model)
     model.save(tmp_path / "model")
     assert load(tmp_path / "model").label_names_ == ("a", "b")
+
+
+@pytest.mark.parametrize("never_empty", [True, False, None])
+def test_a_rule_that_could_not_decide_is_refused_at_fit(never_empty):
+    """The number of labels of neighbours, of which this method has none."""
+    model = METHODS["feature-knn"](threshold=TopS(), never_empty=never_empty)
+    with pytest.raises(InvalidArgumentError, match="know no neighbours"):
+        model.fit(np.eye(4), np.eye(4, dtype=np.int32))
+    assert not model.__sklearn_is_fitted__()
