@@ -107,9 +107,9 @@ class Result:
         for name, kind in (("experiment", str), ("data", str), ("method", str), ("values", dict)):
             if not isinstance(parts.get(name), kind):
                 raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts.get(name)))
-        for name, kind in _OPTIONAL.items():
-            if name in parts and type(parts[name]) is not kind:
-                raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts[name]))
+        for name, wanted in _OPTIONAL.items():
+            if name in parts and type(parts[name]) is not wanted:
+                raise InvalidArgumentError(name, f"a {wanted.__name__}", repr(parts[name]))
         return cls(
             experiment=parts["experiment"],
             data=parts["data"],
