@@ -23,6 +23,7 @@ from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
+from vicinal.cli.visible import never_fail_to_print, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -70,6 +71,7 @@ def run() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
+    never_fail_to_print()
     try:
         code = app(standalone_mode=False)
     except UsageError as error:
@@ -91,7 +93,7 @@ def run() -> None:
 
 def _fail(message: str) -> None:
     """Print the message on one line, with nothing in it read as markup; none after a help text."""
-    line = escape(" ".join(message.split()))
+    line = escape(visible(" ".join(message.split())))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)
     sys.exit(2)

@@ -9,7 +9,8 @@ import typer
 
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import ImportOption, ModelArgument, NamesOption, RowsOption, TextOption
-from vicinal.cli.output import JsonFlag, check_target, dump_json, say
+from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say
+from vicinal.cli.visible import visible
 
 if TYPE_CHECKING:
     from vicinal.estimators import NeighborEstimator
@@ -49,7 +50,10 @@ def predict(
         say(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
-        sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")
+        if json:
+            print_json(answer._asdict())
+        else:
+            sys.stdout.write(answer.as_line() + "\n")
 
 
 class Prediction(NamedTuple):
@@ -65,7 +69,8 @@ class Prediction(NamedTuple):
 
     def as_line(self) -> str:
         """Return one line for a person."""
-        return f"{self.row}\t{', '.join(self.labels) or '(none)'}\t[{self.best}]"
+        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:

@@ -76,9 +76,9 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
         dataset.X,
         dataset.n_rows,
         dataset.Y,
-        dataset.label_names,
+        tuple(dataset.label_names),
         dataset.row_names,
-        None if is_numbered(names, "feature") else names,
+        None if is_numbered(names, "feature") else tuple(names),
     )
 
 

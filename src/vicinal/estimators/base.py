@@ -19,7 +19,7 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import check_features, check_integer, check_sparse_structure
+from vicinal._base.validation import check_features, check_integer, check_readable, owned
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
@@ -117,7 +117,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts.
+            Kept, and searched when the model predicts: copied, unless its arrays are read-only.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
@@ -145,7 +145,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         k = self._neighbors()
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
-        rows = self._read_X(X, reset=True)
+        rows = owned(self._read_X(X, reset=True), X)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
@@ -171,9 +171,16 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
-        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        """Fit a rule on leave-one-out or K-fold scores; refuse one that could not decide."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
-            check_decides(decision, scoring, search.X, search.metric)
             return decision
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
@@ -351,7 +358,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

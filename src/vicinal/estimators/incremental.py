@@ -22,7 +22,7 @@ from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
-from vicinal._base.validation import check_rows
+from vicinal._base.validation import check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
@@ -69,7 +69,7 @@ class IncrementalEstimator(NeighborEstimator):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names)
         refuse_one_dimensional(Y)
-        fresh = self._read_X(X, reset=False)
+        fresh = owned(self._read_X(X, reset=False), X)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
         k = self._neighbors()
         graph = self._training_graph(k)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
     damage_if_refused,
@@ -24,7 +25,6 @@ from vicinal.distances import get_distance
 from vicinal.estimators.rules import check_decides
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
-from vicinal.index.row_ids import MOST_IDS
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def _features(state: Mapping[str, State]) -> Features:
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     """Return the rows' ids, rising, and how many were ever given."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
-    if n_ids >= MOST_IDS:
-        raise ModelFormatError(f"n_ids: expected fewer than 2^31 - 1, got {n_ids}")
-    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+    if not n_rows <= n_ids <= MOST_ROWS:
+        raise ModelFormatError(f"n_ids: expected a number from {n_rows} to {MOST_ROWS}")
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
 
