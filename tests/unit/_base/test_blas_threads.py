@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from vicinal.reduction import MDDM, OPLS, LabelCCA
-from vicinal.rivals import RankSVM
+from vicinal.baselines import RankSVM
 
 
 @pytest.fixture(scope="module")

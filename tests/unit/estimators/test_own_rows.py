@@ -13,7 +13,7 @@ from vicinal.estimators import METHODS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.index import DenseIndex, InvertedIndex
 from vicinal.preprocess import MinMax, TextVectorizer
-from vicinal.rivals import RankSVM
+from vicinal.baselines import RankSVM
 
 pytestmark = pytest.mark.native
 
