@@ -207,6 +207,8 @@ class SavedPipeline:
         names = read_names(state, "names")
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
+        if not all(hasattr(step, "transform") for step in steps[:-1]):
+            raise ModelFormatError("expected steps that transform rows before the estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
         n_features: int | None = getattr(steps[0], "n_features_in_", None)
         if columns is not None and len(columns) != n_features:

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 import vicinal
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.estimators.pipeline import named_pipeline
-from vicinal.preprocess import TextVectorizer
+from vicinal.preprocess import MinMax, TextVectorizer
 
 pytestmark = pytest.mark.native
 
@@ -330,6 +330,15 @@ def test_parameters_beyond_reason(tmp_path: Path) -> None:
 
     edit_manifest(tmp_path / "m", widen)
     refused(tmp_path / "m", "ngram_range: expected at most 100 words")
+
+
+def test_a_step_that_transforms_nothing(tmp_path: Path) -> None:
+    X = [[0.0], [8.0]]
+    model = Pipeline([("scale", MinMax()), ("estimator", vicinal.BRkNN(1))]).fit(X, [[1], [0]])
+    vicinal.save(model, tmp_path / "m")
+    rule = {"$part": "decision.TopS", "state": {"s": None}}
+    edit_manifest(tmp_path / "m", lambda body: body["model"]["state"]["steps"].__setitem__(0, rule))
+    refused(tmp_path / "m", "steps that transform rows")
 
 
 @pytest.mark.parametrize("mmap", ["never", None, 2])
