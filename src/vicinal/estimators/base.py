@@ -31,15 +31,19 @@ from vicinal.decision.never_empty import is_fitted_by_blocks
 from vicinal.decision.rule import fit_blocks
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.explaining import explain_rows
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
+from vicinal.explain import Breakdown, Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.explaining import explain_scoring
 
 
 class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -57,6 +61,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X came with column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, where they were given.
     """
 
     n_neighbors: int
@@ -64,6 +70,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     threshold: object
     never_empty: bool | None
     n_jobs: int | None
+    row_names_: tuple[str, ...] | None = None
 
     def _neighbors(self) -> int:
         """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
@@ -84,6 +91,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         graph: NeighborGraph | None = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
 
@@ -98,13 +106,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             Replaces the search, and its metric becomes the model's.
         label_names : sequence of str, optional
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+        row_names : sequence of str, optional
+            Names of the rows, which explanations show; saved with the model.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._learn(X, Y, graph, label_names)
+            self._learn(X, Y, graph, label_names, row_names)
         return self
 
     def _learn(
@@ -113,6 +123,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Y: object,
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
@@ -120,11 +131,13 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_X(X, reset=True)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = Search(rows, metric, self.n_jobs)
         self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        self.row_names_ = names
 
     def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
@@ -225,6 +238,65 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_new_X(X)
         width = self.scoring_.k if k is None else check_integer("k", k, low=1)
         return self.search_.by_id(self.search_.query(rows, width))
+
+    def explain(
+        self,
+        X: object,
+        labels: Sequence[str | int] | None = None,
+        top: int = 5,
+        *,
+        what_if: bool = False,
+        row_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> Explanations:
+        """Say why each row gets its labels: scores as exact sums of parts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+        labels : sequence of str or int, optional
+            Labels to explain, by name or number; by default those predicted and the best ones.
+        top : int
+            How many of the best labels to explain besides those predicted.
+        what_if : bool
+            Find what removed would drop a predicted label, by predicting anew.
+        row_names : sequence of str, optional
+            Names of the rows of `X`; numbers by default.
+        feature_names : sequence of str, optional
+            Names of the columns of `X`; by default those of the data frame at fit, or numbers.
+
+        Returns
+        -------
+        Explanations
+            One :class:`vicinal.explain.Explanation` per row. In each label's explanation
+            ``base + Σ share = value``.
+
+        Notes
+        -----
+        Meant for rows that a person looks at. Memory: about 300 bytes per part; the parts of a row
+        are its neighbours (or features) for each label, and the features shared with each
+        neighbour.
+
+        Examples
+        --------
+        >>> from vicinal import BRkNN
+        >>> model = BRkNN(2).fit([[0.0], [1.0], [9.0]], [["low"], ["low", "odd"], ["high"]])
+        >>> (why,) = model.explain([[0.4]])
+        >>> [(one.label, one.score) for one in why.labels]
+        [('low', 1.0), ('odd', 0.5), ('high', 0.0)]
+        >>> [(part.name, part.share) for part in why["odd"].parts]
+        [('0', 0.0), ('1', 0.5)]
+        """
+        return explain_rows(
+            self, self._read_new_X(X), labels, top, what_if, row_names, feature_names
+        )
+
+    def _breakdowns(
+        self, near: NeighborGraph, labels: Sequence[int], row: Features
+    ) -> list[Breakdown]:
+        """Return how the scores of one row, whose neighbours are `near`, come about."""
+        with using_threads(self.search_.n_jobs):
+            return explain_scoring(self.scoring_, near, labels, row)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""

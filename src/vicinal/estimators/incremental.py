@@ -25,6 +25,7 @@ from vicinal._base.labels import Labels, extended_labels
 from vicinal._base.validation import check_rows
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.mending import graph_with, graph_without
+from vicinal.estimators.row_names import check_row_names, extended_row_names
 from vicinal.estimators.search import Search, narrowed
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
@@ -47,6 +48,7 @@ class IncrementalEstimator(NeighborEstimator):
         classes: object = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the model then equals one fitted on all of them at once.
 
@@ -59,6 +61,9 @@ class IncrementalEstimator(NeighborEstimator):
             scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
         label_names : sequence of str, optional
             Names of the columns of `Y`, where they are others than those known.
+        row_names : sequence of str, optional
+            Names of the new rows; in a model whose rows have names, a row without one goes by its
+            id.
 
         Notes
         -----
@@ -66,14 +71,16 @@ class IncrementalEstimator(NeighborEstimator):
         pass over the graph.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names)
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_one_dimensional(Y)
         fresh = self._read_X(X, reset=False)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, fresh.shape[0])
         k = self._neighbors()
         graph = self._training_graph(k)
         search = self.search_.grown(fresh)
         self._adopt(search, graph_with(graph, search, fresh, k), labels)
+        self.row_names_ = extended_row_names(self.row_names_, names, search.row_ids)
         return self
 
     @all_or_nothing
@@ -100,6 +107,8 @@ class IncrementalEstimator(NeighborEstimator):
         search = self.search_.reduced(kept)
         labels = replace(self._labels(), matrix=self.scoring_.Y[kept])
         self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
+        if self.row_names_ is not None:
+            self.row_names_ = tuple(self.row_names_[place] for place in kept.tolist())
         return self
 
     def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:

@@ -11,12 +11,12 @@ and the command line import it.
     results ─▶ compared/ (a file a section), reported ─▶ comparison_report ─────────┘
 """
 
+from vicinal._base.markup import Html, element, together
 from vicinal.report.blocks import Block, Details, Facts, Grid, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
 from vicinal.report.compared.curves import Curve
 from vicinal.report.comparison_report import comparison_page, comparison_report
 from vicinal.report.figure import PlotFigure
-from vicinal.report.markup import Html, element, together
 from vicinal.report.page import Page
 from vicinal.report.reported import OwnCell, ReportedCell, reported_section
 from vicinal.report.table import Column, DataTable

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.markup import clean, element, escape
 from vicinal.report import (
     Cell,
     Column,
@@ -22,7 +23,6 @@ from vicinal.report import (
     mark_best,
 )
 from vicinal.report.ids import Ids
-from vicinal.report.markup import clean, element, escape
 from vicinal.report.palette import INK, NAMES, SERIES
 
 HOSTILE = "</title></style><script>alert('1')</script>\"' onload=x & \x00 \ud800"

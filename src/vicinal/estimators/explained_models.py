@@ -1,0 +1,106 @@
+"""Explanations of any model: an estimator, or a pipeline that reads numbers or texts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators.explained_rows import TextRows
+from vicinal.estimators.explaining import explain_rows
+from vicinal.estimators.model import Model, prepared
+from vicinal.estimators.row_names import check_row_names
+from vicinal.explain import Explanations
+from vicinal.preprocess import TextVectorizer
+from vicinal.preprocess._documents import read_documents
+
+
+def explain(
+    model: Model,
+    X: object,
+    labels: Sequence[str | int] | None = None,
+    top: int = 5,
+    *,
+    what_if: bool = False,
+    row_names: Sequence[str] | None = None,
+    row_texts: Sequence[str] | Mapping[int, str] | None = None,
+) -> Explanations:
+    """Say why each row gets its labels, for an estimator or a pipeline that ends in one.
+
+    Parameters
+    ----------
+    model : estimator of vicinal, or Pipeline that ends in one
+    X : rows as the model takes them
+        Texts, where a pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
+        explanation then knows which words a feature came from.
+    labels, top, what_if, row_names
+        As for :meth:`vicinal.MLkNN.explain`. A feature of a text is removed by deleting the word
+        from the text.
+    row_texts : sequence or mapping of str, optional
+        Texts of the training rows, in their order or by row id, to be shown beside the row's own.
+
+    Examples
+    --------
+    >>> from vicinal import InstanceKNN
+    >>> texts = ["buy milk and bread", "buy a bike", "ride a bike to work"]
+    >>> model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(2))])
+    >>> model = model.fit(texts, [["shop"], ["shop", "sport"], ["sport"]])
+    >>> (why,) = explain(model, ["milk and a bike"], row_texts=texts)
+    >>> [part.name for part in why["sport"].highlights]
+    ['a', 'bike']
+    >>> why.neighbors[0].text
+    'buy a bike'
+    """
+    if not isinstance(model, Pipeline):
+        rows, estimator = prepared(model, X)
+        return estimator.explain(rows, labels, top, what_if=what_if, row_names=row_names)
+    first, names = model.steps[0][1], _names_after(model)
+    source: TextRows | None = None
+    if isinstance(first, TextVectorizer):
+        X = read_documents(X)
+        if len(names or ()) == len(first.vocabulary_):
+            source = TextRows(X, first, lambda texts: _prepared_rows(model, texts))
+    rows, estimator = prepared(model, X)
+    return explain_rows(
+        estimator,
+        estimator._read_new_X(rows),
+        labels,
+        top,
+        what_if,
+        row_names,
+        names,
+        source,
+        _texts_by_id(row_texts, estimator.search_.n_ids, source),
+    )
+
+
+def _prepared_rows(model: Pipeline, texts: list[str]) -> Features:
+    """Return texts as checked rows of the estimator's features."""
+    rows, estimator = prepared(model, texts)
+    return estimator._read_new_X(rows)
+
+
+def _names_after(model: Pipeline) -> Sequence[str] | None:
+    """Return the names of the features that the estimator of a pipeline gets, where known."""
+    names: Any = getattr(model, "columns_", None)
+    for _, step in model.steps[:-1]:
+        if isinstance(step, OneToOneFeatureMixin):
+            names = getattr(step, "feature_names_in_", None) if names is None else names
+        elif hasattr(step, "get_feature_names_out"):
+            names = step.get_feature_names_out()
+        else:
+            names = None
+    return None if names is None else [str(name) for name in names]
+
+
+def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[int, str] | None:
+    """Return the texts of training rows by row id."""
+    if texts is None:
+        return None
+    if source is None:
+        raise InvalidArgumentError("row_texts", "None: the model does not read texts", type(texts))
+    if isinstance(texts, Mapping):
+        return cast("Mapping[int, str]", texts)
+    return dict(enumerate(check_row_names(texts, n_ids, "row_texts")))
