@@ -11,8 +11,8 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores comparison datasets decision graph index load metrics preprocess reduction report
-        results rivals save selection""",
+        Scores comparison datasets decision explain graph index load metrics preprocess reduction
+        report results rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_table read_table results_table run_comparison standing
@@ -22,9 +22,13 @@ EXPORTED = {
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
+    "vicinal.explain": """Breakdown Explanation Explanations LabelExplanation Neighbor Part Removal
+        Terms Word exact_shapley linear_breakdown shapley_of_maximum vote_breakdowns
+        weighted_breakdowns""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
-    "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
+    "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace
+        make_steps""",
     "vicinal.report": """Block Cell Column Curve DataTable Details Facts Grid Html OwnCell Page
         Paragraph PlotFigure ReportedCell Section comparison_page comparison_report element
         mark_best reported_section together""",
@@ -94,13 +98,14 @@ def test_parameters_and_defaults(name: str) -> None:
 
 
 CALLS = {
-    "fit": ["X", "Y", "graph", "label_names"],
+    "fit": ["X", "Y", "graph", "label_names", "row_names"],
     "predict": ["X", "graph"],
     "predict_proba": ["X", "graph"],
     "predict_names": ["X", "graph"],
     "scores": ["X", "graph"],
     "rank": ["X", "top", "graph"],
     "kneighbors": ["X", "k"],
+    "explain": ["X", "labels", "top", "what_if", "row_names", "feature_names"],
     "save": ["path"],
 }
 

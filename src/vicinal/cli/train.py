@@ -14,6 +14,7 @@ from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, p
 from vicinal.cli.source import (
     DataArgument,
     LabelsOption,
+    NamesOption,
     RowsOption,
     TextOption,
     training_source,
@@ -34,16 +35,22 @@ def train(
     rows: RowsOption = "auto",
     text: TextOption = "text",
     labels: LabelsOption = "labels",
+    row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Learn from a data set and save the model."""
     check_replaceable(output)
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, text, labels, preprocess, row_names)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
-        model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
+        model.fit(
+            source.X,
+            source.labels(),
+            estimator__label_names=source.label_names,
+            estimator__row_names=source.row_names,
+        )
     seconds = time.perf_counter() - began
     save_named(model, source, output)
     facts = {

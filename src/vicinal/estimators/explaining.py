@@ -106,8 +106,9 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
 
 def _in_range(label: object, n_labels: int) -> int | None:
     """Return a label's number if it is one."""
-    is_number = isinstance(label, int | np.integer) and not isinstance(label, bool)
-    return int(label) if is_number and 0 <= int(label) < n_labels else None
+    if isinstance(label, bool) or not isinstance(label, int | np.integer):
+        return None
+    return int(label) if 0 <= label < n_labels else None
 
 
 def _feature_names(

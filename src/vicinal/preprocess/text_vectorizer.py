@@ -129,13 +129,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         [(3, 7), (15, 18)]
         """
         check_is_fitted(self)
-        counter = self._counter()
         (text,) = read_documents([document], "document")
         return word_places(
             text,
-            counter.token_pattern,
-            counter.get_stop_words() or (),
-            counter.ngram_range,
+            TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
+            self._counter().get_stop_words() or (),
+            _check_ngram_range(self.ngram_range),
             self.vocabulary_,
         )
 

@@ -98,7 +98,8 @@ def cells(scores: Scores, row: int, labels: Sequence[int]) -> Float:
     """
     wanted = np.asarray(labels, dtype=np.int64)
     if not isinstance(scores.values, sparse.csr_array):
-        return scores.values[row, wanted]
+        of_row: Float = scores.values[row, wanted]
+        return of_row
     begin, end = scores.values.indptr[row], scores.values.indptr[row + 1]
     stored = dict(
         zip(

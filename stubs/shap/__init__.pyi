@@ -1,0 +1,11 @@
+from typing import Any
+
+class Explanation:
+    def __init__(
+        self,
+        values: Any,
+        base_values: Any = ...,
+        data: Any = ...,
+        feature_names: list[str] | None = ...,
+        output_names: str | None = ...,
+    ) -> None: ...
