@@ -7,5 +7,4 @@ class Explanation:
         base_values: Any = ...,
         data: Any = ...,
         feature_names: list[str] | None = ...,
-        output_names: str | None = ...,
     ) -> None: ...

@@ -291,12 +291,12 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             self, self._read_new_X(X), labels, top, what_if, row_names, feature_names
         )
 
-    def _breakdowns(
-        self, near: NeighborGraph, labels: Sequence[int], row: Features
+    def _explain_scores(
+        self, graph: NeighborGraph, X: Features, labels: Sequence[int]
     ) -> list[Breakdown]:
-        """Return how the scores of one row, whose neighbours are `near`, come about."""
+        """Return what the scores of `labels` are made of, for the one query of `graph`."""
         with using_threads(self.search_.n_jobs):
-            return explain_scoring(self.scoring_, near, labels, row)
+            return explain_scoring(self.scoring_, graph, labels, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""

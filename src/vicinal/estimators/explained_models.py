@@ -1,16 +1,16 @@
 """Explanations of any model: an estimator, or a pipeline that reads numbers or texts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.explained_rows import TextRows
 from vicinal.estimators.explaining import explain_rows
-from vicinal.estimators.model import Model, prepared
 from vicinal.estimators.row_names import check_row_names
 from vicinal.explain import Explanations
 from vicinal.preprocess import TextVectorizer
@@ -18,7 +18,7 @@ from vicinal.preprocess._documents import read_documents
 
 
 def explain(
-    model: Model,
+    model: NeighborEstimator | Pipeline,
     X: object,
     labels: Sequence[str | int] | None = None,
     top: int = 5,
@@ -53,33 +53,35 @@ def explain(
     >>> why.neighbors[0].text
     'buy a bike'
     """
-    if not isinstance(model, Pipeline):
-        rows, estimator = prepared(model, X)
-        return estimator.explain(rows, labels, top, what_if=what_if, row_names=row_names)
-    first, names = model.steps[0][1], _names_after(model)
+    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    estimator = pipeline.steps[-1][1]
+    if not isinstance(estimator, NeighborEstimator):
+        raise InvalidArgumentError("model", "one that ends in an estimator of vicinal", estimator)
     source: TextRows | None = None
+    first = pipeline.steps[0][1]
     if isinstance(first, TextVectorizer):
         X = read_documents(X)
-        if len(names or ()) == len(first.vocabulary_):
-            source = TextRows(X, first, lambda texts: _prepared_rows(model, texts))
-    rows, estimator = prepared(model, X)
+        if all(isinstance(step, OneToOneFeatureMixin) for _, step in pipeline.steps[1:-1]):
+            source = TextRows(X, first, lambda texts: _prepared(pipeline, texts))
     return explain_rows(
         estimator,
-        estimator._read_new_X(rows),
+        _prepared(pipeline, X),
         labels,
         top,
         what_if,
         row_names,
-        names,
+        _names_after(pipeline),
         source,
         _texts_by_id(row_texts, estimator.search_.n_ids, source),
     )
 
 
-def _prepared_rows(model: Pipeline, texts: list[str]) -> Features:
-    """Return texts as checked rows of the estimator's features."""
-    rows, estimator = prepared(model, texts)
-    return estimator._read_new_X(rows)
+def _prepared(model: Pipeline, X: object) -> Features:
+    """Return rows after a pipeline's preprocessing, checked by the estimator at its end."""
+    for _, step in model.steps[:-1]:
+        X = step.transform(X)
+    estimator: NeighborEstimator = model.steps[-1][1]
+    return estimator._read_new_X(X)
 
 
 def _names_after(model: Pipeline) -> Sequence[str] | None:
@@ -100,7 +102,10 @@ def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[
     if texts is None:
         return None
     if source is None:
-        raise InvalidArgumentError("row_texts", "None: the model does not read texts", type(texts))
+        raise InvalidArgumentError("row_texts", "a model that reads texts", "one that does not")
     if isinstance(texts, Mapping):
-        return cast("Mapping[int, str]", texts)
+        for row, text in texts.items():
+            if not isinstance(text, str):
+                raise InvalidArgumentError("row_texts", "strings", f"{text!r} for row {row}")
+        return texts
     return dict(enumerate(check_row_names(texts, n_ids, "row_texts")))

@@ -236,7 +236,7 @@ class Explained:
     def _labels(self, places: Int, neighbors: list[Neighbor]) -> list[LabelExplanation]:
         """Return the explanation of each label."""
         model = self.asked.model
-        breakdowns = model._breakdowns(self.near, self.labels, self.x)
+        breakdowns = model._explain_scores(self.near, self.x, self.labels)
         found = []
         for label, score, breakdown in zip(self.labels, self.scores, breakdowns, strict=True):
             name = model.label_names_[label]

@@ -204,7 +204,6 @@ class LabelExplanation:
             base_values=self.base,
             data=np.array(values),
             feature_names=[f"{part.kind} {part.name}" for part in self.parts],
-            output_names=self.label,
         )
 
 
