@@ -23,8 +23,8 @@ EXPORTED = {
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
     "vicinal.explain": """Breakdown Explanation Explanations LabelExplanation Neighbor Part Removal
-        Terms Word exact_shapley linear_breakdown shapley_of_maximum vote_breakdowns
-        weighted_breakdowns""",
+        Terms Word exact_shapley linear_breakdown mixture_breakdown shapley_of_maximum
+        vote_breakdowns weighted_breakdowns""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
     "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace

@@ -31,22 +31,20 @@ from vicinal.decision.never_empty import is_fitted_by_blocks
 from vicinal.decision.rule import fit_blocks
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
-from vicinal.estimators.explaining import explain_rows
+from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
-from vicinal.explain import Breakdown, Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
-from vicinal.scoring.explaining import explain_scoring
 
 
-class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     Attributes
@@ -238,65 +236,6 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = self._read_new_X(X)
         width = self.scoring_.k if k is None else check_integer("k", k, low=1)
         return self.search_.by_id(self.search_.query(rows, width))
-
-    def explain(
-        self,
-        X: object,
-        labels: Sequence[str | int] | None = None,
-        top: int = 5,
-        *,
-        what_if: bool = False,
-        row_names: Sequence[str] | None = None,
-        feature_names: Sequence[str] | None = None,
-    ) -> Explanations:
-        """Say why each row gets its labels: scores as exact sums of parts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (n, m)
-        labels : sequence of str or int, optional
-            Labels to explain, by name or number; by default those predicted and the best ones.
-        top : int
-            How many of the best labels to explain besides those predicted.
-        what_if : bool
-            Find what removed would drop a predicted label, by predicting anew.
-        row_names : sequence of str, optional
-            Names of the rows of `X`; numbers by default.
-        feature_names : sequence of str, optional
-            Names of the columns of `X`; by default those of the data frame at fit, or numbers.
-
-        Returns
-        -------
-        Explanations
-            One :class:`vicinal.explain.Explanation` per row. In each label's explanation
-            ``base + Σ share = value``.
-
-        Notes
-        -----
-        Meant for rows that a person looks at. Memory: about 300 bytes per part; the parts of a row
-        are its neighbours (or features) for each label, and the features shared with each
-        neighbour.
-
-        Examples
-        --------
-        >>> from vicinal import BRkNN
-        >>> model = BRkNN(2).fit([[0.0], [1.0], [9.0]], [["low"], ["low", "odd"], ["high"]])
-        >>> (why,) = model.explain([[0.4]])
-        >>> [(one.label, one.score) for one in why.labels]
-        [('low', 1.0), ('odd', 0.5), ('high', 0.0)]
-        >>> [(part.name, part.share) for part in why["odd"].parts]
-        [('0', 0.0), ('1', 0.5)]
-        """
-        return explain_rows(
-            self, self._read_new_X(X), labels, top, what_if, row_names, feature_names
-        )
-
-    def _explain_scores(
-        self, graph: NeighborGraph, X: Features, labels: Sequence[int]
-    ) -> list[Breakdown]:
-        """Return what the scores of `labels` are made of, for the one query of `graph`."""
-        with using_threads(self.search_.n_jobs):
-            return explain_scoring(self.scoring_, graph, labels, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""

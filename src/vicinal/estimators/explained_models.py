@@ -9,9 +9,10 @@ from sklearn.pipeline import Pipeline
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.explained_rows import TextRows
 from vicinal.estimators.explaining import explain_rows
+from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_sources import TextRows
 from vicinal.explain import Explanations
 from vicinal.preprocess import TextVectorizer
 from vicinal.preprocess._documents import read_documents
@@ -84,7 +85,7 @@ def _prepared(model: Pipeline, X: object) -> Features:
     return estimator._read_new_X(X)
 
 
-def _names_after(model: Pipeline) -> Sequence[str] | None:
+def _names_after(model: Pipeline) -> FeatureNames:
     """Return the names of the features that the estimator of a pipeline gets, where known."""
     names: Any = getattr(model, "columns_", None)
     for _, step in model.steps[:-1]:
@@ -94,7 +95,9 @@ def _names_after(model: Pipeline) -> Sequence[str] | None:
             names = step.get_feature_names_out()
         else:
             names = None
-    return None if names is None else [str(name) for name in names]
+    if names is None:
+        names = getattr(model.steps[-1][1], "feature_names_in_", None)
+    return FeatureNames(names)
 
 
 def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[int, str] | None:

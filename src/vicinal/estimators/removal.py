@@ -12,8 +12,9 @@ import numpy as np
 
 from vicinal._base.arrays import Bool, Features, Float
 from vicinal._base.threads import using_threads
-from vicinal.estimators.explained_rows import ExplainedRows
+from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import row_name
+from vicinal.estimators.row_sources import RowSource
 from vicinal.explain import Removal
 from vicinal.graph import NeighborGraph
 from vicinal.scoring.explaining import cells
@@ -37,9 +38,9 @@ class Removing:
     Parameters
     ----------
     model : NeighborEstimator
-    source : ExplainedRows
+    source : RowSource
         Makes the row again without some features.
-    feature_names : sequence of str
+    feature_names : FeatureNames
     row : int
         Number of the row in `source`.
     x : ndarray or csr_array, shape (1, m)
@@ -47,8 +48,8 @@ class Removing:
     """
 
     model: "NeighborEstimator"
-    source: ExplainedRows
-    feature_names: Sequence[str]
+    source: RowSource
+    feature_names: FeatureNames
     row: int
     x: Features
     label: int

@@ -14,16 +14,10 @@ from vicinal.explain.breakdown import (
     vote_breakdowns,
     weighted_breakdowns,
 )
+from vicinal.explain.mixture import mixture_breakdown
+from vicinal.explain.parts import Neighbor, Part, Removal, Word
 from vicinal.explain.shapley import exact_shapley, shapley_of_maximum
-from vicinal.explain.values import (
-    Explanation,
-    Explanations,
-    LabelExplanation,
-    Neighbor,
-    Part,
-    Removal,
-    Word,
-)
+from vicinal.explain.values import Explanation, Explanations, LabelExplanation
 
 __all__ = [
     "Breakdown",
@@ -37,6 +31,7 @@ __all__ = [
     "Word",
     "exact_shapley",
     "linear_breakdown",
+    "mixture_breakdown",
     "shapley_of_maximum",
     "vote_breakdowns",
     "weighted_breakdowns",

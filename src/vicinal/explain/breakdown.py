@@ -19,6 +19,8 @@ Fact: TypeAlias = int | float | str
 Scale: TypeAlias = Literal["score", "log-odds"]
 
 SCALES = ("score", "log-odds")
+MOST_CANCELLING = 10
+"""How many times as large as their sum terms may be together, to be rescaled."""
 KINDS = ("neighbor", "feature", "input")
 
 
@@ -115,9 +117,11 @@ class Breakdown:
         )
 
     def splitting(self, share: float) -> tuple[Terms, ...]:
-        """Return the terms rescaled to add up to `share`; none where they add up to 0.
+        """Return the terms rescaled to add up to `share`; none where they (nearly) cancel.
 
         With this a mixture passes the share of one of its inputs on to what that input consists of.
+        Terms that are together ten times as large as their sum would be blown up: they are not
+        rescaled.
 
         Examples
         --------
@@ -126,7 +130,8 @@ class Breakdown:
         [[-0.5, -1.5]]
         """
         whole = sum(float(terms.shares.sum()) for terms in self.terms)
-        if whole == 0 or not np.isfinite(share / whole):
+        size = sum(float(np.abs(terms.shares).sum()) for terms in self.terms)
+        if size == 0 or size > MOST_CANCELLING * abs(whole):
             return ()
         return tuple(replace(terms, shares=terms.shares * (share / whole)) for terms in self.terms)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from vicinal._base.markup import Html, element, together
-from vicinal.explain.values import Word
+from vicinal.explain.parts import Word
 from vicinal.explain.wording import signed
 
 STRENGTHS = 4

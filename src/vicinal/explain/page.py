@@ -5,7 +5,8 @@ from importlib import resources
 
 from vicinal._base.markup import Html, element, together
 from vicinal.explain.marked import marked
-from vicinal.explain.values import Explanation, LabelExplanation, Neighbor, Word
+from vicinal.explain.parts import Neighbor, Word
+from vicinal.explain.values import Explanation, LabelExplanation
 from vicinal.explain.waterfall import waterfall
 from vicinal.explain.wording import facts_line, measure_name, number, removal_sentences
 

@@ -6,7 +6,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vicinal.explain.values import Explanation, LabelExplanation, Part, Word
+from vicinal.explain.parts import Part, Word
+from vicinal.explain.values import Explanation, LabelExplanation
 from vicinal.explain.wording import (
     facts_line,
     largest_and_rest,

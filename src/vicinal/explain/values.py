@@ -16,107 +16,12 @@ import numpy as np
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal._base.json_lines import without_nan
 from vicinal.explain.breakdown import Fact, Scale
+from vicinal.explain.parts import Neighbor, Part, Removal, Word, plain, plain_neighbor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console, ConsoleOptions, RenderResult
-
-
-@dataclass(frozen=True)
-class Part:
-    """One term of a sum.
-
-    Parameters
-    ----------
-    kind : {"neighbor", "feature", "input"}
-    name : str
-        Name of the training row, of the feature, or of a mixture's input.
-    share : float
-        What it adds to the score, on the scale of the explanation.
-    id : int
-        Row id, column, or number of the input.
-    value : float or None
-        Similarity or distance of a neighbour; the feature's value in the row.
-    has_label : bool or None
-        Whether a neighbour carries the label.
-    """
-
-    kind: str
-    name: str
-    share: float
-    id: int
-    value: float | None = None
-    has_label: bool | None = None
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word of a text: where it stands, and the features it is part of.
-
-    Parameters
-    ----------
-    start, stop : int
-        Places in the original text, the second excluded.
-    features : tuple of str
-        Names of the features (the word itself, and runs of words that contain it).
-    """
-
-    start: int
-    stop: int
-    features: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Neighbor:
-    """A training row near the row explained.
-
-    Parameters
-    ----------
-    id : int
-        Row id, as in ``row_ids_``.
-    name : str
-    value : float
-        Similarity, or distance where the metric is Euclidean.
-    labels : tuple of str
-        The labels it carries.
-    shared : list of Part
-        Features that both rows have, largest first, each with its term of the cosine
-        :math:`x_f y_f / (|x| |y|)` (of the dot product :math:`x_f y_f` where that is the metric).
-        These add up to the similarity.
-    text : str or None
-        Where the texts of the training rows were given.
-    words : list of Word
-        The words of that text that have a feature.
-    """
-
-    id: int
-    name: str
-    value: float
-    labels: tuple[str, ...]
-    shared: list[Part] = field(default_factory=list)
-    text: str | None = None
-    words: list[Word] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Neighbours or features without which a label is not predicted, found by recomputation.
-
-    Parameters
-    ----------
-    kind : {"neighbor", "feature"}
-    ids : tuple of int
-        Row ids, or columns.
-    names : tuple of str
-    score : float
-        The label's score without them.
-    """
-
-    kind: str
-    ids: tuple[int, ...]
-    names: tuple[str, ...]
-    score: float
 
 
 @dataclass(frozen=True)
@@ -187,9 +92,9 @@ class LabelExplanation:
             "value": self.value,
             "base": self.base,
             "facts": dict(self.facts),
-            "parts": [_plain(part) for part in self.parts],
-            "highlights": [_plain(part) for part in self.highlights],
-            "what_if": None if self.what_if is None else [_plain(each) for each in self.what_if],
+            "parts": [plain(part) for part in self.parts],
+            "highlights": [plain(part) for part in self.highlights],
+            "what_if": None if self.what_if is None else [plain(each) for each in self.what_if],
         }
 
     def to_shap(self) -> Any:
@@ -262,9 +167,9 @@ class Explanation:
             "metric": self.metric,
             "predicted": list(self.predicted),
             "labels": [one.to_dict() for one in self.labels],
-            "neighbors": [_plain_neighbor(one) for one in self.neighbors],
+            "neighbors": [plain_neighbor(one) for one in self.neighbors],
             "text": self.text,
-            "words": [_plain(word) for word in self.words],
+            "words": [plain(word) for word in self.words],
         }
 
     def to_json(self) -> str:
@@ -328,26 +233,3 @@ class Explanations(tuple[Explanation, ...]):
             style="width:100%;height:40rem;border:0",
             title="Explanations",
         )
-
-
-def _plain(value: Part | Word | Removal) -> dict[str, Any]:
-    """Return a small value as a dictionary that JSON can hold; absent values are left out."""
-    plain = {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return {
-        name: list(each) if isinstance(each, tuple) else each
-        for name, each in plain.items()
-        if each is not None
-    }
-
-
-def _plain_neighbor(neighbor: Neighbor) -> dict[str, Any]:
-    """Return a neighbour as plain values."""
-    return {
-        "id": neighbor.id,
-        "name": neighbor.name,
-        "value": neighbor.value,
-        "labels": list(neighbor.labels),
-        "shared": [_plain(part) for part in neighbor.shared],
-        "text": neighbor.text,
-        "words": [_plain(word) for word in neighbor.words],
-    }

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from vicinal._base.markup import Html, class_names, element
-from vicinal.explain.values import LabelExplanation, Part
+from vicinal.explain.parts import Part
+from vicinal.explain.values import LabelExplanation
 from vicinal.explain.wording import largest_and_rest, number, part_note, signed
 
 MOST_PARTS = 12

@@ -1,7 +1,8 @@
 """What terminal and page say alike: numbers, names of parts, sentences about removals."""
 
 from vicinal.explain.breakdown import Fact
-from vicinal.explain.values import LabelExplanation, Part, Removal
+from vicinal.explain.parts import Part, Removal
+from vicinal.explain.values import LabelExplanation
 
 FACT_WORDS = {
     "votes": "votes",

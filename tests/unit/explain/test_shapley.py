@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.explain import exact_shapley, shapley_of_maximum
+from vicinal.explain import (
+    Breakdown,
+    Terms,
+    exact_shapley,
+    linear_breakdown,
+    mixture_breakdown,
+    shapley_of_maximum,
+)
 
 numbers = st.floats(-3, 3, allow_nan=False)
 
@@ -64,7 +72,7 @@ def test_no_inputs_have_no_shares():
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_cannot_be_shared_is_refused(function, inputs, baseline, argument):
-    with pytest.raises(InvalidArgumentError, match=f"^{argument}: "):
+    with pytest.raises(InvalidArgumentError, match=rf"^{argument}: "):
         exact_shapley(function, inputs, baseline)
 
 
@@ -75,3 +83,53 @@ def test_shares_of_a_maximum(values):
         lambda points: points.max(axis=1, initial=0.0), array, np.zeros(len(array))
     )
     np.testing.assert_allclose(shapley_of_maximum(array), expected, atol=1e-12)
+
+
+shares_of_parts = st.lists(st.sampled_from([-0.5, -0.1, 0.0, 0.1, 0.1, 0.4, 0.7]), max_size=6)
+
+
+@given(
+    parts=st.lists(shares_of_parts, min_size=1, max_size=5),
+    split=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_a_mixture_adds_up_whether_or_not_its_inputs_are_split(parts, split, seed):
+    rng = np.random.default_rng(seed)
+    d = len(parts)
+    hidden, out = rng.normal(size=(d, 4)), rng.normal(size=4)
+    own = [
+        Breakdown(0.25, (Terms("neighbor", np.arange(len(each)), np.array(each)),))
+        for each in parts
+    ]
+    inputs, baseline = np.array([one.total for one in own]), np.full(d, 0.25)
+
+    def network(points):
+        return np.maximum(points @ hidden, 0) @ out
+
+    names = [f"input {i}" for i in range(d)]
+    one = mixture_breakdown(network, names, inputs, baseline, own if split else None)
+    assert one.scale == "log-odds"
+    assert one.total == pytest.approx(network(inputs[None, :])[0], abs=1e-12)
+    assert sum(one.facts.values()) + one.base == pytest.approx(one.total, abs=1e-12)
+    if not split:
+        assert [terms.names for terms in one.terms] == [(name,) for name in names]
+
+
+def test_parts_that_nearly_cancel_are_not_blown_up():
+    one = Breakdown(0.0, (Terms("feature", np.arange(2), np.array([1.0, -0.999])),))
+    assert one.splitting(0.5) == ()
+
+
+def test_a_linear_model_has_a_part_per_feature_of_the_row():
+    x = sparse.csr_array(np.array([[0.5, 0.0, -2.0, 1.0]]))
+    weights = np.array([2.0, 9.0, 0.25, 0.0])
+    one = linear_breakdown(0.125, x, weights)
+    (terms,) = one.terms
+    assert terms.ids.tolist() == [0, 2, 3]
+    assert terms.shares.tolist() == [1.0, -0.5, 0.0]
+    assert one.total == 0.125 + (x @ weights)[0]
+
+
+def test_mixtures_need_a_name_per_input():
+    with pytest.raises(InvalidArgumentError, match=r"^names: "):
+        mixture_breakdown(lambda points: points[:, 0], ["a"], np.zeros(2), np.zeros(2))

@@ -12,7 +12,7 @@ from vicinal._base.validation import as_csr
 from vicinal.preprocess import TextVectorizer, WordPlace
 
 
-class ExplainedRows(Protocol):
+class RowSource(Protocol):
     """Rows that can be shown, and made again without some of their features."""
 
     def text(self, row: int) -> str | None:
