@@ -1,6 +1,8 @@
 """Explanations of every method on random data full of ties and edge cases."""
 
 import inspect
+import json
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import expit
 
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import METHODS
 from vicinal.scoring.explaining import one_by_one
 
@@ -22,6 +25,7 @@ PALETTES = {
     "signed": [0.0, 1.0, -1.0, 2.0],
     "thirds": [0.0, 0.1, 0.2, 1 / 3, 0.7],
 }
+EXTREME = [0.0, 1e-200, 1e200, 1e-170, 1.0, 1e150, 1e6 + 1]
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "brknn": [{}, {"variant": "a"}, {"variant": "b"}],
     "mlknn": [{}, {"smoothing": 0.0}],
@@ -129,3 +133,25 @@ def test_default_labels_are_the_predicted_and_the_best(problem):
         assert [one.score for one in why.labels] == [
             scores[row, model.label_names_.index(one.label)] for one in why.labels
         ]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), metric=st.sampled_from(["euclidean", "cosine", "dot"]))
+def test_values_of_any_size(name, seed, metric):
+    rng = np.random.default_rng(seed)
+    X, Q = (rng.choice(EXTREME, size=(rows, 3)) for rows in (6, 2))
+    Y = (rng.random((6, 2)) < 0.5).astype(int)
+    try:
+        model = fitted(name, {}, X, Y, 3, metric)
+        model.scores(Q)
+    except InvalidArgumentError:
+        return  # weights that are infinite give no scores to explain
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.explain(Q, labels=[0, 1], what_if=True)
+        json.loads(found.to_json())
+        assert found.to_html()
+    for why in found:
+        for one in why.labels:
+            assert close(one.base + sum(part.share for part in one.parts), one.value)

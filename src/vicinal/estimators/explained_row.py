@@ -172,7 +172,9 @@ def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
         else:
             of_row = shared.get(part.id, []) if part.kind == "neighbor" else []
             whole = sum(each.share for each in of_row)
-            spread = [(each, part.share * (each.share / whole)) for each in of_row if whole > 0]
+            spread = [
+                (each, part.share * (each.share / whole)) for each in of_row if 0 < whole < np.inf
+            ]
         for feature, weight in spread:
             weights[feature.id] = weights.get(feature.id, 0.0) + weight
             names[feature.id] = feature.name

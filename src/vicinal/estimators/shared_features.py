@@ -39,7 +39,8 @@ def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int,
         if metric != "dot":
             terms = _unit(own)[at_x] * _unit(theirs)[at_row]
         else:
-            terms = own[at_x] * theirs[at_row]
+            with np.errstate(over="ignore"):  # as infinite as the similarity itself
+                terms = own[at_x] * theirs[at_row]
         found.append((shared.astype(np.int64), terms))
     return found
 

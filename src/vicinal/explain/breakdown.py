@@ -196,7 +196,9 @@ def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Ite
     """
     whole = float(weights.sum())
     for column in said.T:
-        shares = column * weights / whole if whole > 0 else np.zeros(len(ids))
+        shares = np.zeros(len(ids))
+        says = (column != 0) & (whole > 0)  # who says nothing has no share, whatever the weight
+        shares[says] = column[says] * weights[says] / whole
         yield Breakdown(0.0, (Terms(kind, ids, shares),))
 
 

@@ -148,7 +148,11 @@ def neighbor_details(explanation: Explanation, neighbor: Neighbor, *, is_open: b
         element("span", ", ".join(neighbor.labels) or "no labels", class_="state"),
     )
     return element(
-        "details", summary, _side_by_side(explanation, neighbor), _shared(neighbor), open=is_open
+        "details",
+        summary,
+        _side_by_side(explanation, neighbor),
+        _shared(neighbor, explanation.metric),
+        open=is_open,
     )
 
 
@@ -173,7 +177,7 @@ def _side_by_side(explanation: Explanation, neighbor: Neighbor) -> Html | None:
     )
 
 
-def _shared(neighbor: Neighbor) -> Html:
+def _shared(neighbor: Neighbor, metric: str) -> Html:
     """Return the features that row and neighbour share, largest first."""
     if not neighbor.shared:
         return element("p", "No feature in common.")
@@ -182,9 +186,10 @@ def _shared(neighbor: Neighbor) -> Html:
         element("li", part.name, " ", element("span", number(part.share), class_="amount"))
         for part in shown
     ]
+    product = "dot product" if metric == "dot" else "cosine"
     more = len(neighbor.shared) - len(shown)
     rest = element("li", f"{more} more", class_="more") if more else None
     return together(
-        element("h4", "In common"),
+        element("h4", f"In common, with their terms of the {product}"),
         element("ul", *chips, rest, class_="chips", aria_label="Features in common"),
     )
