@@ -17,7 +17,7 @@ from vicinal.estimators.row_names import row_name
 from vicinal.estimators.row_sources import RowSource
 from vicinal.explain import Removal
 from vicinal.graph import NeighborGraph
-from vicinal.scoring.explaining import cells
+from vicinal.scoring.explaining import cells, picked
 
 if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
@@ -95,14 +95,9 @@ class Removing:
         """Return the neighbours of the row once for each group of places, without these rows."""
         k = self.model.scoring_.k
         wide = self.model.search_.query(self.x, k + max(len(group) for group in groups))
-        width = min(k, wide.k)
-        ids = np.full((len(groups), width), -1, dtype=np.int32)
-        values = np.full((len(groups), width), np.inf if wide.metric == "euclidean" else 0.0)
-        for i, group in enumerate(groups):
-            kept = np.flatnonzero(~np.isin(wide.ids[0], list(group)) & (wide.ids[0] >= 0))[:width]
-            ids[i, : len(kept)] = wide.ids[0, kept]
-            values[i, : len(kept)] = wide.values[0, kept]
-        return NeighborGraph(ids, values, wide.metric, wide.n_rows)
+        width, found = min(k, wide.k), wide.ids[0] >= 0
+        kept = [~np.isin(wide.ids[0], list(group)) & found for group in groups]
+        return picked(wide, [np.flatnonzero(each)[:width] for each in kept], width)
 
 
 def _dropping(

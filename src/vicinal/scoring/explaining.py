@@ -49,15 +49,7 @@ def one_by_one(
     """
     places = nearest(graph, scoring.k)
     n_steps = len(places) + 1
-    shown = np.arange(len(places)) < np.arange(n_steps)[:, None]
-    padding = np.inf if graph.metric == "euclidean" else 0.0
-    width = max(1, len(places))
-    ids = np.full((n_steps, width), -1, dtype=np.int32)
-    values = np.full((n_steps, width), padding)
-    ids[:, : len(places)][shown] = np.broadcast_to(places, shown.shape)[shown]
-    near = np.broadcast_to(graph.values[0, : len(places)], shown.shape)
-    values[:, : len(places)][shown] = near[shown]
-    steps = NeighborGraph(ids, values, graph.metric, graph.n_rows)
+    steps = picked(graph, [np.arange(n_shown) for n_shown in range(n_steps)], max(1, len(places)))
     rows = None if X is None else X[np.zeros(n_steps, dtype=np.int64)]
     scores = scoring.scores(steps, rows)
     chosen = np.array([cells(scores, step, labels) for step in range(n_steps)])
@@ -71,6 +63,25 @@ def nearest(graph: NeighborGraph, k: int) -> Int:
     """Return the places of the (at most k) neighbours of the one query of `graph`."""
     ids = graph.ids[0, :k]
     return ids[ids >= 0].astype(np.int64)
+
+
+def picked(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGraph:
+    """Return the one query of `graph` once for each pick, with those of its neighbours alone.
+
+    Examples
+    --------
+    >>> ids = np.array([[4, 9, 2]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.25, 0.125]]), "cosine", n_rows=10)
+    >>> picked(graph, [np.array([0, 2]), np.array([1])], width=2).ids
+    array([[ 4,  2],
+           [ 9, -1]], dtype=int32)
+    """
+    ids = np.full((len(picks), width), -1, dtype=np.int32)
+    values = np.full((len(picks), width), np.inf if graph.metric == "euclidean" else 0.0)
+    for row, positions in enumerate(picks):
+        ids[row, : len(positions)] = graph.ids[0, positions]
+        values[row, : len(positions)] = graph.values[0, positions]
+    return NeighborGraph(ids, values, graph.metric, graph.n_rows)
 
 
 def said_by(rows: Csr, places: Int, labels: Sequence[int]) -> Float:

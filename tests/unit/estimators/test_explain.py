@@ -235,7 +235,7 @@ def scores_without(model, x, rows):
         wide.metric,
         wide.n_rows,
     )
-    return model.scores(x, near).toarray()[0], model.predict(x, near)[0]
+    return model.scores(x, graph=near).toarray()[0], model.predict(x, graph=near)[0]
 
 
 class TestWhatIf:
