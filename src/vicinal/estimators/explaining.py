@@ -12,6 +12,7 @@ from vicinal._base.progress import blocks
 from vicinal._base.scalars import check_sequence
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_flag, check_integer
+from vicinal.estimators.block_rows import block_rows
 from vicinal.estimators.explained_row import ExplainedRow
 from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import check_row_names
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
 
 BLOCK_ROWS = 256
-"""Rows searched and scored at a time."""
+"""Most rows searched and scored at a time."""
 
 
 def explain_rows(
@@ -65,7 +66,8 @@ def explain_rows(
     )
     names = None if row_names is None else check_row_names(row_names, n_rows)
     found: list[Explanation] = []
-    for start, stop in blocks(n_rows, BLOCK_ROWS, "Explaining rows"):
+    at_once = min(BLOCK_ROWS, block_rows(model.scoring_))
+    for start, stop in blocks(n_rows, at_once, "Explaining rows"):
         for row, explained in enumerate(explainer.explain(X[start:stop], start), start):
             found.append(explained.named(row if names is None else names[row]))
     return Explanations(found)

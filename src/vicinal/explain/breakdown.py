@@ -197,7 +197,7 @@ def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Ite
     whole = float(weights.sum())
     for column in said.T:
         shares = np.zeros(len(ids))
-        says = (column != 0) & (whole > 0)  # who says nothing has no share, whatever the weight
+        says = (column != 0) & (whole > 0)  # no share for 0, even at infinite weight
         shares[says] = column[says] * weights[says] / whole
         yield Breakdown(0.0, (Terms(kind, ids, shares),))
 

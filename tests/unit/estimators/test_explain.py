@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal import IBLR, BRkNN, FeatureKNN, InstanceKNN, MLkNN
+from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, MLkNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.decision import Threshold
 from vicinal.estimators import explain
@@ -317,3 +317,23 @@ class TestWhatIf:
         model = BRkNN(5).fit([[0.0], [1.0]], [["a"], ["a", "b"]])
         (why,) = model.explain([[0.0]], what_if=True)
         assert why["b"].what_if[0].ids == (1,)
+
+
+@pytest.mark.parametrize(
+    "kind", [MLkNN(10, metric="cosine"), InstanceKNN(10), LCIF(10, 10)], ids=type
+)
+def test_the_embedded_data(kind):
+    train, test = vicinal.datasets.load("debtags").split()
+    some = slice(0, 3000)
+    names = train.row_names[some]
+    model = kind.fit(train.X[some], train.Y[some], label_names=train.label_names, row_names=names)
+    rows = test.X[:40]
+    scores = model.scores(rows).toarray()
+    for row, why in enumerate(model.explain(rows, feature_names=train.feature_names)):
+        assert {near.name for near in why.neighbors} <= set(names)
+        for one in why.labels:
+            assert one.score == scores[row, train.label_names.index(one.label)]
+            total = one.base + sum(part.share for part in one.parts)
+            assert total == pytest.approx(one.value, abs=1e-12)
+        for near in why.neighbors:
+            assert sum(part.share for part in near.shared) == pytest.approx(near.value, abs=1e-12)
