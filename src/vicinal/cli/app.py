@@ -18,6 +18,7 @@ from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
@@ -34,6 +35,7 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command("explain")(explain_rows)
 app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)

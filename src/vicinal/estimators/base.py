@@ -25,7 +25,9 @@ from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
@@ -41,7 +43,7 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -59,6 +61,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X came with column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, where they were given.
     """
 
     method: ClassVar[Method]
@@ -69,6 +73,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     never_empty: bool | None
     n_jobs: int | None
     algorithm: object = "auto"
+    row_names_: tuple[str, ...] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register a class that declares itself."""
@@ -111,6 +116,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         *,
         graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
 
@@ -125,13 +131,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             Replaces the search, and its metric becomes the model's.
         label_names : sequence of str, optional
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+        row_names : sequence of str, optional
+            Names of the rows, which explanations show; saved with the model.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._learn(X, Y, graph, label_names)
+            self._learn(X, Y, graph, label_names, row_names)
         return self
 
     def _learn(
@@ -140,6 +148,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Y: object,
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
@@ -148,11 +157,13 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         rows = owned(self._read_X(X, reset=True), X)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        self.row_names_ = names
 
     def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""

@@ -22,6 +22,7 @@ from vicinal._base.state import (
 from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.distances import get_distance
+from vicinal.estimators.row_names import packed_names, unpacked_names
 from vicinal.estimators.rules import check_decides
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
@@ -56,6 +57,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_kind": model.label_kind_,
         "label_dtype": model.label_dtype_,
         "feature_names": feature_names_of(model),
+        "row_names": packed_names(model.row_names_),
     }
 
 
@@ -104,6 +106,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     model.label_dtype_ = _label_dtype(state)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
+    model.row_names_ = unpacked_names(state, X.shape[0])
     return model
 
 

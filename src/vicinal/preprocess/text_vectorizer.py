@@ -21,6 +21,7 @@ from vicinal.preprocess._checks import check_frequency
 from vicinal.preprocess._documents import read_documents
 from vicinal.preprocess._weights import reweigh
 from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
+from vicinal.preprocess.word_places import WordPlace, word_places
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
 TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
@@ -121,6 +122,25 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         counter = self._counter()
         counter.vocabulary_ = self.vocabulary_
         return self._weighted(_fresh(counter.transform(read_documents(X))))
+
+    def word_places(self, document: str) -> list[WordPlace]:
+        """Return where the words that have a column stand in a document.
+
+        Examples
+        --------
+        >>> vectorizer = TextVectorizer().fit(["Row, row your boat"])
+        >>> [(place.start, place.stop) for place in vectorizer.word_places("My Boat: rows, row")]
+        [(3, 7), (15, 18)]
+        """
+        check_is_fitted(self)
+        (text,) = read_documents([document], "document")
+        return word_places(
+            text,
+            TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
+            self._counter().get_stop_words() or (),
+            _check_ngram_range(self.ngram_range),
+            self.vocabulary_,
+        )
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return the words, in the order of the columns."""

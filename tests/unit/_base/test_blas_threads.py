@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from vicinal.reduction import MDDM, OPLS, LabelCCA
 from vicinal.baselines import RankSVM
+from vicinal.reduction import MDDM, OPLS, LabelCCA
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ from scipy import sparse
 
 from vicinal import BRkNN, load
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.baselines import RankSVM
 from vicinal.datasets import Dataset
 from vicinal.decision import TopS
 from vicinal.estimators import METHODS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.index import DenseIndex, InvertedIndex
 from vicinal.preprocess import MinMax, TextVectorizer
-from vicinal.baselines import RankSVM
 
 pytestmark = pytest.mark.native
 
