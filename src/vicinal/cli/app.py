@@ -17,6 +17,7 @@ from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.reproduce import reproduce
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 
@@ -33,6 +34,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command()(serve)
 app.command()(reproduce)
 
 

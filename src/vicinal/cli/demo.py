@@ -6,8 +6,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from vicinal.cli.demo_service import serve_demo
 from vicinal.cli.output import out, print_facts
 from vicinal.cli.predict import predictions
+from vicinal.cli.serve import PortOption
 from vicinal.datasets import Dataset, load
 from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN, NeighborEstimator
 from vicinal.index import build_index
@@ -27,8 +29,15 @@ SHOWN = (
 
 def demo(
     neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the embedded data on a page instead.")
+    ] = False,
+    port: PortOption = 8000,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
+    if serve:
+        serve_demo(neighbors, port)
+        return
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
     train, test = data.split()
@@ -61,6 +70,7 @@ def demo(
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     out.print(f"All {len(models)} fitted, predicted and measured in {seconds:.1f} s.")
     _show_packages(models[-1], data, test)
+    out.print("\nTry it on a page, and teach it: vicinal demo --serve")
 
 
 def _name(model: NeighborEstimator) -> str:
