@@ -26,6 +26,7 @@ from vicinal.service.store import Store
 from vicinal.service.telemetry import Metrics
 
 log = logging.getLogger("vicinal.service")
+ROUTERS = (pages.router, api.router, annif_dialect.router, label_studio_dialect.router)
 
 
 def build_app(
@@ -71,7 +72,7 @@ def build_app(
     app.access = access
     app.state.engines = engines
     app.state.metrics = metrics
-    for router in (pages.router, api.router, annif_dialect.router, label_studio_dialect.router):
+    for router in ROUTERS:
         app.include_router(router)
     _add_operations(app)
     app.add_middleware(Gate, access=access, limits=limits, metrics=metrics)
