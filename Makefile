@@ -43,6 +43,15 @@ pytest: setup ## The Python tests and doctests, in parallel, without the slow on
 test-slow: setup ## The tests that take minutes
 	$(BIN)/python -m pytest -n $(JOBS) -m slow -q
 
+# Debian's chromium; axe-core only for the tests, outside the repository.
+AXE := axe-core@4.14.0
+.PHONY: browser
+browser: setup ## Install what the browser tests need (chromium, playwright, axe-core), and run them
+	command -v chromium > /dev/null || apt-get install -y -q chromium
+	$(BIN)/python -m pip install --quiet playwright
+	mkdir -p build/axe && cd build/axe && (test -d package || tar xzf "$$(npm pack --silent $(AXE))")
+	$(BIN)/python -m pytest tests/browser -q
+
 .PHONY: lint
 lint: setup ## ruff, clang-format, the import contract
 	$(BIN)/ruff check .

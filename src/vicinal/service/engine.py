@@ -149,18 +149,19 @@ class Engine:
 
     async def explain(
         self, rows: Sequence[Row], labels: list[str] | None, top: int
-    ) -> tuple[list[dict[str, Any]], int]:
+    ) -> tuple[list[object], int]:
         """Return why each row gets its labels."""
         self._check(rows)
         return await self._in_thread(self._explain, rows, labels, top)
 
     def _explain(
         self, rows: Sequence[Row], labels: list[str] | None, top: int
-    ) -> tuple[list[dict[str, Any]], int]:
+    ) -> tuple[list[object], int]:
         reader = self._served.reader
         X = reader.features(rows)
         with self._served.reading() as (estimator, number):
-            return model_access.explanations(estimator, X, labels, top), number
+            found = model_access.explanations(estimator, X, labels, top, reader.names)
+        return found, number
 
     async def change(self, *changes: Change) -> list[Outcome]:
         """Learn or forget rows: durable and applied when this returns."""

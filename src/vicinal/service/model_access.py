@@ -7,10 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.json_lines import without_nan
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.service.errors import ServiceError
 
+DEFAULT_NEIGHBORS = 10
+"""Neighbours shown of a method that uses none."""
 SHARED_WORDS = 8
 """Features shown per neighbour."""
 
@@ -42,28 +45,26 @@ def neighbors(
     estimator: NeighborEstimator, X: Features, k: int | None, feature_names: Sequence[str]
 ) -> list[list[dict[str, Any]]]:
     """Return the nearest training rows: id, name, similarity, labels, shared features."""
-    graph = estimator.kneighbors(X, k)
+    search, Y = estimator.search_, estimator.scoring_.Y
+    graph = search.query(X, k or estimator.scoring_.k or DEFAULT_NEIGHBORS)
     measure = "distance" if graph.metric == "euclidean" else "similarity"
-    names = getattr(estimator, "row_names_", None)
-    row_ids = estimator.row_ids_
-    Y = estimator.scoring_.Y
+    names: Sequence[str] | None = getattr(estimator, "row_names_", None)
     found = []
     for query in range(graph.n_queries):
         near = []
-        for row_id, value in zip(graph.ids[query], graph.values[query], strict=True):
-            if row_id < 0:
+        for place, value in zip(
+            graph.ids[query].tolist(), graph.values[query].tolist(), strict=True
+        ):
+            if place < 0:
                 break
-            place = int(np.searchsorted(row_ids, row_id))
             labels = Y.indices[Y.indptr[place] : Y.indptr[place + 1]]
             near.append(
                 {
-                    "row_id": int(row_id),
-                    "name": None if names is None or place >= len(names) else str(names[place]),
-                    measure: float(value),
+                    "row_id": int(search.row_ids[place]),
+                    "name": None if names is None else str(names[place]),
+                    measure: value,
                     "labels": [estimator.label_names_[label] for label in labels],
-                    "shared": shared_features(
-                        X[[query]], estimator.search_.X[[place]], feature_names
-                    ),
+                    "shared": shared_features(X[[query]], search.X[[place]], feature_names),
                 }
             )
         found.append(near)
@@ -95,15 +96,20 @@ def shared_features(
 
 
 def explanations(
-    estimator: NeighborEstimator, X: Features, labels: list[str] | None, top: int
-) -> list[dict[str, Any]]:
-    """Return why each row gets its labels."""
+    estimator: NeighborEstimator,
+    X: Features,
+    labels: list[str] | None,
+    top: int,
+    feature_names: Sequence[str],
+) -> list[object]:
+    """Return why each row gets its labels, as JSON can hold it."""
     explain = getattr(estimator, "explain", None)
     if explain is None:
         raise ServiceError(
             501, "cannot-explain", f"{type(estimator).__name__} has no explanations; ask /neighbors"
         )
-    return [explanation.to_dict() for explanation in explain(X, labels=labels, top=top)]
+    found = explain(X, labels=labels, top=top, feature_names=feature_names)
+    return [without_nan(explanation.to_dict()) for explanation in found]
 
 
 def can_learn(estimator: NeighborEstimator) -> bool:
@@ -147,12 +153,11 @@ def example_words(
 ) -> list[dict[str, str]]:
     """Return a few training rows as texts made of their words, evenly spread over the rows."""
     X = estimator.search_.X
-    names = getattr(estimator, "row_names_", None)
+    names: Sequence[str] | None = getattr(estimator, "row_names_", None)
     shown = []
     for place in np.unique(np.linspace(0, X.shape[0] - 1, count + 2, dtype=np.int64)[1:-1]):
         words = sparse.csr_array(X[[place]]).indices
         text = " ".join(feature_names[word] for word in words[:60])
-        named = names is not None and place < len(names)
-        title = str(names[place]) if named and names is not None else f"row {place}"
+        title = f"row {place}" if names is None else names[place]
         shown.append({"title": f"words of {title}", "text": text})
     return shown
