@@ -8,18 +8,26 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from vicinal.service.api import CHANGE_ERRORS, ERRORS, ModelId, as_json, engine_of, engines
+from vicinal.service.api import (
+    CHANGE_ERRORS,
+    ERRORS,
+    ModelId,
+    as_json,
+    engine_of,
+    engines,
+    known_query,
+)
 from vicinal.service.engine import Engine
 from vicinal.service.errors import ServiceError, bad_value
 from vicinal.service.events import Change
 from vicinal.service.model_access import Answer
 from vicinal.service.schemas import LIMITS, Label, Labels, Text
 
-router = APIRouter(prefix="/v1/projects", tags=["annif"])
+router = APIRouter(prefix="/v1/projects", tags=["annif"], dependencies=[Depends(known_query)])
 BATCH_DOCUMENTS = 32
 """Most documents of one batch, as in Annif."""
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -42,6 +42,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         404: "There is no such model or row",
         408: "The body arrived too slowly",
         413: "The body is too large",
+        415: "The body is of another type",
         422: "A value is not acceptable",
         503: "Temporarily impossible; nothing was done unless the message says so",
         504: "No result within the time limit",
@@ -51,12 +52,26 @@ CHANGE_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
     409: {"model": ErrorReply, "description": "The key or the model does not allow this change"},
     507: {"model": ErrorReply, "description": "The disk is full; nothing was changed"},
 }
+EXPLAIN_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
+    501: {"model": ErrorReply, "description": "The method has no explanations"}
+}
 ModelId = Annotated[str, Path(max_length=100, description="Id of a served model")]
 KeyHeader = Annotated[
     Key | None, Header(alias="Idempotency-Key", description="Repeats of a request are harmless")
 ]
 
-router = APIRouter(prefix="/v1/models", tags=["models"])
+
+def known_query(request: Request) -> None:
+    """Refuse query parameters that the endpoint does not have: a misspelt one is not ignored."""
+    if not request.scope["query_string"]:
+        return
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        raise bad_value("query", f"only {', '.join(sorted(known)) or 'nothing'}", unknown[:50])
+
+
+router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=[Depends(known_query)])
 
 
 def engines(request: Request) -> dict[str, Engine]:
@@ -128,7 +143,7 @@ async def list_taught(
     return as_json({"taught": taught, "version": version})
 
 
-@router.post("/{model_id}/predict", response_model=PredictReply, responses=ERRORS)
+@router.post("/{model_id}/predict", response_model=PredictReply, responses=EXPLAIN_ERRORS)
 async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
     """Predict the labels of rows, with the scores of the `top` best labels."""
     engine = engine_of(request, model_id)
@@ -148,11 +163,7 @@ async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> 
     return as_json({"results": results, "version": version})
 
 
-@router.post(
-    "/{model_id}/explain",
-    response_model=ExplainReply,
-    responses=ERRORS | {501: {"model": ErrorReply, "description": "The method has none"}},
-)
+@router.post("/{model_id}/explain", response_model=ExplainReply, responses=EXPLAIN_ERRORS)
 async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> Response:
     """Explain labels of rows: the parts that sum to each score."""
     engine = engine_of(request, model_id)

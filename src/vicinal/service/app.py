@@ -93,7 +93,7 @@ def _add_operations(app: FastAPI) -> None:
         """Tell that the models are loaded."""
         return {"status": "ready"}
 
-    @app.get("/metrics", tags=["operations"], response_class=Response)
+    @app.get("/metrics", tags=["operations"], response_class=Response, responses=api.ERRORS)
     async def prometheus(request: Request) -> Response:
         """Metrics for Prometheus."""
         found = generate_latest(request.app.state.metrics.registry)

@@ -7,20 +7,32 @@ reflects them, and there is nothing left to do for "start training".
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from vicinal.service.api import CHANGE_ERRORS, ERRORS, ModelId, as_json, engine_of, engines
+from vicinal.service.api import (
+    CHANGE_ERRORS,
+    ERRORS,
+    ModelId,
+    as_json,
+    engine_of,
+    engines,
+    known_query,
+)
 from vicinal.service.engine import Engine
 from vicinal.service.errors import bad_value
 from vicinal.service.events import Change
 from vicinal.service.label_config import LabelConfig, read_label_config
 from vicinal.service.schemas import LIMITS
 
-router = APIRouter(prefix="/label-studio", tags=["label-studio"])
+router = APIRouter(
+    prefix="/label-studio", tags=["label-studio"], dependencies=[Depends(known_query)]
+)
 Config = Annotated[str, Field(max_length=100_000)]
 Data = dict[str, Any]
+Id = Annotated[int, Field(strict=True)] | Annotated[str, Field(max_length=200)]
+"""An id of Label Studio; not a boolean, which Python takes for a number."""
 
 
 class _Loose(BaseModel):
@@ -32,14 +44,14 @@ class _Loose(BaseModel):
 class SetupRequest(_Loose):
     """What Label Studio sends when a model is connected; `schema` is the labeling interface."""
 
-    project: str | int | None = None
+    project: Id | None = None
     schema_: Annotated[Config, Field(alias="schema")] = ""
 
 
 class Task(_Loose):
     """A task: its fields, of which the labeling interface names the text."""
 
-    id: int | str | None = None
+    id: Id | None = None
     data: Data = {}
 
 
@@ -48,20 +60,20 @@ class PredictRequest(_Loose):
 
     tasks: Annotated[list[Task], Field(max_length=LIMITS.rows)]
     label_config: Config | None = None
-    project: str | int | None = None
+    project: Id | None = None
 
 
 class Annotation(_Loose):
     """An annotation: its id and what the annotator chose."""
 
-    id: int | str
+    id: Id
     result: list[dict[str, Any]] | None = None
 
 
 class Project(_Loose):
     """The project an event belongs to."""
 
-    id: int | str | None = None
+    id: Id | None = None
     label_config: Config | None = None
 
 
@@ -102,11 +114,16 @@ def _engine(request: Request, model_id: str | None) -> Engine:
     return engine_of(request, model_id)
 
 
-@router.get("/health", response_model=HealthReply)
-@router.get("/{model_id}/health", response_model=HealthReply, responses=ERRORS)
-async def health(request: Request, model_id: ModelId | None = None) -> Response:
+@router.get("/health", response_model=HealthReply, responses=ERRORS)
+async def health() -> Response:
     """Tell that the service is up."""
-    _engine(request, model_id)
+    return as_json({"status": "UP"})
+
+
+@router.get("/{model_id}/health", response_model=HealthReply, responses=ERRORS)
+async def model_health(request: Request, model_id: ModelId) -> Response:
+    """Tell that a model is served."""
+    engine_of(request, model_id)
     return as_json({"status": "UP"})
 
 

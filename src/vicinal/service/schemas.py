@@ -93,7 +93,7 @@ class PredictRequest(_Body):
 
     rows: Rows
     top: Top = 5
-    explain: bool = False
+    explain: Annotated[bool, Field(strict=True)] = False
 
 
 class ExplainRequest(_Body):

@@ -1,6 +1,7 @@
 """The server process: uvicorn, with limits on connections and on how slowly headers may arrive."""
 
 import asyncio
+import signal
 from typing import Any
 
 import uvicorn
@@ -86,4 +87,8 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
         timeout_keep_alive=int(limits.header_seconds),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
+    # uvicorn raises the signal that stopped it once more when all is closed; by then it has done
+    # what it was for, and the process ends with code 0.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
     uvicorn.Server(config).run()
