@@ -129,6 +129,25 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
+.PHONY: bench-service
+bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
+	$(BIN)/python -m benchmarks.service $(ARGS)
+
+.PHONY: kill-test
+kill-test: setup ## Kill the service 50 times while it learns: nothing acknowledged may be lost
+	$(BIN)/python -m benchmarks.service --seconds 0 --rows 2000 --kills 50
+
+# Annif pins its own versions of NumPy, SciPy and scikit-learn, so it gets an environment of its own.
+ANNIF := build/annif-venv
+.PHONY: annif-test
+annif-test: setup ## Annif itself with our backend and our service (needs the data set annif-archaeology)
+	test -x $(ANNIF)/bin/python || $(PYTHON) -m venv $(ANNIF)
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels .
+	$(ANNIF)/bin/python -m pip install --quiet annif==1.4.3 omikuji
+	$(ANNIF)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheels/vicinal-*.whl
+	$(ANNIF)/bin/python -m pip install --quiet 'typer>=0.15' 'rich>=13.7' 'matplotlib>=3.9' 'threadpoolctl>=3.5'
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -q -s
+
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere
 	$(BIN)/python tools/check_docs.py
