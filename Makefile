@@ -137,6 +137,10 @@ bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 
 kill-test: setup ## Kill the service 50 times while it learns: nothing acknowledged may be lost
 	$(BIN)/python -m benchmarks.service --seconds 0 --rows 2000 --kills 50
 
+.PHONY: fuzz-service
+fuzz-service: setup ## The long form of the requests that schemathesis makes from the OpenAPI document
+	VICINAL_FUZZ_EXAMPLES=500 $(BIN)/python -m pytest tests/service/test_schema.py -q --timeout 3600
+
 # Annif pins its own versions of NumPy, SciPy and scikit-learn, so it gets an environment of its own.
 ANNIF := build/annif-venv
 .PHONY: annif-test

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from vicinal import MLkNN, save
 from vicinal.cli.demo_service import text_model
@@ -280,7 +281,7 @@ def teaching(server: Server, texts: list[str], batch: int, sent: int) -> Iterato
 
 def texts_of(data: Dataset, rows: range) -> list[str]:
     """Return rows of a bag of words as texts."""
-    X = data.X
+    X = sparse.csr_array(data.X)
     words = [X.indices[X.indptr[row] : X.indptr[row + 1]] for row in rows]
     return [" ".join(data.feature_names[word] for word in each) for each in words]
 

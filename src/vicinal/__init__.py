@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         results,
         rivals,
         selection,
+        service,
     )
     from vicinal.estimators import (
         IBLR,
@@ -80,6 +81,7 @@ __all__ = [
     "rivals",
     "save",
     "selection",
+    "service",
 ]
 
 _HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}

@@ -1,8 +1,10 @@
 """schemathesis over the OpenAPI document: every reply is one the document promises."""
 
+import os
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,24 +19,41 @@ from tests.service.conftest import READ, WRITE, text_model
 
 from vicinal.service import create_app
 
-EXAMPLES = 15
+EXAMPLES = int(os.environ.get("VICINAL_FUZZ_EXAMPLES", "15"))
 """Requests per endpoint and phase; ``make fuzz-service`` runs the long form."""
 
 
-def address_of_a_server() -> str:
-    """Start a server that ends with the tests, and return its address."""
-    folder = tempfile.TemporaryDirectory()
-    store = Path(folder.name) / "taught.sqlite"
-    app = create_app({"pets": text_model()}, store=store, read_token=READ, write_token=WRITE)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
-    threading.Thread(target=server.run, daemon=True).start()
-    while not server.started:
-        time.sleep(0.05)
-    KEPT.append(folder)
-    return f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+class Running:
+    """A server in a thread, from the collection of this module to the end of its tests."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        store = Path(self.folder.name) / "taught.sqlite"
+        app = create_app({"pets": text_model()}, store=store, read_token=READ, write_token=WRITE)
+        self.server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.05)
+
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}"
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(30)
+        self.folder.cleanup()
 
 
-KEPT: list[tempfile.TemporaryDirectory] = []
+RUNNING = Running()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stop_at_the_end() -> Iterator[None]:
+    yield
+    RUNNING.stop()
+
+
 CONFIG = schemathesis.config.SchemathesisConfig.from_dict(
     {
         "parameters": {"model_id": "pets"},
@@ -49,7 +68,7 @@ CONFIG = schemathesis.config.SchemathesisConfig.from_dict(
         },
     }
 )
-schema = schemathesis.openapi.from_url(address_of_a_server() + "/openapi.json", config=CONFIG)
+schema = schemathesis.openapi.from_url(RUNNING.address() + "/openapi.json", config=CONFIG)
 
 
 @schema.parametrize()

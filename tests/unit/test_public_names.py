@@ -12,7 +12,8 @@ from vicinal.estimators import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Scores comparison datasets decision graph index load metrics preprocess reduction report
-        results rivals save selection""",
+        results rivals save selection service""",
+    "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_table read_table results_table run_comparison standing

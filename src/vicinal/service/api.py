@@ -61,7 +61,7 @@ KeyHeader = Annotated[
 ]
 
 
-def known_query(request: Request) -> None:
+async def known_query(request: Request) -> None:
     """Refuse query parameters that the endpoint does not have: a misspelt one is not ignored."""
     if not request.scope["query_string"]:
         return
@@ -98,6 +98,27 @@ def as_json(content: object, status: int = 200) -> Response:
 def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
     """Return the rows of a request as plain dictionaries."""
     return tuple(row.model_dump() for row in rows)
+
+
+# Routes are tried in order: the one that most requests are for comes first.
+@router.post("/{model_id}/predict", response_model=PredictReply, responses=EXPLAIN_ERRORS)
+async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
+    """Predict the labels of rows, with the scores of the `top` best labels."""
+    engine = engine_of(request, model_id)
+    rows = plain(body.rows)
+    answers, version = await engine.predict(rows, body.top)
+    results: list[dict[str, Any]] = [
+        {
+            "labels": answer.labels,
+            "scores": [{"label": label, "score": score} for label, score in answer.scores],
+        }
+        for answer in answers
+    ]
+    if body.explain:
+        explained, _ = await engine.explain(rows, None, body.top)
+        for result, explanation in zip(results, explained, strict=True):
+            result["explanation"] = explanation
+    return as_json({"results": results, "version": version})
 
 
 @router.get("", response_model=ModelList, responses=ERRORS)
@@ -141,26 +162,6 @@ async def list_taught(
     """List the newest changes, newest first."""
     taught, version = await engine_of(request, model_id).taught(limit)
     return as_json({"taught": taught, "version": version})
-
-
-@router.post("/{model_id}/predict", response_model=PredictReply, responses=EXPLAIN_ERRORS)
-async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
-    """Predict the labels of rows, with the scores of the `top` best labels."""
-    engine = engine_of(request, model_id)
-    rows = plain(body.rows)
-    answers, version = await engine.predict(rows, body.top)
-    results: list[dict[str, Any]] = [
-        {
-            "labels": answer.labels,
-            "scores": [{"label": label, "score": score} for label, score in answer.scores],
-        }
-        for answer in answers
-    ]
-    if body.explain:
-        explained, _ = await engine.explain(rows, None, body.top)
-        for result, explanation in zip(results, explained, strict=True):
-            result["explanation"] = explanation
-    return as_json({"results": results, "version": version})
 
 
 @router.post("/{model_id}/explain", response_model=ExplainReply, responses=EXPLAIN_ERRORS)

@@ -26,7 +26,7 @@ from vicinal.service.store import Store
 from vicinal.service.telemetry import Metrics
 
 log = logging.getLogger("vicinal.service")
-ROUTERS = (pages.router, api.router, annif_dialect.router, label_studio_dialect.router)
+ROUTERS = (api.router, pages.router, annif_dialect.router, label_studio_dialect.router)
 
 
 def build_app(
