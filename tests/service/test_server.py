@@ -241,11 +241,22 @@ def test_more_connections_than_allowed_are_refused_and_the_rest_served(launch) -
     assert server.ask("/v1/models/pets")["rows"] == 6
 
 
-def test_bad_arguments_are_one_line_and_exit_code_2(tmp_path, model_folder) -> None:
-    def run(*words: str) -> tuple[int, str]:
-        command = [sys.executable, "-c", "from vicinal.cli import main; main()", "serve", *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        return done.returncode, done.stderr.strip()
+def test_metrics_of_the_last_evaluation_are_read(tmp_path) -> None:
+    from vicinal.cli.serve import evaluations
+
+    file = tmp_path / "evaluation.json"
+    file.write_text('{"micro-f1": 0.5, "macro-auc": null}')
+    assert evaluations([str(file)], ["a"]) == {"a": {"micro-f1": 0.5}}
+    assert evaluations([f"b={file}"], ["a", "b"]) == {"b": {"micro-f1": 0.5}}
+    for words in ([str(file)], [f"c={file}"]):
+        with pytest.raises(ValueError, match="--metrics"):
+            evaluations(words, ["a", "b"])
+
+
+def test_bad_arguments_are_one_line_and_exit_code_2(
+    tmp_path, model_folder, monkeypatch, capsys
+) -> None:
+    from vicinal.cli.app import run
 
     (tmp_path / "short").write_text("abc\n")
     for words, said in [
@@ -255,7 +266,8 @@ def test_bad_arguments_are_one_line_and_exit_code_2(tmp_path, model_folder) -> N
         ([str(model_folder), "--write-token-file", str(tmp_path / "short")], "--write-token"),
         ([str(model_folder), "--store", str(tmp_path / "short" / "x")], "cannot be opened"),
     ]:
-        code, text = run(*words)
-        assert code == 2, text
-        assert said in text
-        assert "Traceback" not in text
+        monkeypatch.setattr(sys, "argv", ["vicinal", "serve", *words])
+        with pytest.raises(SystemExit) as stopped:
+            run()
+        assert stopped.value.code == 2
+        assert said in capsys.readouterr().err

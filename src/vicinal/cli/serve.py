@@ -1,5 +1,7 @@
 """``vicinal serve``: models over HTTP."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -43,13 +45,18 @@ def serve(
         Path | None,
         typer.Option(help="TSV of subjects (URI, label, notation) for Annif's dialect."),
     ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="Last evaluation (`vicinal evaluate --json`): FILE, or ID=FILE."),
+    ] = None,
 ) -> None:
     """Serve models over HTTP, with a page to try and teach them."""
     sources = named_folders(models)
     kept = store or _default_store(next(iter(sources.values())))
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
-    start(sources, host, port, kept, read, write, vocabulary)
+    measured = evaluations(metrics or [], list(sources))
+    start(sources, host, port, kept, read, write, vocabulary, measured)
 
 
 def start(
@@ -60,6 +67,7 @@ def start(
     read_token: str | None,
     write_token: str | None,
     vocabulary: Path | None = None,
+    metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Say what is served and who may change it, then serve until stopped."""
@@ -71,7 +79,9 @@ def start(
         raise MissingExtraError(str(error.name), "serve") from None
     is_local = host in LOOPBACK
     words = {} if vocabulary is None else read_vocabulary(vocabulary)
-    about = About(examples=examples, vocabulary=words)
+    about = {
+        model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
+    }
     limits = Limits()
     app = create_app(
         sources,
@@ -80,7 +90,7 @@ def start(
         write_token=write_token,
         loopback_writes=is_local,
         limits=limits,
-        about=dict.fromkeys(sources, about),
+        about=about,
     )
     shown = f"[{host}]" if ":" in host else host
     say(f"Serving {', '.join(sources)} at http://{shown}:{port}/ (API: /docs)")
@@ -120,6 +130,22 @@ def named_folders(words: list[str]) -> dict[str, Path]:
         if model_id in found:
             raise InvalidArgumentError("MODEL", "different ids (ID=FOLDER)", f"{model_id} twice")
         found[model_id] = path
+    return found
+
+
+def evaluations(words: list[str], ids: list[str]) -> dict[str, dict[str, float | None]]:
+    """Return the metrics of the models, read from files of ``vicinal evaluate --json``."""
+    found = {}
+    for word in words:
+        name, equals, file = word.rpartition("=")
+        model_id = name if equals else ids[0]
+        if model_id not in ids or (not equals and len(ids) > 1):
+            raise InvalidArgumentError("--metrics", f"ID=FILE with one of {', '.join(ids)}", word)
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise InvalidArgumentError("--metrics", "the JSON of vicinal evaluate", file)
+        numbers = {key: value for key, value in content.items() if isinstance(value, float | int)}
+        found[model_id] = {key: float(value) for key, value in numbers.items()}
     return found
 
 
