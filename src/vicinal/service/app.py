@@ -43,12 +43,18 @@ def build_app(
     limits = Limits() if limits is None else limits
     access = Access(read_token, write_token, loopback_writes=loopback_writes)
     metrics = Metrics()
+    sources = named_sources(models)
     kept = None if store is None else Store(Path(store))
     engines = {}
-    for model_id, source in named_sources(models).items():
-        served, learner = serve_model(model_id, source, kept, limits)
-        told = (about or {}).get(model_id, About())
-        engines[model_id] = Engine(model_id, served, learner, access, limits, metrics, told)
+    try:
+        for model_id, source in sources.items():
+            served, learner = serve_model(model_id, source, kept, limits)
+            told = (about or {}).get(model_id, About())
+            engines[model_id] = Engine(model_id, served, learner, access, limits, metrics, told)
+    except BaseException:
+        if kept is not None:
+            kept.close()
+        raise
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

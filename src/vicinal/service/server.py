@@ -40,16 +40,17 @@ class HeadLimits(asyncio.Protocol):
         if self._is_between_requests():
             self._head_bytes += len(data)
             self._start_clock()
+        before = self.cycle
         super().data_received(data)
-        if not self._is_between_requests():
+        if self.cycle is not before or not self._is_between_requests():  # headers are complete
             self._head_bytes = 0
+            self._stop_clock()
         elif self._head_bytes > HEAD_BYTES:
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        if self._clock is not None:
-            self._clock.cancel()
+        self._stop_clock()
         super().connection_lost(exc)
 
     def _is_between_requests(self) -> bool:
@@ -58,6 +59,11 @@ class HeadLimits(asyncio.Protocol):
     def _start_clock(self) -> None:
         if self._clock is None:
             self._clock = asyncio.get_running_loop().call_later(self.seconds, self._too_slow)
+
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
 
     def _too_slow(self) -> None:
         """Close the connection if the headers are still not complete."""
