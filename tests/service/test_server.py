@@ -1,5 +1,6 @@
 """A real server process: killed, stopped, and connected to by rude clients."""
 
+import http.client
 import json
 import os
 import signal
@@ -229,12 +230,14 @@ def test_slow_oversized_and_broken_clients(launch) -> None:
 def test_a_connection_in_use_stays_open(launch) -> None:
     """The clock for headers runs only while headers are awaited, not between two requests."""
     server = launch(quick(2.0))
-    ask = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
-    with socket.create_connection((HOST, server.port), timeout=15) as connection:
-        for _ in range(12):
-            connection.sendall(ask)
-            assert b"200 OK" in connection.recv(65536)
-            time.sleep(0.25)
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=15)
+    connection.auto_open = False
+    connection.connect()
+    for _ in range(12):
+        connection.request("GET", "/livez")
+        assert connection.getresponse().read() == b'{"status":"alive"}'
+        time.sleep(0.25)
+    connection.close()
 
 
 def test_more_connections_than_allowed_are_refused_and_the_rest_served(launch) -> None:
