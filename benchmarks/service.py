@@ -190,9 +190,11 @@ def load_test(
     arguments = (server.port, texts, lessons, seconds, rate, there)
     process = multiprocessing.get_context("spawn").Process(target=generate_load, args=arguments)
     process.start()
-    if not here.poll(seconds + 120):
-        process.kill()
-        raise TimeoutError("the load generator did not end")
+    end = time.perf_counter() + seconds + 120
+    while not here.poll(1):
+        if not process.is_alive() or time.perf_counter() > end:
+            process.kill()
+            raise RuntimeError("the load generator failed or did not end")
     result: dict[str, Any] = here.recv()
     process.join()
     return result

@@ -135,7 +135,7 @@ def named_folders(words: list[str]) -> dict[str, Path]:
 
 def evaluations(words: list[str], ids: list[str]) -> dict[str, dict[str, float | None]]:
     """Return the metrics of the models, read from files of ``vicinal evaluate --json``."""
-    found = {}
+    found: dict[str, dict[str, float | None]] = {}
     for word in words:
         name, equals, file = word.rpartition("=")
         model_id = name if equals else ids[0]
