@@ -18,6 +18,7 @@ const taught = new TaughtLog($("taught"), $("nothing-taught"), undo);
 let model = null;
 let timer = 0;
 let asked = 0;
+let shown = ""; // model, version and text of the labels on the page
 let lesson = null; // text, labels and key of the lesson being taught: a repeated try is one lesson
 
 function say(message, isBad = false) {
@@ -83,6 +84,7 @@ async function predict() {
   if (!text.trim()) {
     labels.clear();
     why.clear();
+    shown = "";
     say("");
     return;
   }
@@ -92,6 +94,9 @@ async function predict() {
     ask(path("/neighbors"), { rows }),
   ]);
   if (mine !== asked) return; // a newer text has been asked about
+  const key = JSON.stringify([model.id, prediction.version, text]);
+  if (key === shown) return; // what the person has chosen since then stays
+  shown = key;
   labels.show(prediction.results[0]);
   why.begin(encodeURIComponent(model.id), text, near.results[0].neighbors);
   const count = prediction.results[0].labels.length;
