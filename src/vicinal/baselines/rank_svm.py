@@ -5,10 +5,10 @@ r"""Rank-SVM: large margins between the labels a row has and those it has not.
           \langle w_p - w_q, \phi(x_i) \rangle \ge 1 - \xi_{ipq}.
 
 Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for each pair and is
-solved by coordinate ascent, an exact line search in one variable at a time (``native/include/
-vicinal/rank_dual.hpp``), until the duality gap, which bounds how far the objective is from its
-optimum, is small. Scores rank the labels; how many are taken is learned in a second step
-(:mod:`vicinal.baselines._set_size`).
+solved by coordinate ascent, an exact line search in one variable at a time
+(``native/include/vicinal/learn/rank_dual.hpp``), until the duality gap, which bounds how far the
+objective is from its optimum, is small. Scores rank the labels; how many are taken is learned in a
+second step (:mod:`vicinal.baselines._set_size`).
 
 The paper's biases :math:`b_l` are not variables of their own: the constant of the kernel, coef0,
 gives each label one, which makes the dual free of equality constraints. Rows with no label or with
