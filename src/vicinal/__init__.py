@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         datasets,
         decision,
         distances,
+        explain,
         graph,
         index,
         metrics,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         report,
         results,
         selection,
+        service,
     )
     from vicinal.estimators import (
         IBLR,
@@ -75,6 +77,7 @@ __all__ = [
     "datasets",
     "decision",
     "distances",
+    "explain",
     "graph",
     "index",
     "load",
@@ -86,10 +89,15 @@ __all__ = [
     "results",
     "save",
     "selection",
+    "service",
 ]
 
-_HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
-"""Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
+_HOMES = {
+    "NeighborGraph": "vicinal.graph",
+    "Pipeline": "vicinal.estimators",
+    "Scores": "vicinal.scores",
+}
+"""Where the classes come from that are not estimators."""
 
 _DEPRECATED = ("rivals",)
 """Packages under a former name: still found, with a warning, and not listed."""

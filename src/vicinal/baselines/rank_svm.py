@@ -5,10 +5,10 @@ r"""Rank-SVM: large margins between the labels a row has and those it has not.
           \langle w_p - w_q, \phi(x_i) \rangle \ge 1 - \xi_{ipq}.
 
 Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for each pair and is
-solved by coordinate ascent, an exact line search in one variable at a time (``native/include/
-vicinal/rank_dual.hpp``), until the duality gap, which bounds how far the objective is from its
-optimum, is small. Scores rank the labels; how many are taken is learned in a second step
-(:mod:`vicinal.baselines._set_size`).
+solved by coordinate ascent, an exact line search in one variable at a time
+(``native/include/vicinal/learn/rank_dual.hpp``), until the duality gap, which bounds how far the
+objective is from its optimum, is small. Scores rank the labels; how many are taken is learned in a
+second step (:mod:`vicinal.baselines._set_size`).
 
 The paper's biases :math:`b_l` are not variables of their own: the constant of the kernel, coef0,
 gives each label one, which makes the dual free of equality constraints. Rows with no label or with
@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
+from vicinal._base.threads import on_one_blas_thread
 from vicinal._base.validation import check_integer, check_positive, check_real, csr_parts
 from vicinal._base.warn import warn_user
 from vicinal._native import RankDual
@@ -113,6 +114,7 @@ class RankSVM(MultiLabelClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
+    @on_one_blas_thread
     def _learn(self, X: Features, Y: Csr) -> None:
         """Solve the dual, then learn where to cut."""
         cost = check_positive("C", self.C)
@@ -153,6 +155,7 @@ class RankSVM(MultiLabelClassifier):
             ConvergenceWarning,
         )
 
+    @on_one_blas_thread
     def _score(self, X: Features) -> Float:
         """Return f − t, some rows at a time: the ranking of f, cut at 0."""
         scores = np.empty((int(X.shape[0]), self.weights_.shape[1]))

@@ -10,7 +10,8 @@ import typer
 
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import ImportOption, ModelArgument, NamesOption, RowsOption, TextOption
-from vicinal.cli.output import JsonFlag, check_target, dump_json, say
+from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say
+from vicinal.cli.visible import visible
 
 if TYPE_CHECKING:
     from vicinal.estimators import NeighborEstimator
@@ -44,16 +45,19 @@ def predict(
         source = text_source(file, text, None, row_names)
     else:
         source = features_source(file, rows, auto="all", unlabelled=True)
-    estimator, as_json = estimator_of(fitted), json or output is not None
+    estimator = estimator_of(fitted)
+    stream: TextIO | None = None
     with shown(), part(f"Predicting {source.n_rows:,} rows"), ExitStack() as opened:
-        stream: TextIO | None = None
         for start, scores in score_blocks(fitted, source):
-            if stream is None:  # a file is written to only once there is something to write
-                stream = sys.stdout
-                if output is not None:
-                    stream = opened.enter_context(output.open("w", encoding="utf-8"))
+            if output is not None and stream is None:  # written to once there is something
+                stream = opened.enter_context(output.open("w", encoding="utf-8"))
             for answer in predictions(estimator, scores, source.row_names, top, start):
-                stream.write((answer.as_json() if as_json else answer.as_line()) + "\n")
+                if stream is not None:
+                    stream.write(answer.as_json() + "\n")
+                elif json:
+                    print_json(answer._asdict())
+                else:
+                    sys.stdout.write(answer.as_line() + "\n")
     if output is not None:
         say(f"{source.n_rows:,} rows predicted, written to {output}")
 
@@ -71,7 +75,8 @@ class Prediction(NamedTuple):
 
     def as_line(self) -> str:
         """Return one line for a person."""
-        return f"{self.row}\t{', '.join(self.labels) or '(none)'}\t[{self.best}]"
+        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:

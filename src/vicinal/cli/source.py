@@ -53,12 +53,17 @@ class Source:
 
 
 def training_source(
-    data: str, rows: str, text: str, labels: str, preprocess: str
+    data: str,
+    rows: str,
+    text: str,
+    labels: str,
+    preprocess: str,
+    row_names: str | None = None,
 ) -> tuple[Source, list[tuple[str, Any]]]:
     """Return the rows to learn from and the steps before the estimator."""
     if is_text_file(data):
         steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
-        return text_source(data, text, labels, None), steps
+        return text_source(data, text, labels, row_names), steps
     source = features_source(data, rows, auto="train")
     return source, make_steps(preprocess, sparse.issparse(source.X))
 
@@ -76,9 +81,9 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
         dataset.X,
         dataset.n_rows,
         dataset.Y,
-        dataset.label_names,
+        tuple(dataset.label_names),
         dataset.row_names,
-        None if is_numbered(names, "feature") else names,
+        None if is_numbered(names, "feature") else tuple(names),
     )
 
 

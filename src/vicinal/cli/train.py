@@ -13,6 +13,7 @@ from vicinal.cli.options import (
     ImportOption,
     LabelsOption,
     MethodOption,
+    NamesOption,
     PreprocessOption,
     RowsOption,
     TextOption,
@@ -32,6 +33,7 @@ def train(
     text: TextOption = "text",
     labels: LabelsOption = "labels",
     imports: ImportOption = None,
+    row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Learn from a data set and save the model."""
@@ -44,11 +46,16 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, text, labels, preprocess, row_names)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
-        model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
+        model.fit(
+            source.X,
+            source.labels(),
+            estimator__label_names=source.label_names,
+            estimator__row_names=source.row_names,
+        )
     seconds = time.perf_counter() - began
     save_named(model, source, output)
     facts = {

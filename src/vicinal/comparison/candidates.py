@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from sklearn.base import clone
 
-from vicinal import rivals
+from vicinal import baselines
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_sequence
 from vicinal.estimators import NeighborEstimator
@@ -15,7 +15,7 @@ from vicinal.results.digest import plain
 from vicinal.selection.grid import ANY_DISTANCE
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
-BASELINES = tuple(getattr(rivals, name).method.name for name in rivals.__all__)
+BASELINES = tuple(getattr(baselines, name).method.name for name in baselines.__all__)
 """The baselines by name: importing them registers them."""
 NOT_KEPT = frozenset({"n_jobs", "verbose"})
 """Parameters on which no result depends."""

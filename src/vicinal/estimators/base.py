@@ -20,14 +20,16 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import as_csr, check_features, check_integer, check_sparse_structure
+from vicinal._base.validation import as_csr, check_features, check_integer, check_readable, owned
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
 from vicinal.estimators.quick_rows import quick_rows
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
@@ -45,7 +47,7 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -63,6 +65,8 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X came with column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, where they were given.
     """
 
     method: ClassVar[Method]
@@ -117,13 +121,14 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         *,
         graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts.
+            Kept, and searched when the model predicts: copied, unless its arrays are read-only.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
@@ -131,13 +136,15 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
             Replaces the search, and its metric becomes the model's.
         label_names : sequence of str, optional
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+        row_names : sequence of str, optional
+            Names of the rows, which explanations show; saved with the model.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._learn(X, Y, graph, label_names)
+            self._learn(X, Y, graph, label_names, row_names)
         return self
 
     def _learn(
@@ -146,21 +153,30 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
         Y: object,
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
-        rows = self._read_X(X, reset=True)
+        rows = owned(self._read_X(X, reset=True), X)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
-        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        near = search.query_self(k) if graph is None else graph
+        self._adopt(search, near, labels, names)
 
-    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
+    def _adopt(
+        self,
+        search: TrainingRows,
+        graph: NeighborGraph,
+        labels: Labels,
+        row_names: tuple[str, ...] | None,
+    ) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
         rule = self.decision_rule()
         training = Training(graph, adopted(labels.matrix), search.X)
@@ -177,15 +193,23 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
             self._params(),
             Calibration(search.n_rows),
             graph if self._keeps_graph else None,
+            row_names,
         )
         self._publish(version)
 
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
-        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        """Fit a rule on leave-one-out or K-fold scores; refuse one that could not decide."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
-            check_decides(decision, scoring, search.X, search.metric)
             return decision
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
@@ -394,7 +418,7 @@ class NeighborEstimator(Versioned, ClassifierMixin, BaseEstimator, ABC):
             quick = quick_rows(X, self.n_features_in_)
             if quick is not None:
                 return quick
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

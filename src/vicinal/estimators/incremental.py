@@ -25,9 +25,10 @@ from vicinal._base.checked_csr import widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, further_labels
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import check_option, check_real, check_rows
+from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.revising import Reviser, Revision, decides
+from vicinal.estimators.row_names import check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.writer import Writer
@@ -66,6 +67,7 @@ class IncrementalEstimator(NeighborEstimator):
         classes: object = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the model then equals one fitted on all of them at once.
 
@@ -78,6 +80,9 @@ class IncrementalEstimator(NeighborEstimator):
             scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
         label_names : sequence of str, optional
             Names of the columns of `Y`, where they are others than those known.
+        row_names : sequence of str, optional
+            Names of the new rows; in a model whose rows have names, a row without one goes by its
+            id.
 
         Notes
         -----
@@ -91,17 +96,18 @@ class IncrementalEstimator(NeighborEstimator):
         if not self.__sklearn_is_fitted__():
             with self._writer.lock:
                 if not self.__sklearn_is_fitted__():
-                    return self.fit(X, Y, label_names=label_names)
+                    return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_one_dimensional(Y)
-        fresh = self._read_X(X, reset=False)
+        fresh = owned(self._read_X(X, reset=False), X)
+        count = int(fresh.shape[0])
+        new_names = None if row_names is None else check_row_names(row_names, count)
         with self._changing() as reviser:
             version = reviser.version
-            labels, names = further_labels(version.label_names, Y, fresh.shape[0], label_names)
-            count = int(fresh.shape[0])
+            labels, names = further_labels(version.label_names, Y, count, label_names)
             if reviser.can_revise(count, version.rows.n_rows + count, fresh):
-                self._settle(reviser, reviser.learned(fresh, labels, names))
+                self._settle(reviser, reviser.learned(fresh, labels, names, new_names))
             else:
-                self._learn_anew(version.whole, fresh, labels, names)
+                self._learn_anew(version.whole, fresh, labels, names, new_names)
         return self
 
     def forget(self, rows: object) -> Self:
@@ -219,7 +225,12 @@ class IncrementalEstimator(NeighborEstimator):
         return replace(version, decision=decision, calibration=Calibration(rows.n_rows))
 
     def _learn_anew(
-        self, version: Version, fresh: Features, labels: Csr, names: tuple[str, ...]
+        self,
+        version: Version,
+        fresh: Features,
+        labels: Csr,
+        names: tuple[str, ...],
+        row_names: tuple[str, ...] | None,
     ) -> None:
         """Learn further rows by updating the graph as a whole."""
         k = self._neighbors()
@@ -227,7 +238,8 @@ class IncrementalEstimator(NeighborEstimator):
         rows = version.rows.grown(fresh)
         Y = with_rows(widened(version.scoring.Y, len(names)), labels)
         known = Labels(Y, names, version.label_kind, version.label_dtype)
-        self._adopt(rows, graph_with(graph, rows, fresh, k), known)
+        every_name = extended_row_names(version.row_names, row_names, rows.place_ids)
+        self._adopt(rows, graph_with(graph, rows, fresh, k), known, every_name)
 
     def _forget_anew(self, version: Version, ids: Int) -> None:
         """Forget rows by updating the graph as a whole."""
@@ -237,14 +249,22 @@ class IncrementalEstimator(NeighborEstimator):
         graph = self._training_graph(version, k)
         rows = version.rows.reduced(kept)
         labels = replace(version.labels, matrix=version.scoring.Y[kept])
-        self._adopt(rows, graph_without(graph, rows, kept, gone, k), labels)
+        names = version.row_names
+        names = None if names is None else tuple(names[place] for place in kept.tolist())
+        self._adopt(rows, graph_without(graph, rows, kept, gone, k), labels, names)
 
-    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
+    def _adopt(
+        self,
+        search: TrainingRows,
+        graph: NeighborGraph,
+        labels: Labels,
+        row_names: tuple[str, ...] | None,
+    ) -> None:
         """Learn anew; what changes need is then that of another version."""
         check_recalibrate_at(self.recalibrate_at)
         with self._writer.lock:
             self._writer.drop()
-            super()._adopt(search, graph, labels)
+            super()._adopt(search, graph, labels, row_names)
 
     def _training_graph(self, version: Version, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: one that is known, or a fresh search."""

@@ -17,6 +17,7 @@ from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.estimators.live_graph import LiveGraph, can_follow
+from vicinal.estimators.row_names import extended_row_names
 from vicinal.estimators.rules import check_decides
 from vicinal.estimators.version import Version
 from vicinal.estimators.writer import Writer
@@ -122,7 +123,9 @@ class Reviser:
         is_small = n_changed <= max(1, LARGEST_SHARE * version.rows.n_rows)
         return is_small and version.rows.algorithm in EXACT and can_follow(version.rows, dtype)
 
-    def learned(self, X: Features, Y: Csr, names: tuple[str, ...]) -> Version:
+    def learned(
+        self, X: Features, Y: Csr, names: tuple[str, ...], row_names: tuple[str, ...] | None
+    ) -> Version:
         """Return the version that knows further rows."""
         version, graph = self._with_graph()
         if graph is not None:
@@ -130,7 +133,9 @@ class Reviser:
         self.writer.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
         revision = Revision(version.rows.grown(X), labels, graph, self.writer)
-        return self._revised(version, revision, names, learned=int(X.shape[0]))
+        more = self._revised(version, revision, names, learned=int(X.shape[0]))
+        known = extended_row_names(version.row_names, row_names, more.rows.place_ids)
+        return replace(more, row_names=known)
 
     def forgotten(self, places: Int) -> Version:
         """Return the version without the rows at these places."""

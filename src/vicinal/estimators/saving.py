@@ -9,6 +9,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
     damage_if_refused,
@@ -22,11 +23,11 @@ from vicinal._base.state import (
 from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.distances import get_distance
+from vicinal.estimators.row_names import packed_names, unpacked_names
 from vicinal.estimators.rules import check_decides
 from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
-from vicinal.index.row_ids import MOST_IDS
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_dtype": version.label_dtype,
         "calibration": list(astuple(version.calibration)),
         "feature_names": feature_names_of(model),
+        "row_names": packed_names(version.row_names),
     }
 
 
@@ -108,6 +110,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         _label_dtype(state),
         model._params(),
         _calibration(state, X.shape[0]),
+        row_names=unpacked_names(state, X.shape[0]),
     )
     model._publish(version)
     model.n_features_in_ = X.shape[1]
@@ -124,9 +127,9 @@ def _features(state: Mapping[str, State]) -> Features:
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     """Return the rows' ids, rising, and how many were ever given."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
-    if n_ids >= MOST_IDS:
-        raise ModelFormatError(f"n_ids: expected fewer than 2^31 - 1, got {n_ids}")
-    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+    if not n_rows <= n_ids <= MOST_ROWS:
+        raise ModelFormatError(f"n_ids: expected a number from {n_rows} to {MOST_ROWS}")
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
 

@@ -84,6 +84,8 @@ class Version:
     calibration : Calibration
     graph : NeighborGraph or None
         Leave-one-out graph of `rows`, where it is known.
+    row_names : tuple of str or None
+        By place, where rows have names.
     """
 
     rows: TrainingRows
@@ -95,6 +97,7 @@ class Version:
     params: Mapping[str, Any]
     calibration: Calibration
     graph: NeighborGraph | None = None
+    row_names: tuple[str, ...] | None = None
 
     @property
     def labels(self) -> Labels:
@@ -108,12 +111,14 @@ class Version:
             return self
         if not isinstance(self.scoring, RevisedScoring):
             raise TypeError(f"a {type(self.scoring).__name__} with empty places")
-        rows, Y = self.rows.compacted(), self.scoring.Y
+        rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
         if self.rows.n_empty:
-            Y = adopted(Y[np.flatnonzero(~self.rows.gone)])
+            kept = np.flatnonzero(~self.rows.gone)
+            Y = adopted(Y[kept])
+            names = None if names is None else tuple(names[place] for place in kept.tolist())
         with using_threads(rows.n_jobs):
             scoring = self.scoring.settled(Y, rows.X)
-        return replace(self, rows=rows, scoring=scoring)
+        return replace(self, rows=rows, scoring=scoring, row_names=names)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the copy without empty places."""

@@ -88,6 +88,11 @@ class Versioned(BaseEstimator):
         return self._whole("label_dtype_").label_dtype
 
     @property
+    def row_names_(self) -> tuple[str, ...] | None:
+        """Names of the training rows, where they were given."""
+        return self._whole("row_names_").row_names
+
+    @property
     def row_ids_(self) -> Int:
         """The id of each training row, rising; ids stay as they are when rows are forgotten."""
         return self._fitted().rows.row_ids

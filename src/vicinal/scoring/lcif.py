@@ -14,7 +14,7 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-C.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -25,6 +25,7 @@ from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, damage_if_refused, read_part, read_plain
 from vicinal._base.validation import check_real
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring
@@ -102,6 +103,17 @@ class LCIFScoring:
         if not isinstance(instance, InstanceKNNScoring):
             raise InvalidArgumentError("instance", "the first order", type(instance).__name__)
         return LCIFScoring(instance.settled(Y, X), self.feature.settled(Y, X), self.mixing)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the parts of both methods for one query, times λ and 1 − λ."""
+        near = self.instance.explain(graph, labels, X)
+        like_features = self.feature.explain(graph, labels, X)
+        return [
+            instance.times(self.mixing).plus(feature.times(1 - self.mixing))
+            for instance, feature in zip(near, like_features, strict=True)
+        ]
 
     def get_state(self) -> dict[str, State]:
         """Return the parts, the feature part without the labels that both share."""

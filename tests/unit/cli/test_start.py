@@ -24,7 +24,7 @@ except SystemExit as end:
     print()
     print(json.dumps([end.code or 0, sorted(sys.modules)]))
 """
-COMMANDS = ("train", "evaluate", "predict", "tune", "compare", "bench", "demo", "reproduce")
+COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
 
 
 def loaded(*words):
@@ -54,7 +54,7 @@ def test_prediction_loads_no_tuning_and_no_plotting(dataset, data_file, tmp_path
     modules = loaded("predict", tmp_path / "model", data_file)
     assert packages(modules, ["vicinal.estimators"]) == ["vicinal.estimators"]
     unwanted = ("matplotlib", *(f"vicinal.{n}" for n in ("selection", "comparison", "report")))
-    assert packages(modules, (*unwanted, "vicinal.papers", "vicinal.rivals")) == []
+    assert packages(modules, (*unwanted, "vicinal.baselines")) == []
 
 
 def test_the_help_lists_what_there_is():
