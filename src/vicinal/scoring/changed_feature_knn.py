@@ -6,7 +6,7 @@ feature are computed when a row with it is first scored, from the rows that have
 until the next change. They are those that a fit would give, to the bit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -21,6 +21,7 @@ from vicinal._base.threads import thread_count
 from vicinal._base.validation import as_csr, csr_parts
 from vicinal._native import column_search
 from vicinal.distances import COSINE
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.graph.neighbor_graph import no_neighbors
 from vicinal.scores import Scores
@@ -82,6 +83,13 @@ class ChangedFeatureKNNScoring:
         local = checked_csr(rows.data, place.astype(np.int32), indptr, shape)
         near = self._of_features(features.astype(np.int64))
         return FeatureKNNScoring(near, self.aggregate, self.Y).scores(graph, local)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the parts of each label's score, as feature kNN does."""
+        settled = FeatureKNNScoring(self.similarity, self.aggregate, self.Y)
+        return settled.explain(graph, labels, X)
 
     @cached_property
     def similarity(self) -> Csr:
