@@ -1,8 +1,8 @@
 """Incremental learning: one row learned, forgotten or predicted, against bars and peers.
 
 ``python -m benchmarks.incremental`` measures debtags and emotions; ``--full`` adds 500,000
-generated rows, a stream of 100,000 rows from empty, a minute of readers beside a writer and 100,000 pairs of
-learning and forgetting. Times of calls are medians and 99th percentiles, one process.
+generated rows, a stream of 100,000 rows from empty, a minute of readers beside a writer and 100,000
+pairs of learning and forgetting. Times of calls are medians and 99th percentiles, one process.
 """
 
 import argparse
