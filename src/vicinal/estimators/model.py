@@ -10,30 +10,42 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State, read_names, read_part
+from vicinal.datasets import Reading
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.persistence import read_folder, register, write_folder
+from vicinal.persistence.sklearn_parts import as_part, restored
 
 Model = NeighborEstimator | Pipeline
 
 
 class NamedPipeline(Pipeline):
-    """A pipeline that knows what the columns it learned from are called: those of a file."""
+    """A pipeline that knows what the columns it learned from are called, and how they were read.
+
+    ``columns_`` are the names of the features of a file, ``reading_`` how a table was read.
+    """
 
     columns_: tuple[str, ...] | None = None
+    reading_: Reading | None = None
 
 
 @dataclass(frozen=True)
 class SavedPipeline:
-    """The steps of a scikit-learn ``Pipeline``, by name, and the columns it learned from."""
+    """The steps of a pipeline, by name, the columns it learned from, and how they were read."""
 
     names: tuple[str, ...]
     steps: tuple[Saveable, ...]
     columns: tuple[str, ...] | None = None
+    reading: Reading | None = None
 
     def get_state(self) -> dict[str, State]:
-        """Return names, steps and columns."""
+        """Return names, steps, columns and reading."""
         columns: State = None if self.columns is None else list(self.columns)
-        return {"names": list(self.names), "steps": list(self.steps), "columns": columns}
+        return {
+            "names": list(self.names),
+            "steps": list(self.steps),
+            "columns": columns,
+            "reading": self.reading,
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -43,10 +55,13 @@ class SavedPipeline:
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
-        n_features: int | None = getattr(steps[0], "n_features_in_", None)
+        n_features: int | None = getattr(restored(steps[0]), "n_features_in_", None)
         if columns is not None and len(columns) != n_features:
             raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
-        return cls(names, tuple(steps), columns)
+        unread = state.get("reading") is None
+        return cls(
+            names, tuple(steps), columns, None if unread else read_part(state, "reading", Reading)
+        )
 
 
 register("estimators.Pipeline", SavedPipeline)
@@ -57,7 +72,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : estimator of vicinal, or Pipeline of ``vicinal.preprocess`` steps that ends in one
+    model : estimator of vicinal, or Pipeline that ends in one
+        The steps before it are of ``vicinal.preprocess``, or of scikit-learn: ``CountVectorizer``,
+        ``TfidfVectorizer``, ``TfidfTransformer``, ``StandardScaler``, ``MinMaxScaler``,
+        ``MaxAbsScaler``, ``Normalizer``, ``OneHotEncoder``, ``TruncatedSVD``, ``FeatureUnion``,
+        ``ColumnTransformer`` and pipelines of these.
     path : path
         A new folder, or an older model, which is replaced as a whole once the new one is complete.
 
@@ -76,19 +95,29 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, Pipeline):
         raise InvalidArgumentError("model", "a vicinal estimator or a Pipeline", repr(type(model)))
     check_is_fitted(model)
-    for name, step in model.steps:
-        if not isinstance(step, Saveable):
-            raise InvalidArgumentError(
-                "model", "steps of vicinal.preprocess and an estimator", f"{name}: {step!r}"
-            )
-    names, steps = zip(*model.steps, strict=True)
-    write_folder(SavedPipeline(names, steps, getattr(model, "columns_", None)), path)
+    if not isinstance(model.steps[-1][1], NeighborEstimator):
+        last = repr(model.steps[-1][1])[:200]
+        raise InvalidArgumentError("model", "a pipeline that ends in a vicinal estimator", last)
+    steps = tuple(as_part(name, step) for name, step in model.steps if not is_passed(step))
+    names = tuple(name for name, step in model.steps if not is_passed(step))
+    columns, reading = getattr(model, "columns_", None), getattr(model, "reading_", None)
+    write_folder(SavedPipeline(names, steps, columns, reading), path)
 
 
-def named_pipeline(steps: list[tuple[str, Any]], columns: tuple[str, ...] | None) -> NamedPipeline:
-    """Return the pipeline of these steps that knows its columns."""
+def is_passed(step: object) -> bool:
+    """Tell whether a step of a pipeline does nothing."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def named_pipeline(
+    steps: list[tuple[str, Any]],
+    columns: tuple[str, ...] | None,
+    reading: Reading | None = None,
+) -> NamedPipeline:
+    """Return the pipeline of these steps that knows its columns and how they were read."""
     pipeline = NamedPipeline(steps)
     pipeline.columns_ = columns
+    pipeline.reading_ = reading
     return pipeline
 
 
@@ -115,8 +144,10 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     """
     part = read_folder(path, verify=verify)
     if isinstance(part, SavedPipeline):
-        steps = list(zip(part.names, part.steps, strict=True))
-        return Pipeline(steps) if part.columns is None else named_pipeline(steps, part.columns)
+        steps = list(zip(part.names, map(restored, part.steps), strict=True))
+        if part.columns is None and part.reading is None:
+            return Pipeline(steps)
+        return named_pipeline(steps, part.columns, part.reading)
     if not isinstance(part, NeighborEstimator):
         raise ModelFormatError(f"{path}: expected a model, got a {type(part).__name__}")
     return part
@@ -136,7 +167,8 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     if isinstance(model, NeighborEstimator):
         return X, model
     for _, step in model.steps[:-1]:
-        X = step.transform(X)
+        if not is_passed(step):
+            X = step.transform(X)
     return X, model.steps[-1][1]
 
 
