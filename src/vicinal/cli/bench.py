@@ -15,8 +15,10 @@ from vicinal._base.threads import thread_count
 from vicinal._base.validation import METRICS, check_option
 from vicinal.cli.contestants import NEIGHBORS, contestants, parameters
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
+from vicinal.cli.source import whole_dataset
+from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.comparison.folds import PreparedFold, prepare
-from vicinal.datasets import Dataset, load
+from vicinal.datasets import Dataset
 from vicinal.estimators import METHODS, NeighborEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, build_index
@@ -30,6 +32,7 @@ SINGLE = 500
 """Queries asked one by one."""
 
 
+@reads_tables
 def bench(
     data: Annotated[str, typer.Argument(help="A data set by name, or a file.")] = "debtags",
     methods: Annotated[
@@ -40,6 +43,8 @@ def bench(
         str, typer.Option(help="euclidean, cosine, dot; auto: cosine if sparse, else euclidean.")
     ] = "auto",
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Time loading, search and every method on your machine, from one search."""
     names = list(METHODS) if methods == "all" else methods.split(",")
@@ -49,7 +54,7 @@ def bench(
     check_option("--metric", metric, ("auto", *METRICS))
     with errors.status(f"Loading {data}"):
         began = time.perf_counter()
-        dataset = load(data)
+        dataset = whole_dataset(data, table)
         seconds_to_load = time.perf_counter() - began
     rows = held_out(dataset)
     if metric == "auto":

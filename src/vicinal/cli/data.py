@@ -13,8 +13,9 @@ from vicinal.cli.output import (
     print_table,
     say,
 )
-from vicinal.cli.source import RowsOption, choose_rows
-from vicinal.datasets import Listing, available, load, write_file
+from vicinal.cli.source import RowsOption, choose_rows, whole_dataset
+from vicinal.cli.table_options import TableChoice, reads_tables
+from vicinal.datasets import Listing, available, write_file
 
 data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
 
@@ -44,12 +45,15 @@ def _facts(listing: Listing) -> dict[str, object]:
 
 
 @data_app.command()
+@reads_tables
 def describe(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Show shape, label statistics and split of a data set."""
-    dataset = load(data)
+    dataset = whole_dataset(data, table)
     facts = dataset.statistics()
     if json:
         print_json(facts)
@@ -58,13 +62,16 @@ def describe(
 
 
 @data_app.command()
+@reads_tables
 def convert(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
     target: Annotated[Path, typer.Argument(help="File to write; its ending says the format.")],
     rows: RowsOption = "all",
+    *,
+    table: TableChoice,
 ) -> None:
     """Write a data set in another format."""
     check_target("TARGET", target)
-    dataset = choose_rows(load(data), rows, auto="all")
+    dataset = choose_rows(whole_dataset(data, table), rows, auto="all")
     write_file(dataset, target)
     say(f"{dataset.n_rows:,} rows written to {target}")

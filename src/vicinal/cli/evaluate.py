@@ -12,18 +12,16 @@ from vicinal.cli.output import JsonFlag, errors, out, print_json
 from vicinal.cli.scoring import ModelArgument, score
 from vicinal.cli.source import (
     DataArgument,
-    LabelsOption,
     RowsOption,
-    TextOption,
-    features_source,
-    reads_text,
-    text_source,
+    new_source,
 )
+from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.estimators import load as load_model
 from vicinal.metrics import evaluate, metrics_table
 from vicinal.scores import Scores
 
 
+@reads_tables
 def evaluate_model(
     model: ModelArgument,
     data: DataArgument,
@@ -31,16 +29,13 @@ def evaluate_model(
     conventions: Annotated[
         str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Predict the rows of a data set and compare with its labels."""
     fitted = load_model(model)
-    if reads_text(fitted):
-        source = text_source(data, text, labels, None)
-    else:
-        source = features_source(data, rows, auto="test")
+    source = new_source(fitted, data, rows, "test", table, labelled=True)
     estimator, scores = score(fitted, source)
     predicted = estimator.decision_.decide(scores)
     truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)

@@ -9,19 +9,14 @@ import typer
 
 from vicinal.cli.output import JsonFlag, check_target, dump_json, say
 from vicinal.cli.scoring import ModelArgument, score
-from vicinal.cli.source import (
-    NamesOption,
-    RowsOption,
-    TextOption,
-    features_source,
-    reads_text,
-    text_source,
-)
+from vicinal.cli.source import RowsOption, new_source
+from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators import load as load_model
 from vicinal.scores import Scores
 
 
+@reads_tables
 def predict(
     model: ModelArgument,
     file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
@@ -30,17 +25,14 @@ def predict(
     ] = None,
     top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
     rows: RowsOption = "all",
-    text: TextOption = "text",
-    row_names: NamesOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
     check_target("--output", output)
     fitted = load_model(model)
-    if reads_text(fitted):
-        source = text_source(file, text, None, row_names)
-    else:
-        source = features_source(file, rows, auto="all", unlabelled=True)
+    source = new_source(fitted, file, rows, "all", table, labelled=False)
     estimator, scores = score(fitted, source)
     answers = predictions(estimator, scores, source.row_names, top)
     if output is not None:

@@ -32,7 +32,7 @@ def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
 def save_named(model: Model, source: Source, path: Path) -> None:
     """Save a model with the names of the columns it learned from, if they have any."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
-    save(named_pipeline(steps, source.columns), path)
+    save(named_pipeline(steps, source.columns, source.reading), path)
 
 
 def rows_for(model: Model, source: Source) -> object:

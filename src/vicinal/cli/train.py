@@ -11,18 +11,14 @@ from vicinal._base.progress import part, shown
 from vicinal.cli.output import JsonFlag, print_facts, print_json
 from vicinal.cli.scoring import save_named
 from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, parse_settings
-from vicinal.cli.source import (
-    DataArgument,
-    LabelsOption,
-    RowsOption,
-    TextOption,
-    training_source,
-)
+from vicinal.cli.source import DataArgument, RowsOption, training_source
+from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.persistence.folder import check_replaceable
 
 METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
 
 
+@reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
@@ -32,14 +28,14 @@ def train(
     ] = None,
     preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Learn from a data set and save the model."""
     check_replaceable(output)
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, table, preprocess)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):

@@ -11,14 +11,8 @@ from vicinal._base.validation import check_option
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
 from vicinal.cli.scoring import save_named
 from vicinal.cli.settings import PreprocessOption, parse_grid, parse_settings
-from vicinal.cli.source import (
-    DataArgument,
-    LabelsOption,
-    RowsOption,
-    Source,
-    TextOption,
-    training_source,
-)
+from vicinal.cli.source import DataArgument, RowsOption, Source, training_source
+from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.persistence.folder import check_replaceable
 from vicinal.selection import Best, TuningResult, tune
 from vicinal.selection.table import plain
@@ -65,10 +59,11 @@ StoreOption = Annotated[
     Path | None, typer.Option(help="File to keep results in; a stopped run goes on from it.")
 ]
 TableOption = Annotated[
-    Path | None, typer.Option(help="Write every value to this .csv or .json file.")
+    Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
 ]
 
 
+@reads_tables
 def tune_settings(
     data: DataArgument = "debtags",
     methods: MethodsOption = QUICK,
@@ -82,17 +77,17 @@ def tune_settings(
     preprocess: PreprocessOption = "auto",
     per_fold: PerFoldOption = False,
     rows: RowsOption = "auto",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     store: StoreOption = None,
-    table: TableOption = None,
+    values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Cross-validate the settings of methods from one search; show the best for every metric."""
-    _check_files(table, save)
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    _check_files(values, save)
+    source, steps = training_source(data, rows, table, preprocess)
     began = time.perf_counter()
     found = tune(
         methods if methods == "all" else methods.split(","),
@@ -111,7 +106,7 @@ def tune_settings(
         refit=save is not None or plots is not None,
         label_names=source.label_names,
     )
-    _keep(found, source, table, plots, save)
+    _keep(found, source, values, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
 
 
