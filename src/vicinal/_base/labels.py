@@ -13,6 +13,8 @@ from vicinal._base.indicator import check_indicator
 from vicinal._base.scalars import check_sequence
 
 Kind = Literal["dense", "sparse"]
+COLLECTIONS = (list, tuple, set, frozenset)
+"""What may hold the label names of a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +75,8 @@ def _any_labels(
         )
     given = None if label_names is None else _checked_names(label_names)
     rows = listed(Y)
-    if is_names(rows):
-        matrix, names = _from_names(rows, given, name)
+    if is_names(rows) or _has_collections(rows):
+        matrix, names = _from_names(cast("Any", rows), given, name)
         kind: Kind = "sparse"
         dtype = "int32"
     else:
@@ -180,7 +182,37 @@ def listed(Y: object) -> object:
     column = cast("Any", Y)
     cells = column.to_list() if hasattr(column, "to_list") else column.tolist()
     rows = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
-    return rows if is_names(rows) else Y
+    return rows if is_names(rows) or _has_collections(rows) else Y
+
+
+def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
+    """Return one collection of label names per row; a cell that is none is named by its row.
+
+    Examples
+    --------
+    >>> label_rows([["a"], float("nan")], "Y")
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: Y: expected a list of label names in every row (an
+    empty one for a row without labels), got nan in row 1
+    """
+    for row, collection in enumerate(Y):
+        if not isinstance(collection, COLLECTIONS):
+            expected = "a list of label names in every row (an empty one for a row without labels)"
+            raise InvalidArgumentError(name, expected, f"{collection!r:.60} in row {row}")
+        strange = [label for label in collection if not isinstance(label, str)]
+        if strange:
+            expected = "label names (strings) in every row"
+            raise InvalidArgumentError(name, expected, f"{strange[0]!r} in row {row}")
+    return Y
+
+
+def _has_collections(rows: object) -> bool:
+    """Tell whether some rows are collections of names and others are missing or plain values."""
+    if not isinstance(rows, list | tuple):
+        return False
+    kept = [row for row in rows if isinstance(row, COLLECTIONS)]
+    return 0 < len(kept) < len(rows) and is_names(kept)
 
 
 def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
@@ -211,12 +243,7 @@ def _from_names(
     Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
 ) -> tuple[Csr, tuple[str, ...]]:
     """Return the indicator of `Y` and its label names: those given, or sorted."""
-    for row, collection in enumerate(Y):
-        strange = [label for label in collection if not isinstance(label, str)]
-        if strange:
-            raise InvalidArgumentError(
-                name, "label names (strings) in every row", f"{strange[0]!r} in row {row}"
-            )
+    label_rows(Y, name)
     if given is None:
         given = tuple(sorted({str(label) for collection in Y for label in collection}))
     return indicator_of(Y, given, name), given

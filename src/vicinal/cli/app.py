@@ -19,6 +19,7 @@ from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.extensions import add_reproduce
+from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.train import train
@@ -71,7 +72,8 @@ def run() -> None:
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
     try:
-        code = app(standalone_mode=False)
+        with printed_notes():
+            code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (

@@ -47,7 +47,7 @@ def train(
         "rows": source.n_rows,
         "features": estimator.n_features_in_,
         "labels": len(source.label_names),
-        "model": " → ".join(repr(step) for _, step in model.steps),
+        "model": " → ".join(" ".join(repr(step).split()) for _, step in model.steps),
         "seconds to fit": seconds,
         "saved in": str(output),
     }

@@ -68,8 +68,6 @@ def _label_column(records: Records, options: TableOptions) -> str:
     taken = {*(options.text or ()), *(options.feature_columns or ()), options.row_names}
     found = _named(records, [name for name in LABEL_NAMES if name not in taken])
     if found is not None and found not in taken:
-        if found != "labels":
-            logger.info("labels from column %r (--labels changes this)", found)
         return found
     zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
     hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""

@@ -55,7 +55,7 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         }
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
-            "labels from column %r, %s: %d labels (--separator changes this)",
+            "labels from column %r, %s: %d labels (--labels and --separator change this)",
             column,
             how,
             len(names),
