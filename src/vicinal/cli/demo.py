@@ -6,8 +6,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from vicinal.cli.answers import predictions
 from vicinal.cli.output import out, print_facts
-from vicinal.cli.predict import predictions
 from vicinal.datasets import Dataset, load
 from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN, NeighborEstimator
 from vicinal.index import build_index
