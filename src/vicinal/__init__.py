@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         comparison,
         datasets,
         decision,
+        distances,
         graph,
         index,
         metrics,
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
         LAMLkNN,
         LPkNN,
         MLkNN,
+        Pipeline,
         load,
+        make_pipeline,
         save,
     )
     from vicinal.graph import NeighborGraph
@@ -65,14 +68,17 @@ __all__ = [
     "LPkNN",
     "MLkNN",
     "NeighborGraph",
+    "Pipeline",
     "Scores",
     "baselines",
     "comparison",
     "datasets",
     "decision",
+    "distances",
     "graph",
     "index",
     "load",
+    "make_pipeline",
     "metrics",
     "preprocess",
     "reduction",
@@ -95,7 +101,7 @@ def __getattr__(name: str) -> object:
         return version("vicinal")
     if name not in (*__all__, *_DEPRECATED):
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
-    if name.islower() and name not in ("load", "save"):
+    if name.islower() and name not in ("load", "make_pipeline", "save"):
         return import_module(f"vicinal.{name}")
     value: object = getattr(import_module(_HOMES.get(name, "vicinal.estimators")), name)
     globals()[name] = value

@@ -36,7 +36,7 @@ def state_digest(model: NeighborEstimator) -> str:
 
 
 def dense_scores(model: NeighborEstimator, X: Any, graph: Any = None) -> np.ndarray:
-    return model.scores(X, graph).toarray()
+    return model.scores(X, graph=graph).toarray()
 
 
 def assert_same_answers(a: NeighborEstimator, b: NeighborEstimator, X: Any) -> None:
@@ -94,7 +94,7 @@ def test_duplicate_training_rows_are_rows_of_their_own(
 ) -> None:
     X, Y = np.repeat(sample.X, 3, axis=0), np.repeat(sample.Y, 3, axis=0)
     model = make_method(name).fit(X, Y)
-    near = model.kneighbors(X[:3], 3)
+    near = model.neighbor_graph(X[:3], 3)
     assert near.ids.tolist() == [[0, 1, 2]] * 3
     scores = dense_scores(model, sample.X_test)
     assert np.isfinite(scores).all()
@@ -139,6 +139,7 @@ def test_prediction_changes_nothing(name: str, make_method: Make, sample: Any) -
     model.predict_proba(rows)
     model.rank(rows, 2)
     model.kneighbors(rows, 2)
+    model.neighbor_graph(rows, 2)
     assert (state_digest(model), sorted(vars(model))) == before
     assert np.array_equal(rows, sample.X_test)
     assert np.array_equal(model.predict(rows), first)
@@ -178,8 +179,8 @@ def test_a_ready_graph_replaces_the_search(
     assert np.array_equal(
         dense_scores(given, sample.X_test, near), dense_scores(searched, sample.X_test)
     )
-    assert np.array_equal(given.predict(sample.X_test, near), searched.predict(sample.X_test))
-    assert given.search_._index is None, "no index was built"
+    assert np.array_equal(given.predict(sample.X_test, graph=near), searched.predict(sample.X_test))
+    assert not given.search_.has_index, "no index was built"
 
 
 def test_labels_that_no_row_or_every_row_carries(name: str, make_method: Make, sample: Any) -> None:

@@ -31,7 +31,7 @@ def assert_same(model, scratch, queries):
     np.testing.assert_allclose(
         model.predict_proba(queries), scratch.predict_proba(queries), rtol=0, atol=1e-12
     )
-    near, fresh = model.kneighbors(queries, 3), scratch.kneighbors(queries, 3)
+    near, fresh = model.neighbor_graph(queries, 3), scratch.neighbor_graph(queries, 3)
     known = np.append(model.row_ids_, -1)
     assert np.array_equal(near.ids, known[fresh.ids])
     assert np.array_equal(near.values, fresh.values)
@@ -95,7 +95,7 @@ def test_ids_survive_saving_and_are_never_given_twice(method, tmp_path):
     assert again.row_ids_.tolist() == [0, 1, 3, 4, 5, 6, 8, 9]
     queries = few_values(rng, 5)
     assert np.array_equal(again.predict_proba(queries), model.predict_proba(queries))
-    near = again.kneighbors(queries, 20)
+    near = again.neighbor_graph(queries, 20)
     assert np.array_equal(again.predict(queries, graph=near), again.predict(queries))
 
 
@@ -110,7 +110,7 @@ def test_rows_that_are_not_there_are_refused():
     with pytest.raises(ValueError, match="at least one row left"):
         model.forget(model.row_ids_)
     with pytest.raises(ValueError, match="forgotten"):
-        model.predict(X, graph=METHODS["brknn"](metric="euclidean").fit(X, Y).kneighbors(X))
+        model.predict(X, graph=METHODS["brknn"](metric="euclidean").fit(X, Y).neighbor_graph(X))
     assert np.array_equal(model.predict_proba(X), before)
 
 

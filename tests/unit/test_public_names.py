@@ -11,8 +11,8 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores baselines comparison datasets decision graph index load metrics preprocess reduction
-        report results save selection""",
+        Pipeline Scores baselines comparison datasets decision distances graph index load
+        make_pipeline metrics preprocess reduction report results save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_table read_table results_table run_comparison standing
@@ -23,7 +23,10 @@ EXPORTED = {
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
-    "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
+    "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
+        register_distance""",
+    "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
+        ReferenceIndex TrainingRows algorithm_names build_index register_index""",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
     "vicinal.report": "comparison_page comparison_report",
     "vicinal.results": "Result ResultStore data_hash machine provenance",
@@ -65,7 +68,12 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
-SHARED: dict[str, Any] = {"threshold": None, "never_empty": None, "n_jobs": None}
+SHARED: dict[str, Any] = {
+    "threshold": None,
+    "never_empty": None,
+    "n_jobs": None,
+    "algorithm": "auto",
+}
 
 
 @pytest.mark.parametrize("module", EXPORTED)
@@ -98,7 +106,9 @@ CALLS = {
     "predict_names": ["X", "graph"],
     "scores": ["X", "graph"],
     "rank": ["X", "top", "graph"],
-    "kneighbors": ["X", "k"],
+    "decision_function": ["X", "graph"],
+    "kneighbors": ["X", "n_neighbors", "return_distance"],
+    "neighbor_graph": ["X", "k"],
     "save": ["path"],
 }
 
@@ -106,7 +116,9 @@ CALLS = {
 @pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
 def test_methods_take_these_arguments(kind: Any) -> None:
     for call, arguments in CALLS.items():
-        assert list(inspect.signature(getattr(kind, call)).parameters) == ["self", *arguments]
+        given = inspect.signature(getattr(kind, call)).parameters
+        assert list(given) == ["self", *arguments]
+        assert "graph" not in given or given["graph"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_learning_and_forgetting_where_promised() -> None:

@@ -8,8 +8,6 @@ import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 
-METRICS = ("euclidean", "cosine", "dot")
-
 
 def check_integer(name: str, value: object, low: int | None = None) -> int:
     """Return `value` as an int, or say why it is none.

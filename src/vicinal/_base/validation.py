@@ -12,7 +12,6 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import (
-    METRICS,
     check_flag,
     check_integer,
     check_option,
@@ -22,7 +21,6 @@ from vicinal._base.scalars import (
 )
 
 __all__ = [
-    "METRICS",
     "canonical_csr",
     "check_features",
     "check_flag",

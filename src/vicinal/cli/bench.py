@@ -12,13 +12,14 @@ from scipy import sparse
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import METRICS, check_option
+from vicinal._base.validation import check_option
 from vicinal.cli.contestants import NEIGHBORS, contestants, parameters
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
 from vicinal.cli.source import whole_dataset
 from vicinal.cli.table_options import TableChoice, reads_tables
 from vicinal.comparison.folds import PreparedFold, prepare
 from vicinal.datasets import Dataset
+from vicinal.distances import COSINE, EUCLIDEAN, distance_names
 from vicinal.estimators import METHODS, NeighborEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, build_index
@@ -51,14 +52,14 @@ def bench(
     for name in names:
         check_option("--methods", name, tuple(METHODS))
     models = contestants(names, dict.fromkeys(_neighbor_names(names), neighbors))
-    check_option("--metric", metric, ("auto", *METRICS))
+    check_option("--metric", metric, ("auto", *distance_names()))
     with errors.status(f"Loading {data}"):
         began = time.perf_counter()
         dataset = whole_dataset(data, table)
         seconds_to_load = time.perf_counter() - began
     rows = held_out(dataset)
     if metric == "auto":
-        metric = "cosine" if sparse.issparse(rows.X) else "euclidean"
+        metric = (COSINE if sparse.issparse(rows.X) else EUCLIDEAN).name
     with errors.status("Searching"):
         search, graphs = time_search(rows, metric, neighbors)
     facts = {

@@ -13,7 +13,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part, shown
 from vicinal.cli.source import Source
 from vicinal.estimators import NeighborEstimator, prepared
-from vicinal.estimators.model import Model, estimator_of, named_pipeline, save
+from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
@@ -32,7 +33,7 @@ def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
 def save_named(model: Model, source: Source, path: Path) -> None:
     """Save a model with the names of the columns it learned from, if they have any."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
-    save(named_pipeline(steps, source.columns, source.reading), path)
+    named_pipeline(steps, source.columns, source.reading).save(path)
 
 
 def rows_for(model: Model, source: Source) -> object:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from sklearn.pipeline import Pipeline
 
 from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators.pipeline import Pipeline
 
 PreprocessOption = Annotated[
     str,

@@ -25,7 +25,7 @@ def answers(model: Any, X: object, graph: NeighborGraph | None) -> tuple[object,
     if isinstance(model, Tuned):
         model = model.model_
     if isinstance(model, NeighborEstimator):
-        scores = model.scores(X, graph)
+        scores = model.scores(X, graph=graph)
         return model.decision_.decide(scores), scores
     return model.predict(X), outside_scores(model, X)
 

@@ -12,8 +12,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 from vicinal.comparison.entrants import Entrant
 from vicinal.datasets import Dataset
-from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
 from vicinal.preprocess import make_steps
 from vicinal.selection import IterativeStratification
 
@@ -59,7 +59,7 @@ class PreparedFold:
                 widest[metric] = max(entrant.n_neighbors, widest.get(metric, 0))
         for metric, k in widest.items():
             began = time.perf_counter()
-            rows = Search(self.X, metric, n_jobs)
+            rows = TrainingRows(self.X, metric, n_jobs)
             found = rows.query_self(k), rows.query(self.X_test, k)
             self.graphs[metric] = SharedGraphs(*found, time.perf_counter() - began)
 

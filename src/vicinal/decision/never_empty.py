@@ -73,6 +73,11 @@ class FittedNeverEmpty(SaveableRecord):
         if not isinstance(self.rule, FittedDecision):
             raise InvalidArgumentError("rule", "a fitted decision rule", repr(self.rule))
 
+    @property
+    def cut(self) -> object:
+        """What the rule itself compares scores with, where it has a fixed threshold; else None."""
+        return getattr(self.rule, "cut", None)
+
     def decide(self, scores: Scores) -> Csr:
         """Return the rule's labels, and the best one where it gives none."""
         n_labels = scores.shape[1]

@@ -18,6 +18,7 @@ from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.lpknn import LPkNN
 from vicinal.estimators.mlknn import MLkNN
 from vicinal.estimators.model import load, prepared, save
+from vicinal.estimators.pipeline import Pipeline, make_pipeline
 
 METHODS: Mapping[str, type[NeighborEstimator]] = {
     "brknn": BRkNN,
@@ -44,7 +45,9 @@ __all__ = [
     "LPkNN",
     "MLkNN",
     "NeighborEstimator",
+    "Pipeline",
     "load",
+    "make_pipeline",
     "prepared",
     "save",
 ]

@@ -19,23 +19,21 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import (
-    METRICS,
-    check_features,
-    check_integer,
-    check_option,
-    check_sparse_structure,
-)
+from vicinal._base.validation import check_features, check_integer, check_sparse_structure
 from vicinal.decision import Decision, FittedDecision, folds_wanted
 from vicinal.decision.never_empty import is_fitted_by_blocks
 from vicinal.decision.rule import fit_blocks
+from vicinal.distances import get_distance
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
-from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.graph import NeighborGraph
+from vicinal.graph.checks import check_graph, check_training_graph
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
+from vicinal.index.build import index_factory
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
@@ -64,6 +62,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     threshold: object
     never_empty: bool | None
     n_jobs: int | None
+    algorithm: object = "auto"
 
     def _neighbors(self) -> int:
         """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
@@ -81,8 +80,8 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         self,
         X: object,
         Y: object,
-        graph: NeighborGraph | None = None,
         *,
+        graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
@@ -116,17 +115,18 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
-        metric = check_option("metric", self.metric, METRICS)
+        metric = get_distance(self.metric).name
+        index_factory(self.algorithm)
         rows = self._read_X(X, reset=True)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
-        search = Search(rows, metric, self.n_jobs)
+        search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         self._adopt(search, search.query_self(k) if graph is None else graph, labels)
 
-    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
         decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
         training = Training(graph, labels.matrix, search.X)
@@ -141,7 +141,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         self.label_dtype_ = labels.dtype
 
     def _fit_decision(
-        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
         """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
@@ -161,7 +161,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """The id of each training row, rising; ids stay as they are when rows are forgotten."""
         return self.search_.row_ids
 
-    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
+    def predict(self, X: object, *, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
         """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
 
         Parameters
@@ -174,26 +174,38 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         decided = cast("Csr", stack_rows(blocks).astype(self.label_dtype_))
         return decided.toarray() if self.label_kind_ == "dense" else decided
 
-    def predict_names(self, X: object, graph: NeighborGraph | None = None) -> list[list[str]]:
+    def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        decided = sparse.csr_array(self.predict(X, graph))
+        decided = sparse.csr_array(self.predict(X, graph=graph))
         return [
             [self.label_names_[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
         ]
 
-    def predict_proba(self, X: object, graph: NeighborGraph | None = None) -> Float | Csr:
+    def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
         """Return the score of every row and label.
 
         One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
-        scores = self.scores(X, graph)
+        scores = self.scores(X, graph=graph)
         if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
             return scores.toarray() if scores.base.any() else scores.values
         return scores.toarray()
 
-    def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
+    def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
+        """Return how far every score lies above the threshold: positive where it passes.
+
+        One (n, L) array, refused where it is too large to hold (use :meth:`rank`). The score less
+        the rule's threshold, of all labels or of each. Rules that compare the labels of a row with
+        each other (``RCut``, ``TopS``, label sets, …) have no threshold: then the scores as they
+        are. A row that must not stay empty may be given a label that does not pass.
+        """
+        scores = self.scores(X, graph=graph).toarray()
+        cut: Any = getattr(self.decision_, "cut", None)
+        return scores if cut is None else scores - cut
+
+    def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
 
         Stored sparsely for any number of labels, except by the methods that have a score of its own
@@ -205,7 +217,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
-        self, X: object, top: int = 5, graph: NeighborGraph | None = None
+        self, X: object, top: int = 5, *, graph: NeighborGraph | None = None
     ) -> tuple[Int32, Float]:
         """Return the `top` best labels of each row and their scores, best first, for any L.
 
@@ -220,11 +232,57 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
-    def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
-        """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
+    def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row, as many as the method uses by default.
+
+        The graph can be passed as ``graph=``. Rows are known by their ids (``row_ids_``).
+        """
         rows = self._read_new_X(X)
         width = self.scoring_.k if k is None else check_integer("k", k, low=1)
         return self.search_.by_id(self.search_.query(rows, width))
+
+    def kneighbors(
+        self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Float, Int32] | Int32:
+        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m), or None
+            None for the training rows, each without itself.
+        n_neighbors : int or None
+            At most the number of training rows (less one where `X` is None); None for as many as
+            the method uses, or all rows where there are fewer.
+        return_distance : bool
+
+        Returns
+        -------
+        distances : ndarray of float64, shape (n, n_neighbors)
+            Rising. The Euclidean distance, 1 − cosine, or the negated dot product; inf where there
+            is no further neighbour. Only if `return_distance`.
+        ids : ndarray of int32, of the same shape
+            Ids of training rows (``row_ids_``, which :meth:`forget` leaves as they are); −1 where
+            there is no further neighbour: for cosine and dot product only rows that share a feature
+            are neighbours.
+        """
+        graph = self._neighbors_of(X, n_neighbors)
+        if not return_distance:
+            return graph.ids
+        distances = graph.distance_kind.as_distances(graph.values)
+        return np.where(graph.ids < 0, np.inf, distances), graph.ids
+
+    def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
+        """Return the graph that :meth:`kneighbors` shows, as wide as asked for."""
+        check_is_fitted(self, "scoring_")
+        rows = None if X is None else self._read_new_X(X)
+        most = self.search_.n_rows - (X is None)
+        k = min(self.scoring_.k, most)
+        if n_neighbors is not None:
+            k = check_integer("n_neighbors", n_neighbors, low=1)
+            if k > most:
+                raise InvalidArgumentError("n_neighbors", f"at most {most} (training rows)", k)
+        found = self.search_.query_self(k) if rows is None else self.search_.query(rows, k)
+        return self.search_.by_id(narrowed(found, k))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""

@@ -27,6 +27,9 @@ class BRkNN(IncrementalEstimator):
         Whether every row gets a label; None is the variant's own.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -54,6 +57,7 @@ class BRkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.variant = variant
@@ -62,6 +66,7 @@ class BRkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""

@@ -6,16 +6,16 @@ import numpy as np
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.estimators.mending import graph_without
-from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
+from vicinal.index.graph_updates import graph_without
 from vicinal.scores import DENSE_LIMIT, Scores
 from vicinal.scoring import Scoring, Training
 
 
 def fold_scores(
     fit: Callable[[Training], Scoring],
-    search: Search,
+    search: TrainingRows,
     graph: NeighborGraph,
     Y: Csr,
     k: int,
@@ -27,7 +27,7 @@ def fold_scores(
     ----------
     fit : callable
         Learns from training rows.
-    search : Search
+    search : TrainingRows
         The training rows.
     graph : NeighborGraph
         Their leave-one-out graph, from which that of each fold's other rows is obtained.
@@ -50,7 +50,9 @@ def fold_scores(
     blocks, order = [], []
     for fold in range(int(fold_of.max()) + 1):
         held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        others = Search(search.X[kept], search.metric, search.n_jobs)
+        others = TrainingRows(
+            search.X[kept], search.metric, search.n_jobs, algorithm=search.algorithm
+        )
         scoring = fit(Training(graph_without(graph, others, kept, held, k), Y[kept], others.X))
         rows = search.X[held]
         blocks.append(scoring.scores(others.query(rows, k), rows))

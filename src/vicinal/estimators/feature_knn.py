@@ -38,6 +38,9 @@ class FeatureKNN(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     Notes
     -----
@@ -73,6 +76,7 @@ class FeatureKNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.neighbors_of = neighbors_of
@@ -81,6 +85,7 @@ class FeatureKNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Check ``n_neighbors`` and return 0: no rows are searched."""

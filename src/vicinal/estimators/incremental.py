@@ -24,10 +24,11 @@ from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
 from vicinal._base.validation import check_rows
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.mending import graph_with, graph_without
-from vicinal.estimators.search import Search, narrowed
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
+from vicinal.index.graph_updates import graph_with, graph_without
 
 
 class IncrementalEstimator(NeighborEstimator):
@@ -83,12 +84,17 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         rows : array-like of int
-            Ids as in ``row_ids_`` and :meth:`kneighbors`.
+            Ids as in ``row_ids_``, :meth:`kneighbors` and :meth:`neighbor_graph`.
 
         Notes
         -----
         Costs a search for each row that had a forgotten one among its neighbours, and one pass over
         the graph.
+
+        The model no longer holds a forgotten row's features or labels, and the row is not found any
+        more. The index, where one was built, marks it as removed and releases its memory once more
+        than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are; :meth:`compact` does so
+        now.
         """
         check_is_fitted(self, "scoring_")
         gone = _places(rows, self.search_)
@@ -102,7 +108,13 @@ class IncrementalEstimator(NeighborEstimator):
         self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
         return self
 
-    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+    def compact(self) -> Self:
+        """Release all memory that the index still holds for forgotten rows."""
+        check_is_fitted(self, "scoring_")
+        self.search_.compact()
+        return self
+
+    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn, and keep the graph."""
         super()._adopt(search, graph, labels)
         self.graph_ = graph
@@ -119,7 +131,7 @@ class IncrementalEstimator(NeighborEstimator):
         return narrowed(kept, k)
 
 
-def _places(rows: object, search: Search) -> Int:
+def _places(rows: object, search: TrainingRows) -> Int:
     """Return where the rows with these ids stand; each must be known, once."""
     ids = check_rows("rows", rows, search.n_ids)
     unknown = ids[~np.isin(ids, search.row_ids)]

@@ -27,6 +27,9 @@ class InstanceKNN(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -56,6 +59,7 @@ class InstanceKNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.second_order = second_order
@@ -63,6 +67,7 @@ class InstanceKNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""

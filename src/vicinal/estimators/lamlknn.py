@@ -35,6 +35,9 @@ class LAMLkNN(NeighborEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -64,6 +67,7 @@ class LAMLkNN(NeighborEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -74,6 +78,7 @@ class LAMLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes, cluster by cluster."""

@@ -39,6 +39,9 @@ class LCIF(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -71,6 +74,7 @@ class LCIF(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors_instance = n_neighbors_instance
         self.n_neighbors_feature = n_neighbors_feature
@@ -82,6 +86,7 @@ class LCIF(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Return ``n_neighbors_instance``, checked."""

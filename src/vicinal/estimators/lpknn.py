@@ -19,6 +19,9 @@ class LPkNN(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -44,12 +47,14 @@ class LPkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""

@@ -22,6 +22,9 @@ class MLkNN(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -54,6 +57,7 @@ class MLkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -61,6 +65,7 @@ class MLkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""

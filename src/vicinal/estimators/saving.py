@@ -18,10 +18,13 @@ from vicinal._base.state import (
     read_plain,
     restore_feature_names,
 )
-from vicinal._base.validation import METRICS, check_features, check_option
+from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
+from vicinal.distances import get_distance
 from vicinal.estimators.rules import check_decides
-from vicinal.estimators.search import Search
+from vicinal.index import TrainingRows
+from vicinal.index.build import algorithm_name, index_factory
+from vicinal.index.row_ids import MOST_IDS
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -39,7 +42,10 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
     return {
-        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "params": {
+            key: algorithm_name(value) if key == "algorithm" else _plain(value)
+            for key, value in model.get_params(deep=False).items()
+        },
         "scoring": model.scoring_,
         "decision": model.decision_,
         "X": model.search_.X,
@@ -82,14 +88,16 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     decision: FittedDecision = read_part(state, "decision", FittedDecision)
     try:
         model = kind(**params)
-        metric = check_option("metric", state.get("metric"), METRICS)
+        metric = get_distance(state.get("metric")).name
+        index_factory(model.algorithm)
         check_decides(decision, scoring, X, metric)
         label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     model.scoring_ = scoring
     model.decision_ = decision
-    model.search_ = Search(X, metric, model.n_jobs, *_row_ids(state, X.shape[0]))
+    ids = _row_ids(state, X.shape[0])
+    model.search_ = TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm)
     model.metric_ = metric
     model.label_names_ = label_names
     model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
@@ -108,6 +116,8 @@ def _features(state: Mapping[str, State]) -> Features:
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     """Return the rows' ids, rising, and how many were ever given."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
+    if n_ids >= MOST_IDS:
+        raise ModelFormatError(f"n_ids: expected fewer than 2^31 - 1, got {n_ids}")
     if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids

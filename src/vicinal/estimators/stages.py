@@ -7,8 +7,8 @@ from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.lamlknn import LAMLkNN
 from vicinal.estimators.rules import resolve_decision
-from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 
@@ -52,7 +52,9 @@ def k_fold_scores(model: NeighborEstimator, training: Training, k: int) -> Score
     n_folds = folds_wanted(decision_of(model))
     if n_folds is None or training.X is None:
         return None
-    search = Search(training.X, training.graph.metric, model.n_jobs)
+    search = TrainingRows(
+        training.X, training.graph.metric, model.n_jobs, algorithm=model.algorithm
+    )
     return fold_scores(model._fit_scoring, search, training.graph, training.Y, k, n_folds)
 
 

@@ -55,7 +55,7 @@ def neighbor_weights(graph: NeighborGraph) -> Float:
     >>> neighbor_weights(NeighborGraph(ids, np.array([[1.0, 3.0]]), "euclidean", n_rows=2))
     array([[0.5 , 0.25]])
     """
-    if graph.metric == "euclidean":
+    if not graph.distance_kind.is_similarity:
         return 1.0 / (1.0 + graph.distance)
     return np.maximum(graph.similarity, 0.0)
 

@@ -9,9 +9,10 @@ from sklearn.base import clone
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.validation import check_features
+from vicinal.distances import COSINE
 from vicinal.estimators.joint import joined
-from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
 from vicinal.scoring import Training
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.shared_search import SharedSearch
@@ -52,7 +53,7 @@ class SharedFolds:
         if metric not in self._searches:
             rows = joined(self.X, self.Y) if metric == JOINT else self.X
             share = train_share(self.splits, self.Y.shape[0])
-            by = "cosine" if metric == JOINT else metric
+            by = COSINE.name if metric == JOINT else metric
             self._searches[metric] = SharedSearch(
                 rows, by, self._widths.of(metric), share, self._n_jobs
             )
@@ -93,14 +94,14 @@ class PreparedFolds:
         training = Training(graph, self.Y[split.train], train)
         k = self._widths.of(JOINT)
         if k:
-            both = Search(joined(train, training.Y), "cosine", self._n_jobs)
+            both = TrainingRows(joined(train, training.Y), COSINE.name, self._n_jobs)
             training = replace(training, joint=both.query_self(k))
         return Fold(training, held_out, test, self.Y[split.test])
 
     def _graphs(
         self, train: Features, test: Features, metric: str
     ) -> tuple[NeighborGraph, NeighborGraph]:
-        search, k = Search(train, metric, self._n_jobs), self._widths.of(metric)
+        search, k = TrainingRows(train, metric, self._n_jobs), self._widths.of(metric)
         return search.query_self(k), search.query(test, k)
 
 

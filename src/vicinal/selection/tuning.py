@@ -4,12 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sklearn.pipeline import Pipeline
-
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.pipeline import Pipeline
 from vicinal.estimators.stages import neighbors_of
 from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.catalogue import every_metric
@@ -218,5 +217,5 @@ def _refitted(
     if isinstance(folds, SharedFolds) and neighbors_of(model):
         graph = folds.search(model.metric).graph
     X = problem.features if problem.steps else problem.given
-    model.fit(X, problem.Y, graph, label_names=problem.labels.names)
+    model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
     return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model

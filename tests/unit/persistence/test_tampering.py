@@ -12,7 +12,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal._base.errors import ModelFormatError
-from vicinal.estimators.model import named_pipeline
+from vicinal.estimators.pipeline import named_pipeline
 
 pytestmark = pytest.mark.native
 
