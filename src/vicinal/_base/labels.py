@@ -12,7 +12,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.scalars import check_sequence
 
-Kind = Literal["dense", "sparse"]
+Kind = Literal["dense", "sparse", "flat"]
 COLLECTIONS = (list, tuple, set, frozenset)
 """What may hold the label names of a row."""
 
@@ -27,9 +27,9 @@ class Labels:
         Canonical indicator.
     names : tuple of str
         One per label; ``"0"``, ``"1"``, … where the caller gave none.
-    kind : {"dense", "sparse"}
+    kind : {"dense", "sparse", "flat"}
         What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
-        they came sparse or as names.
+        they came sparse or as names, one value per row where they came one-dimensional.
     dtype : str
         The number type that ``predict`` answers in: that of the indicator, int32 for names,
         float64 for float types that SciPy or saved models do not know.
@@ -79,6 +79,10 @@ def _any_labels(
         matrix, names = _from_names(cast("Any", rows), given, name)
         kind: Kind = "sparse"
         dtype = "int32"
+    elif is_flat(Y):
+        matrix = check_indicator(np.asarray(Y)[:, None], name)
+        names = (str(getattr(Y, "name", None) or "0"),) if given is None else given
+        kind, dtype = "flat", _dtype(np.asarray(Y))
     else:
         matrix = check_indicator(Y, name)
         names = _column_names(Y, matrix.shape[1]) if given is None else given
@@ -247,6 +251,20 @@ def _from_names(
     if given is None:
         given = tuple(sorted({str(label) for collection in Y for label in collection}))
     return indicator_of(Y, given, name), given
+
+
+def is_flat(Y: object) -> bool:
+    """Tell whether `Y` is one number per row, in one dimension.
+
+    Examples
+    --------
+    >>> is_flat([0, 1, 1]), is_flat(np.zeros(3)), is_flat([[0], [1]]), is_flat([["a"], []])
+    (True, True, False, False)
+    """
+    if isinstance(Y, list | tuple):
+        return bool(Y) and all(isinstance(y, int | float | np.number | np.bool_) for y in Y)
+    is_row = getattr(Y, "ndim", 0) == 1 and not sparse.issparse(Y)
+    return is_row and np.asarray(Y).dtype.kind in "biuf"
 
 
 def _has_columns(Y: object) -> bool:

@@ -24,7 +24,7 @@ from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
 from vicinal._base.validation import check_rows
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.estimators.targets import refuse_classes
 from vicinal.graph import NeighborGraph
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
@@ -68,7 +68,7 @@ class IncrementalEstimator(NeighborEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names)
-        refuse_one_dimensional(Y)
+        refuse_classes(Y)
         fresh = self._read_X(X, reset=False)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
         k = self._neighbors()
