@@ -108,6 +108,11 @@ def __getattr__(name: str) -> object:
     return value
 
 
+def estimator_names() -> list[str]:
+    """Return the names of the estimator classes, without loading them."""
+    return [name for name in __all__ if not name.islower() and name not in _HOMES]
+
+
 def __dir__() -> list[str]:
     """List what can be asked for."""
     return sorted({*globals(), *__all__, "__version__"})

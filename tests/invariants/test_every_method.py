@@ -1,4 +1,4 @@
-"""What holds for every method, each as a named check run over all of ``METHODS``."""
+"""What holds for every method, each as a named check run over every method."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import EVERY_METHOD
 from scipy import sparse
 
 import vicinal
-from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators import NeighborEstimator
 from vicinal.index import build_index
 from vicinal.persistence.encoding import encode
 
@@ -44,7 +45,7 @@ def assert_same_answers(a: NeighborEstimator, b: NeighborEstimator, X: Any) -> N
     assert np.array_equal(a.predict(X), b.predict(X))
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=EVERY_METHOD)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -149,7 +150,7 @@ def test_saved_is_the_same(name: str, make_method: Make, sample: Any, tmp_path: 
     model = make_method(name).fit(sample.X, sample.Y)
     model.save(tmp_path / "model")
     back = vicinal.load(tmp_path / "model")
-    assert type(back) is METHODS[name]
+    assert type(back) is EVERY_METHOD[name]
     assert state_digest(back) == state_digest(model)
     assert_same_answers(back, model, sample.X_test)
 

@@ -13,15 +13,15 @@ EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Pipeline Scores baselines comparison datasets decision distances graph index load
         make_pipeline metrics preprocess reduction report results save selection""",
-    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
+    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
-        mean_differences paired_order rank_table read_table results_table run_comparison standing
-        wilcoxon_holm""",
+        mean_differences paired_order rank_methods rank_table read_table results_table
+        run_comparison wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
-        PerLabelThreshold RCut Threshold TopS folds_wanted""",
+        PerLabelThreshold RCut Threshold TopS""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
         register_distance""",
@@ -29,7 +29,7 @@ EXPORTED = {
         ReferenceIndex TrainingRows algorithm_names build_index register_index""",
     "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
     "vicinal.report": "comparison_page comparison_report",
-    "vicinal.results": "Result ResultStore data_hash machine provenance",
+    "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe

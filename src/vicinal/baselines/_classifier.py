@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features, check_sparse_structure
 from vicinal.decision import Threshold
+from vicinal.estimators.method import Method, declare
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.scores import DENSE_LIMIT, Scores
 
@@ -33,6 +34,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     feature_names_in_ : ndarray of str
         Where X came with column names.
     """
+
+    method: ClassVar[Method]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a class that declares itself."""
+        super().__init_subclass__(**options)
+        declare(cls)
 
     @abstractmethod
     def _learn(self, X: Features, Y: Csr) -> None:
@@ -72,10 +80,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: object) -> NDArray[Any] | Csr:
         """Return the label indicator of each row, in the kind and type of array `Y` was at fit."""
-        decided = cast("Csr", self._decide(self.scores(X)).astype(self.label_dtype_))
+        decided = cast("Csr", self.decide(self.scores(X)).astype(self.label_dtype_))
         return decided.toarray() if self.label_kind_ == "dense" else decided
 
-    def _decide(self, scores: Scores) -> Csr:
+    def decide(self, scores: Scores) -> Csr:
         """Return the label sets; labels that score more than 0 unless a method knows better."""
         return Threshold(0.0).decide(scores)
 

@@ -26,6 +26,7 @@ from vicinal._base.validation import check_integer, check_real
 from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
 from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.baselines._splits import Split, SplitFinder, rows_above
+from vicinal.estimators.method import Method
 
 
 class ADTBoostMH(MultiLabelClassifier):
@@ -72,6 +73,8 @@ class ADTBoostMH(MultiLabelClassifier):
     array([[0],
            [1]])
     """
+
+    method = Method("adtboost", neighbors=None, is_baseline=True)
 
     parents_: Int
     features_: Int

@@ -26,8 +26,9 @@ from vicinal.decision import (
     FittedDecision,
     MetricThreshold,
     Threshold,
-    folds_wanted,
 )
+from vicinal.decision.rule import needs_of
+from vicinal.estimators.method import Method
 from vicinal.scores import Scores
 
 KERNELS = ("linear", "poly", "rbf")
@@ -81,6 +82,8 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
            [1, 1]])
     """
 
+    method = Method("br-svm", neighbors=None, is_baseline=True)
+
     machines_: list[Scorer]
     decision_: FittedDecision
     n_iter_: int
@@ -128,7 +131,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         rows = _narrow(X)
         return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
-    def _decide(self, scores: Scores) -> Csr:
+    def decide(self, scores: Scores) -> Csr:
         """Return the label sets by the fitted rule."""
         return self.decision_.decide(scores)
 
@@ -169,7 +172,7 @@ def _rule(threshold: object) -> Decision:
     if isinstance(threshold, str) and threshold == "one-threshold":
         return MetricThreshold("micro-f1")
     if isinstance(threshold, Decision) and not isinstance(threshold, type):
-        if folds_wanted(threshold) is not None:
+        if needs_of(threshold).n_folds is not None:
             raise InvalidArgumentError(
                 "threshold", "a rule on scores of the training rows", repr(threshold)
             )

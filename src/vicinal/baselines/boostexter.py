@@ -23,6 +23,7 @@ from vicinal._base.validation import check_integer
 from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
 from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.baselines._splits import Split, SplitFinder, rows_above
+from vicinal.estimators.method import Method
 
 
 class BoosTexter(MultiLabelClassifier):
@@ -65,6 +66,8 @@ class BoosTexter(MultiLabelClassifier):
     array([[0],
            [1]])
     """
+
+    method = Method("boostexter", neighbors=None, is_baseline=True)
 
     features_: Int
     thresholds_: Float

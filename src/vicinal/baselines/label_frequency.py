@@ -5,6 +5,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal.baselines._classifier import MultiLabelClassifier
 from vicinal.decision import Threshold
+from vicinal.estimators.method import Method
 from vicinal.scores import Scores
 
 
@@ -24,6 +25,8 @@ class LabelFrequency(MultiLabelClassifier):
     array([[1, 0]])
     """
 
+    method = Method("frequency", neighbors=None, is_baseline=True)
+
     frequencies_: Float
 
     def _learn(self, X: Features, Y: Csr) -> None:
@@ -39,6 +42,6 @@ class LabelFrequency(MultiLabelClassifier):
         """Return the frequencies for every row."""
         return self.decision_function(X)
 
-    def _decide(self, scores: Scores) -> Csr:
+    def decide(self, scores: Scores) -> Csr:
         """Return the labels of at least a half."""
         return Threshold(0.5, inclusive=True).decide(scores)

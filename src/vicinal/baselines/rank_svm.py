@@ -29,6 +29,7 @@ from vicinal._native import RankDual
 from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.baselines._kernels import Kernel, check_kernel_rows, resolve_kernel
 from vicinal.baselines._set_size import SetSize
+from vicinal.estimators.method import Method
 
 SWEEPS_A_LOOK = 5
 """Sweeps over all rows between two looks at the duality gap, each of which costs about one."""
@@ -82,6 +83,8 @@ class RankSVM(MultiLabelClassifier):
     array([[1, 0],
            [0, 1]])
     """
+
+    method = Method("rank-svm", neighbors=None, is_baseline=True)
 
     X_: Features
     weights_: Float

@@ -40,7 +40,7 @@ def predictions(
     estimator: NeighborEstimator, scores: Scores, names: tuple[str, ...] | None, top: int
 ) -> Iterator[Prediction]:
     """Yield for each row its name, its labels, and the scores of these and of the `top` best."""
-    decided = estimator.decision_.decide(scores)
+    decided = estimator.decide(scores)
     ids, values = scores.top(top)
     label_names = estimator.label_names_
     for row in range(scores.shape[0]):

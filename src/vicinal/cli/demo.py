@@ -1,17 +1,15 @@
 """``vicinal demo``: the whole road on the embedded data."""
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from vicinal.cli.answers import predictions
 from vicinal.cli.output import out, print_facts
-from vicinal.datasets import Dataset, load
-from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN, NeighborEstimator
-from vicinal.index import build_index
-from vicinal.metrics import evaluate, metrics_table
+
+if TYPE_CHECKING:
+    from vicinal.datasets import Dataset
+    from vicinal.estimators import NeighborEstimator
 
 SHOWN = (
     "subset-accuracy",
@@ -29,6 +27,11 @@ def demo(
     neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
+    from vicinal.datasets import load
+    from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN
+    from vicinal.index import build_index
+    from vicinal.metrics import evaluate, metrics_table
+
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
     train, test = data.split()
@@ -55,7 +58,7 @@ def demo(
     for model in models:
         model.fit(train.X, train.Y, graph=training_graph, label_names=data.label_names)
         scores = model.scores(test.X, graph=test_graph)
-        found = evaluate(test.Y, model.decision_.decide(scores), scores, metrics=SHOWN)
+        found = evaluate(test.Y, model.decide(scores), scores, metrics=SHOWN)
         results[_name(model)] = found
     seconds = time.perf_counter() - began
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
@@ -63,14 +66,18 @@ def demo(
     _show_packages(models[-1], data, test)
 
 
-def _name(model: NeighborEstimator) -> str:
+def _name(model: "NeighborEstimator") -> str:
     """Return a method's short name."""
     variant = getattr(model, "variant", "base")
     return type(model).__name__ + ("" if variant == "base" else f"-{variant}")
 
 
-def _show_packages(model: NeighborEstimator, data: Dataset, test: Dataset) -> None:
+def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset") -> None:
     """Print true tags, predicted tags and scores of three test packages, evenly spread."""
+    import numpy as np
+
+    from vicinal.cli.answers import predictions
+
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]
     three = test.subset(chosen)

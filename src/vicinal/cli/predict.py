@@ -6,13 +6,10 @@ from typing import Annotated
 
 import typer
 
-from vicinal.cli.answer_files import answer_writer
-from vicinal.cli.answers import predictions
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import ImportOption, ModelArgument, RowsOption
 from vicinal.cli.output import JsonFlag, check_target, say
-from vicinal.cli.scoring import ModelArgument, score
-from vicinal.cli.source import RowsOption, new_source
 from vicinal.cli.table_options import TableChoice, reads_tables
-from vicinal.estimators import load as load_model
 
 
 @reads_tables
@@ -25,13 +22,21 @@ def predict(
     ] = None,
     top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
     rows: RowsOption = "all",
+    imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
+    from vicinal.cli.answer_files import answer_writer
+    from vicinal.cli.answers import predictions
+    from vicinal.cli.scoring import score
+    from vicinal.cli.source import new_source
+    from vicinal.estimators import load as load_model
+
     check_target("--output", output)
     write = None if output is None else answer_writer(output)
+    import_modules(imports)
     fitted = load_model(model)
     source = new_source(fitted, file, rows, "all", table, labelled=False)
     estimator, scores = score(fitted, source)

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-import typer
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -17,10 +16,6 @@ from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
-
-ModelArgument = Annotated[
-    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
-]
 
 
 def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:

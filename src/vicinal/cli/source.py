@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-import typer
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -26,13 +25,6 @@ from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.datasets.tables.read import STANDARD_INPUT
 from vicinal.preprocess import TextVectorizer
-
-DataArgument = Annotated[
-    str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
-]
-RowsOption = Annotated[
-    str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
-]
 
 
 @dataclass(frozen=True)
@@ -183,6 +175,5 @@ def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
         return dataset
     ids = dataset.train if rows == "train" else dataset.test
     if ids is None:
-        expected = "all: this data set has no train/test split"
-        raise InvalidArgumentError("--rows", expected, rows)
+        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
     return dataset.subset(ids)

@@ -6,34 +6,43 @@ from typing import Annotated
 
 import typer
 
-from vicinal import estimators
 from vicinal._base.progress import part, shown
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import (
+    DataArgument,
+    ImportOption,
+    MethodOption,
+    PreprocessOption,
+    RowsOption,
+)
 from vicinal.cli.output import JsonFlag, print_facts, print_json
-from vicinal.cli.scoring import save_named
-from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, parse_settings
-from vicinal.cli.source import DataArgument, RowsOption, training_source
 from vicinal.cli.table_options import TableChoice, reads_tables
-from vicinal.persistence.folder import check_replaceable
-
-METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
 
 
 @reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
-    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "mlknn",
+    method: MethodOption = "mlknn",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
     preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
+    imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
     """Learn from a data set and save the model."""
+    from vicinal.cli.scoring import save_named
+    from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
+    from vicinal.cli.source import training_source
+    from vicinal.persistence.folder import check_replaceable
+
     check_replaceable(output)
+    import_modules(imports, [method])
+    check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     source, steps = training_source(data, rows, table, preprocess)
     model = make_model(steps, estimator)

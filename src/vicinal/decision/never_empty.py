@@ -10,7 +10,7 @@ from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
-from vicinal.decision.rule import BlockwiseDecision, Decision, FittedDecision, fit_blocks
+from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
 from vicinal.scores import Scores
 
 
@@ -45,6 +45,21 @@ class NeverEmpty(SaveableRecord):
         check_option("when_all_zero", self.when_all_zero, ("most-frequent", "first"))
         if not isinstance(self.rule, Decision):
             raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the rule needs scores of the training rows."""
+        return needs_of(self.rule).needs_scores
+
+    @property
+    def n_folds(self) -> int | None:
+        """By how many folds the rule wants its scores made."""
+        return needs_of(self.rule).n_folds
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether the rule takes its scores some rows at a time."""
+        return needs_of(self.rule).by_blocks
 
     def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
         """Fit the rule, and find the most frequent label."""
@@ -96,19 +111,3 @@ class FittedNeverEmpty(SaveableRecord):
         union = sparse.csr_array(decided + sparse.csr_array(filled))
         union.sort_indices()
         return union
-
-
-def is_fitted_by_blocks(decision: Decision) -> bool:
-    """Tell whether a rule is fitted without holding the scores of all rows at once.
-
-    Examples
-    --------
-    >>> from vicinal.decision import MetricThreshold, PCut, Threshold
-    >>> [is_fitted_by_blocks(NeverEmpty(rule)) for rule in (PCut(), MetricThreshold())]
-    [True, False]
-    >>> is_fitted_by_blocks(NeverEmpty(Threshold(0.5)))  # looks at none
-    True
-    """
-    if isinstance(decision, NeverEmpty):
-        return is_fitted_by_blocks(decision.rule)
-    return isinstance(decision, FittedDecision | BlockwiseDecision)

@@ -2,8 +2,8 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,16 @@ from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_features, check_integer, check_sparse_structure
-from vicinal.decision import Decision, FittedDecision, folds_wanted
-from vicinal.decision.never_empty import is_fitted_by_blocks
-from vicinal.decision.rule import fit_blocks
+from vicinal.decision import Decision, FittedDecision
+from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.method import Method, declare
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
+from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_classes
 from vicinal.graph import NeighborGraph
 from vicinal.graph.checks import check_graph, check_training_graph
@@ -43,6 +44,9 @@ from vicinal.scoring.every_label import EveryLabel, check_cells
 class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
+    A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
+    (:class:`vicinal.estimators.method.Method`).
+
     Attributes
     ----------
     scoring_ : object
@@ -57,6 +61,8 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         Where X came with column names.
     """
 
+    method: ClassVar[Method]
+
     n_neighbors: int
     metric: str
     threshold: object
@@ -64,17 +70,39 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
     n_jobs: int | None
     algorithm: object = "auto"
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a class that declares itself."""
+        super().__init_subclass__(**options)
+        declare(cls)
+
     def _neighbors(self) -> int:
-        """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
+        """Return the number of neighbours the method uses, checked; 0 if it uses none."""
         return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
 
-    @abstractmethod
     def _own_decision(self) -> Decision:
-        """Return the method's own rule."""
+        """Return the method's own rule, as the class or one that it derives from declares it."""
+        for kind in type(self).__mro__:
+            rule = getattr(vars(kind).get("method"), "rule", None)
+            if isinstance(rule, Decision):
+                return rule
+        name = type(self).__name__
+        raise InvalidArgumentError("method", f"a rule of its own for {name} (Method(rule=…))", None)
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
+        """Learn from the training rows for each of rising `ks`; by default one fit per k."""
+        return refitted(self, training, ks)
+
+    def needed_neighbors(self) -> int:
+        """Return how many neighbours of each row the method uses; 0 for none."""
+        return self._neighbors()
+
+    def decision_rule(self) -> Decision:
+        """Return the rule that the parameters ask for, not fitted."""
+        return resolve_decision(self.threshold, self.never_empty, self._own_decision())
 
     def fit(
         self,
@@ -129,7 +157,7 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
 
     def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
-        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        decision = self.decision_rule()
         training = Training(graph, labels.matrix, search.X)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
@@ -148,13 +176,13 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         if isinstance(decision, FittedDecision):
             check_decides(decision, scoring, search.X, search.metric)
             return decision
-        if is_fitted_by_blocks(decision):
+        needs = needs_of(decision)
+        if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)
-        n_folds = folds_wanted(decision)
-        if n_folds is None:
+        if needs.n_folds is None:
             return decision.fit(scoring.scores(training.graph, search.X), training.Y)
         near, k = training.graph, scoring.k
-        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, n_folds)
+        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
         return decision.fit(scores, training.Y)
 
     @property
@@ -171,8 +199,13 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows; replaces the search.
         """
-        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
+        blocks = [self.decide(scores) for scores in self._score_blocks(X, graph)]
         return labels_as(stack_rows(blocks), self.label_kind_, self.label_dtype_)
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
+        check_is_fitted(self, "scoring_")
+        return self.decision_.decide(scores)
 
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""

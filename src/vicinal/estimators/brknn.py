@@ -3,7 +3,7 @@
 from vicinal._base.validation import check_flag, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import BRkNNScoring, Training
 
 
@@ -47,6 +47,13 @@ class BRkNN(IncrementalEstimator):
     (array([[1]], dtype=int32), array([[1.]]))
     """
 
+    method = Method(
+        name="brknn",
+        grid={"variant": ("base", "a", "b"), "n_neighbors": EVERY_K},
+        decides_by=("variant", "strict_majority"),
+        scoring=(BRkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -80,6 +87,3 @@ class BRkNN(IncrementalEstimator):
             return TopS()
         half = Threshold(0.5, inclusive=not strict)
         return NeverEmpty(half, when_all_zero="first") if variant == "a" else half
-
-
-register("estimators.BRkNN", BRkNN)

@@ -1,16 +1,41 @@
 """K-fold scores of the training rows, for thresholds that shall not have seen a row's labels."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import using_threads
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.index.graph_updates import graph_without
 from vicinal.scores import DENSE_LIMIT, Scores
 from vicinal.scoring import Scoring, Training
+
+if TYPE_CHECKING:
+    from vicinal.estimators.base import NeighborEstimator
+
+
+def k_fold_scores(model: "NeighborEstimator", training: Training, n_folds: int) -> Scores:
+    """Return the K-fold scores of training rows by a method that is not fitted."""
+    if training.X is None:
+        raise InvalidArgumentError("X", "the features of the training rows", None)
+    search = TrainingRows(
+        training.X, training.graph.metric, model.n_jobs, algorithm=model.algorithm
+    )
+    k = model.needed_neighbors()
+    return fold_scores(model._fit_scoring, search, training.graph, training.Y, k, n_folds)
+
+
+def training_scores(model: "NeighborEstimator") -> Scores:
+    """Return the leave-one-out scores of the rows a fitted model was trained on."""
+    graph: NeighborGraph | None = getattr(model, "graph_", None)
+    if graph is None:
+        graph = model.search_.query_self(model.scoring_.k)
+    with using_threads(model.search_.n_jobs):
+        return model.scoring_.scores(graph, model.search_.X)
 
 
 def fold_scores(

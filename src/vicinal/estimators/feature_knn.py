@@ -1,15 +1,15 @@
 """Feature kNN, as a scikit-learn estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
@@ -66,6 +66,14 @@ class FeatureKNN(IncrementalEstimator):
     array([[0.25, 0.75]])
     """
 
+    method = Method(
+        name="feature-knn",
+        grid={"n_neighbors": ODD_K},
+        beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(FeatureKNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -98,9 +106,11 @@ class FeatureKNN(IncrementalEstimator):
             training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
         )
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
+        """Compare features and labels once for all k."""
+        return FeatureKNNScoring.fit_sweep(
+            training, ks, self.neighbors_of, self.aggregate, self.n_jobs
+        )
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -121,6 +131,3 @@ def with_matching_features(model: Model) -> Model:
             f"similarity: expected {model.n_features_in_} features, got {scoring.n_features}"
         )
     return model
-
-
-register("estimators.FeatureKNN", FeatureKNN)

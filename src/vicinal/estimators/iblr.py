@@ -1,12 +1,14 @@
 """IBLR-ML and IBLR-ML+, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import IBLRScoring, Training
 
 
@@ -49,6 +51,14 @@ class IBLR(NeighborEstimator):
            [0, 1]])
     """
 
+    method = Method(
+        name="iblr",
+        grid={"C": (0.1, 1.0, 10.0), "n_neighbors": FEW_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(IBLRScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -75,6 +85,11 @@ class IBLR(NeighborEstimator):
         augment = check_flag("augment", self.augment)
         return IBLRScoring.fit(training, self.n_neighbors, self._strength(), augment, self.n_jobs)
 
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[IBLRScoring]:
+        """Count the votes once for all k."""
+        augment = check_flag("augment", self.augment)
+        return IBLRScoring.fit_sweep(training, ks, self._strength(), augment, self.n_jobs)
+
     def _strength(self) -> float:
         """Return ``C``, checked."""
         if isinstance(self.C, float) and np.inf == self.C:
@@ -83,10 +98,3 @@ class IBLR(NeighborEstimator):
         if strength <= 0:
             raise InvalidArgumentError("C", "a number above 0, or infinity", strength)
         return strength
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.IBLR", IBLR)

@@ -1,11 +1,13 @@
 """Instance kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterable, Sequence
+
 from vicinal._base.validation import check_flag
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
-from vicinal.persistence import register
-from vicinal.scoring import InstanceKNNScoring, SecondOrderScoring, Training
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
+from vicinal.scoring import InstanceKNNScoring, Scoring, SecondOrderScoring, Training
 
 
 class InstanceKNN(IncrementalEstimator):
@@ -50,6 +52,14 @@ class InstanceKNN(IncrementalEstimator):
     array([[0.5858, 0.4142]])
     """
 
+    method = Method(
+        name="instance-knn",
+        grid={"n_neighbors": ODD_K},
+        beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(InstanceKNNScoring, SecondOrderScoring),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -73,9 +83,11 @@ class InstanceKNN(IncrementalEstimator):
         """Keep the labels, re-weighted in the second order."""
         return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
+        """Add up the neighbours once for all k; the first order learns nothing for a k."""
+        if check_flag("second_order", self.second_order):
+            return SecondOrderScoring.fit_sweep(training, ks)
+        return super()._sweep(training, ks)
 
 
 def fit_instance_part(
@@ -85,6 +97,3 @@ def fit_instance_part(
     if check_flag("second_order", second_order):
         return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
     return InstanceKNNScoring.fit(training, k)
-
-
-register("estimators.InstanceKNN", InstanceKNN)

@@ -1,13 +1,15 @@
 """LAML-kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_features, check_integer, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LAMLkNNScoring, Training
 from vicinal.scoring.clusters import find_centers
 from vicinal.scoring.features import check_given
@@ -55,6 +57,14 @@ class LAMLkNN(NeighborEstimator):
            [2.]])
     """
 
+    method = Method(
+        name="lamlknn",
+        grid={"n_clusters": (1, 2, 5, 10), "n_neighbors": EVERY_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(LAMLkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -85,6 +95,11 @@ class LAMLkNN(NeighborEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
 
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
+        """Find the clusters and count the votes once for all k."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return LAMLkNNScoring.fit_sweep(training, ks, smoothing, self._centers(training))
+
     def _centers(self, training: Training) -> Float:
         """Return the centres, given or found."""
         X = check_given(training.X, training.n_rows)
@@ -96,10 +111,3 @@ class LAMLkNN(NeighborEstimator):
         if len(centers) == 0:
             raise InvalidArgumentError("centers", "at least one", "none")
         return centers.astype(np.float64)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.LAMLkNN", LAMLkNN)

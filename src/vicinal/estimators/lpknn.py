@@ -1,8 +1,8 @@
 """LPkNN, as a scikit-learn estimator."""
 
-from vicinal.decision import Decision, LabelSets
+from vicinal.decision import LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LPkNNScoring, Training
 
 
@@ -39,6 +39,10 @@ class LPkNN(IncrementalEstimator):
     [['low'], ['high']]
     """
 
+    method = Method(
+        name="lpknn", grid={"n_neighbors": EVERY_K}, rule=LabelSets(), scoring=(LPkNNScoring,)
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -59,10 +63,3 @@ class LPkNN(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the most frequent set as a whole."""
-        return LabelSets()
-
-
-register("estimators.LPkNN", LPkNN)

@@ -1,9 +1,11 @@
 """ML-kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 from vicinal._base.validation import check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import MLkNNScoring, Training
 
 
@@ -48,6 +50,13 @@ class MLkNN(IncrementalEstimator):
            [0]])
     """
 
+    method = Method(
+        name="mlknn",
+        grid={"n_neighbors": EVERY_K},
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(MLkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -72,9 +81,7 @@ class MLkNN(IncrementalEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.MLkNN", MLkNN)
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
+        """Count the votes once for all k."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return MLkNNScoring.fit_sweep(training, ks, smoothing)

@@ -44,7 +44,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
     return {
         "params": {
-            key: algorithm_name(value) if key == "algorithm" else _plain(value)
+            key: algorithm_name(value) if key == "algorithm" else _saved(value)
             for key, value in model.get_params(deep=False).items()
         },
         "scoring": model.scoring_,
@@ -60,7 +60,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     }
 
 
-def _plain(value: Any) -> State:
+def _saved(value: Any) -> State:
     """Return a parameter as a file can hold it: array-likes as arrays, a random generator as None.
 
     What a generator would draw next is of no use to a model that is fitted.
@@ -70,7 +70,7 @@ def _plain(value: Any) -> State:
     if sparse.issparse(value):
         return np.asarray(cast("Csr", value).toarray())
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_saved(each) for each in value]
     if hasattr(value, "__array__") and not isinstance(value, np.generic):
         return np.asarray(value)
     return cast("State", value)

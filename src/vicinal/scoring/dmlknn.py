@@ -35,9 +35,10 @@ from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
 from vicinal._base.warn import warn_user
 from vicinal._native import DmlCounts
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
@@ -105,7 +106,8 @@ class DMLkNNScoring(FieldState, EveryLabel):
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes once."""
         wanted = list(ks)
-        for k, counts in zip(wanted, votes_by_k(training.graph, training.Y, wanted), strict=True):
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
+        for k, counts in zip(wanted, counts_by_k, strict=True):
             yield cls(k, smoothing, tolerance, counts, training.Y)
 
     @cached_property

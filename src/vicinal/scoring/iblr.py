@@ -31,8 +31,9 @@ from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count, read_plain
 from vicinal._base.warn import warn_user
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.features import check_given
 from vicinal.scoring.logistic import fit_logistic
@@ -109,9 +110,9 @@ class IBLRScoring(FieldState, EveryLabel):
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes once."""
         wanted = list(ks)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
-            near = training.graph.prefix(k)
+            near = training.graph.prefix(min(k, training.graph.k))
             yield cls._regressed(training, counts, near, k, C, augment, n_jobs)
 
     @classmethod

@@ -33,10 +33,11 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.clusters import nearest_center
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.features import check_given
 from vicinal.scoring.mlknn import looked_up, vote_posterior
@@ -105,7 +106,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes and assigning clusters once."""
         wanted, cluster = list(ks), _clusters(training, centers)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
             tables = tallies(counts, training.Y, cluster, len(centers), k)
             yield cls(k, smoothing, centers, *tables, training.Y)

@@ -33,10 +33,11 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.bayes import tally
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
@@ -90,7 +91,7 @@ class MLkNNScoring(FieldState):
     def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes once."""
         wanted = list(ks)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
             yield cls._counted(counts, training.Y, k, smoothing)
 

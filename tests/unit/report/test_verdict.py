@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vicinal.comparison import standing
+from vicinal.comparison import rank_methods
 from vicinal.comparison.friedman import rank_tests
 from vicinal.report.compared.conclusion import conclusion
 from vicinal.report.compared.metric import _friedman
@@ -33,7 +33,7 @@ def test_the_first_sentence_says_who_shares_the_first_place():
 
 
 def said(results):
-    return verdict(standing(results, "hamming-loss"))
+    return verdict(rank_methods(results, "hamming-loss"))
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 5, 12, 40])

@@ -11,11 +11,11 @@ from sklearn.model_selection import KFold
 
 from vicinal._base.arrays import Csr, Float
 from vicinal.datasets import Dataset
+from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.results import Result, provenance
 from vicinal.scoring import Training
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.lcif_grid import lcif_grid
 from vicinal_reproduction.protocols.lcif_surface import AXES, Surface
 from vicinal_reproduction.protocols.part import rounded

@@ -118,7 +118,7 @@ def answers(estimator: Any, part: Part) -> tuple[Csr, Scores]:
         graph = part.graph if estimator.get_params().get("n_neighbors") else None
         estimator.fit(part.train.X, part.train.Y, graph=graph)
         scores = estimator.scores(part.test.X, graph=part.queries)
-        return estimator.decision_.decide(scores), scores
+        return estimator.decide(scores), scores
     return baseline_answers(estimator, part.train, part.test)
 
 

@@ -122,4 +122,4 @@ def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tup
     near = tied_graph(train.X, k, test.X)
     estimator.set_params(n_neighbors=near.k).fit(train.X, train.Y)
     scores = estimator.scores(test.X, graph=near)
-    return estimator.decision_.decide(scores), scores
+    return estimator.decide(scores), scores

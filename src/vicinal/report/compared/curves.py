@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vicinal.comparison.standing import marks_of
+from vicinal.comparison.ranking import marks_of
 from vicinal.metrics import metric_info
 from vicinal.report.blocks import Block, Grid, Paragraph, Section
 from vicinal.report.compared.words import metric_title

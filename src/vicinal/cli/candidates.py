@@ -1,21 +1,18 @@
 """Words of the command line as methods to compare."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
-from vicinal.cli.settings import check_parameters
+from vicinal.cli.settings import make_estimator
 from vicinal.comparison import Tuned
-from vicinal.comparison.entrants import KNOWN
-from vicinal.estimators import METHODS
-
-NEIGHBORS = ("n_neighbors_instance", "n_neighbors")
-"""What methods call their number of neighbours, the first that they have."""
+from vicinal.comparison.candidates import BASELINES
+from vicinal.estimators.method import find_method, method_of
+from vicinal.estimators.method import parameters as parameters_of
 
 
-def contestants(
+def candidates(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
 ) -> dict[str, Any]:
     """Return the estimators to compare, by the names of tables.
@@ -23,7 +20,7 @@ def contestants(
     Parameters
     ----------
     methods : sequence of str
-        Names of ``comparison.entrants.KNOWN``.
+        Names of methods and baselines, or ``module:Class``.
     settings : mapping of str to object
         By ``method.parameter``, or by ``parameter`` for every method that has it.
     neighbors : sequence of int
@@ -31,48 +28,39 @@ def contestants(
 
     Examples
     --------
-    >>> contestants(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
+    >>> candidates(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
     {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
      'mlknn k=10': MLkNN(smoothing=0.5)}
     """
-    for method in methods:
-        if method not in KNOWN:
-            raise InvalidArgumentError("--methods", f"some of {', '.join(KNOWN)}", repr(method))
     _check_settings(methods, settings)
     found: dict[str, Any] = {}
     for method in methods:
         own = _own_settings(method, settings)
         if not neighbors:
-            found[method] = _made(method, own)
+            found[method] = make_estimator(method, own, "--methods")
         for k in neighbors:
-            name = next((each for each in NEIGHBORS if each in parameters(method)), None)
+            name = method_of(find_method(method)).neighbors
             if name is None:
-                expected = f"methods that look at neighbours, which {method} does not"
+                expected = f"methods that use neighbours, which {method} does not"
                 raise InvalidArgumentError("--neighbors", expected, k)
-            found[f"{method} k={k}"] = _made(method, {**own, name: k})
+            found[f"{method} k={k}"] = make_estimator(method, {**own, name: k}, "--methods")
     return found
 
 
-def _made(method: str, settings: Mapping[str, object]) -> Any:
-    """Return an unfitted estimator with these parameters."""
-    check_parameters(method, KNOWN[method], settings)
-    return KNOWN[method](**settings)
-
-
-def tuned_contestants(
+def tuned_candidates(
     methods: Sequence[str], settings: Mapping[str, object], metric: str
 ) -> dict[str, Tuned]:
     """Return methods whose settings are chosen inside each fold, those given excepted.
 
     Examples
     --------
-    >>> tuned_contestants(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
+    >>> tuned_candidates(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
     {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
     """
     for method in methods:
-        if method not in METHODS:
-            raise InvalidArgumentError("--tune", f"some of {', '.join(METHODS)}", repr(method))
-    contestants(methods, settings)  # which refuses what the methods do not know
+        if method in BASELINES:
+            raise InvalidArgumentError("--tune", "methods, not baselines", repr(method))
+    candidates(methods, settings)  # which refuses what the methods do not know
     return {
         f"{method} tuned": Tuned(method, metric, params=_own_settings(method, settings) or None)
         for method in methods
@@ -117,4 +105,4 @@ def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> N
 
 def parameters(method: str) -> list[str]:
     """Return the names of a method's parameters."""
-    return list(inspect.signature(KNOWN[method]).parameters)
+    return parameters_of(find_method(method, "--methods"))

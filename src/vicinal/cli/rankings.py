@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from vicinal.comparison import Standing
+from vicinal.comparison import Ranking
 from vicinal.report.compared.summary import verdict
 from vicinal.report.compared.words import metric_form, metric_title
 from vicinal.results import Result
@@ -13,7 +13,7 @@ from vicinal.results import Result
 STEPS = ("search", "fit", "predict")
 
 
-def standing_table(found: Standing, seconds: Mapping[str, Mapping[str, float]]) -> Table:
+def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
     """Return data sets × methods, best mean rank first, the best of each data set in bold."""
     table = Table(title=metric_title(found.metric), title_justify="left")
     table.add_column("data set", no_wrap=True)
@@ -31,13 +31,15 @@ def standing_table(found: Standing, seconds: Mapping[str, Mapping[str, float]]) 
     return table
 
 
-def conclusion(found: Standing) -> str:
+def conclusion(found: Ranking) -> str:
     """Say what the table shows, escaped for the terminal."""
     notes = [verdict(found)]
     if found.left_out:
-        notes.append(f"Left out, for want of values: {', '.join(found.left_out)}.")
+        notes.append(f"Left out because values are missing: {', '.join(found.left_out)}.")
     if found.differ:
-        notes.append("Methods that share a group letter do not differ.")
+        notes.append(
+            "Methods that share a group letter cannot be told apart at this significance level."
+        )
     return escape(" ".join(notes))
 
 
@@ -51,7 +53,7 @@ def spent_seconds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     return spent
 
 
-def standing_json(found: Standing, seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
+def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
     """Return the same as plain values."""
     tests = found.tests
     return {
@@ -75,7 +77,7 @@ def standing_json(found: Standing, seconds: Mapping[str, Mapping[str, float]]) -
     }
 
 
-def _values(found: Standing, data: str) -> list[str]:
+def _values(found: Ranking, data: str) -> list[str]:
     """Return the cells of one data set, those that read best in bold."""
     form = metric_form(found.metric)
     marks = [found.marks.get((data, method)) for method in found.methods]

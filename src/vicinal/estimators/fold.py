@@ -1,4 +1,4 @@
-"""One fold of a cross-validation, ready to be learned from and scored: the search is behind it."""
+"""One fold: rows to learn from and rows to test on, their neighbours already searched."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,8 @@ from vicinal.scoring import Training
 class Fold:
     """What a method learns from, and the rows held out to test it on.
 
+    Tuning, comparisons, benchmarks and the tables of the papers all use this one.
+
     Parameters
     ----------
     training : Training
@@ -23,12 +25,15 @@ class Fold:
         Features of the held-out rows.
     Y : csr_array of int32
         Their labels, canonical.
+    search_seconds : float
+        How long the search for both graphs took, where it was timed.
     """
 
     training: Training
     graph: NeighborGraph
     X: Features
     Y: Csr
+    search_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the parts against each other."""

@@ -22,7 +22,7 @@ class Mark:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Ranking:
     """The methods by one metric.
 
     Parameters
@@ -74,7 +74,7 @@ class Standing:
         return " ".join(_letter(each) for each in at)
 
 
-def standing(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Standing:
+def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Ranking:
     """Order methods by a metric, and test whether they differ.
 
     Parameters
@@ -89,20 +89,20 @@ def standing(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Sta
     --------
     >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
     >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
-    >>> found = standing(results, "hamming-loss")
+    >>> found = rank_methods(results, "hamming-loss")
     >>> found.methods, dict(found.mean_ranks), found.samples
     (('A', 'B'), {'A': 1.0, 'B': 2.0}, 'folds')
     """
     kept = paired(results)
     side = metric_info(metric).better
     if side == "none":
-        raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
+        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
     methods, data = in_order(r.method for r in kept), in_order(r.data for r in kept)
     marks = marks_of(kept, metric)
     table = results_table(kept, metric, missing="drop")
     ranks = _mean_ranks(table, side)
     is_testable = min(table.values.shape) >= 2
-    return Standing(
+    return Ranking(
         metric=metric,
         better=side,
         methods=tuple(sorted(methods, key=lambda name: ranks.get(name, math.inf))),
