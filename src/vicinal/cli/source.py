@@ -1,5 +1,6 @@
 """Data on the command line: rows with features, or texts for a model that reads text."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,11 +21,13 @@ from vicinal.cli.tables import (
     table_options,
     table_steps,
 )
+from vicinal.comparison.compared_data import ComparedData
 from vicinal.datasets import Dataset, Reading, load, read_content, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.datasets.tables.read import STANDARD_INPUT
 from vicinal.preprocess import TextVectorizer
+from vicinal.results.digest import digest_of
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,40 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
         source.row_names,
         source=source.name,
     )
+
+
+def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
+    """Return the data of a comparison by name; tables are read as every command reads them."""
+    named: dict[str, Any] = {}
+    for each in data:
+        name = Path(each).name
+        if name in named:
+            raise InvalidArgumentError("DATA", "different names", f"{name!r} twice")
+        named[name] = _compared(each, table)
+    return named
+
+
+def _compared(data: str, table: TableChoice) -> Any:
+    """Return one data set of a comparison."""
+    options = {} if known(data) else file_options(table)
+    if not is_table_file(data):
+        return load(data, **options) if options else data
+    source = table_source(data, table)
+    steps = table_steps(source.reading or Reading(), table, "none")
+    digest = digest_of(_content(source.X), source.labels(), repr(steps))[:16]
+    return ComparedData(
+        source.X,
+        source.labels(),
+        source.label_names,
+        source.name,
+        steps=steps or None,
+        digest=digest,
+    )
+
+
+def _content(X: Any) -> object:
+    """Return rows as a digest takes them: objects as their text."""
+    return repr(X.tolist()) if getattr(X, "dtype", None) == object else X
 
 
 def features_source(
