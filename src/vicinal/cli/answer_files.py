@@ -41,7 +41,8 @@ def _write_csv(answers: Iterable[Prediction], path: Path) -> None:
         writer = csv.writer(stream, delimiter=DELIMITERS[path.suffix.lower()])
         writer.writerow(COLUMNS)
         for answer in answers:
-            row, *lists = cells(answer)
+            row, labels, scores, best, best_scores = cells(answer)
+            lists: list[Sequence[object]] = [labels, scores, best, best_scores]
             writer.writerow([row, *map(joined, lists)])
 
 
@@ -50,8 +51,8 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = list(zip(*map(cells, answers), strict=True)) or [[] for _ in COLUMNS]
-    table = dict(zip(COLUMNS, map(list, columns), strict=True))
+    rows = [cells(answer) for answer in answers]
+    table = {name: [row[at] for row in rows] for at, name in enumerate(COLUMNS)}
     parquet.write_table(pa.Table.from_pydict(table), str(path))
 
 

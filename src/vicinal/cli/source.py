@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -153,7 +154,8 @@ def _compared(data: str, table: TableChoice) -> Any:
 
 def _content(X: Any) -> object:
     """Return rows as a digest takes them: objects as their text."""
-    return repr(X.tolist()) if getattr(X, "dtype", None) == object else X
+    is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
+    return repr(X.tolist()) if is_mixed else X
 
 
 def features_source(

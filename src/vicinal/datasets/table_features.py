@@ -38,4 +38,4 @@ def table_features(
         names += tuple(f"{name}={value}" for value in known.tolist())
     if len(blocks) == 1:
         return blocks[0], names
-    return by_content(sparse.csr_array(sparse.hstack(blocks))), names
+    return by_content(sparse.csr_array(sparse.hstack([sparse.csr_array(b) for b in blocks]))), names

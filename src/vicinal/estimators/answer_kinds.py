@@ -72,7 +72,7 @@ class SubsetAccuracy:
 
 def _wrong_labels(truth: Csr, labels: Csr) -> NDArray[Any]:
     """Count the labels of each row that differ."""
-    apart = cast("Csr", sparse.csr_array(truth != labels))
+    apart: Csr = cast("Any", truth != labels).tocsr()
     apart.eliminate_zeros()
     return np.diff(apart.indptr)
 

@@ -60,9 +60,13 @@ def detect_delimiter(
 
 def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> tuple[int, int]:
     """Return how many wanted columns the header has, and its width where all rows have it too."""
-    quote = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
     lines = itertools.islice(io.StringIO(content, newline=""), 20 * _SAMPLE)
-    reader = csv.reader(lines, delimiter=delimiter, quoting=quote, strict=True)
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
+        strict=True,
+    )
     try:
         rows = list(itertools.islice((cells for cells in reader if cells), _SAMPLE))
     except csv.Error:

@@ -121,8 +121,11 @@ def _chosen(state: Any) -> Any:
     if isinstance(state, list) and all(isinstance(each, bool | int | str) for each in state):
         return state
     bounds = state.get("slice") if isinstance(state, dict) else None
-    is_slice = isinstance(bounds, list) and len(bounds) == 3
-    if is_slice and all(each is None or type(each) is int for each in bounds):
+    if (
+        isinstance(bounds, list)
+        and len(bounds) == 3
+        and all(each is None or type(each) is int for each in bounds)
+    ):
         return slice(*bounds)
     raise ModelFormatError("columns: expected names, numbers or a list of either")
 
