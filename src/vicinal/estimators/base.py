@@ -117,7 +117,9 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts.
+            Kept by reference: it is searched when the model predicts. Features are taken as they
+            are; scale columns of different units first (:class:`vicinal.preprocess.MinMax`), as the
+            command line does.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter. One-dimensional
             0 and 1 are one label: then predictions are one-dimensional too.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vicinal._base.errors import DataFormatError
 from vicinal._base.log import logger
-from vicinal.datasets.tables.kinds import Kind, decimal_sign, kind_of
+from vicinal.datasets.tables.kinds import Kind, decimal_sign, is_identifier, kind_of
 from vicinal.datasets.tables.labels import ONES, ZEROS, find_separator
 from vicinal.datasets.tables.options import TableOptions
 from vicinal.datasets.tables.reading import Reading
@@ -93,8 +93,9 @@ def _features(
             if text != "text":
                 logger.info("texts from column %r (--text changes this)", text)
             return (text,), (), (), "."
-    left_out = [name for name in records.names if name.lower() in ROW_COLUMNS and not given]
-    names = given or [n for n in records.names if n not in used and n not in left_out]
+    free = [name for name in records.names if name not in used]
+    left_out = [] if given else [name for name in free if _names_rows(records, name)]
+    names = given or [name for name in free if name not in left_out]
     if not names:
         got = f"columns {_some(list(map(repr, records.names)), 10)}"
         expected = "columns to learn from (name them with --text or --feature-columns)"
@@ -105,6 +106,11 @@ def _features(
         kinds[kind_of(records.cells(name), decimal)].append(name)
     _say(kinds, left_out, decimal)
     return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
+
+
+def _names_rows(records: Records, column: str) -> bool:
+    """Tell whether a column names or counts the rows, so that nothing can be learned from it."""
+    return column.lower() in ROW_COLUMNS or is_identifier(records.columns[column])
 
 
 def _say(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:

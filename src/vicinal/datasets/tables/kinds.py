@@ -8,6 +8,8 @@ from typing import Literal
 Kind = Literal["number", "category", "text"]
 MOST_CATEGORIES = 50
 """Most different cells of a column of categories."""
+_CODE = re.compile(r"[A-Za-z_-]+[0-9]+[A-Za-z0-9_-]*|[0-9a-f]{8}-[0-9a-f-]{27}")
+"""A code such as T01 or row-7a, or a UUID."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
@@ -72,3 +74,22 @@ def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
     words = sum(len(text.split()) for text in distinct) / max(len(distinct), 1)
     is_category = len(distinct) <= min(MOST_CATEGORIES, max(len(texts) / 2, 1)) and words <= 4
     return "category" if is_category else "text"
+
+
+def is_identifier(cells: Sequence[object]) -> bool:
+    """Tell whether a column only names the rows: counts them, or has a code of its own for each.
+
+    Examples
+    --------
+    >>> is_identifier(["1", "2", "3"]), is_identifier(["T01", "T02"]), is_identifier(["red", "x1"])
+    (True, True, False)
+    >>> is_identifier([0.5, 2.0, 3.5])
+    False
+    """
+    texts = ["" if cell is None else str(cell).strip() for cell in cells]
+    if len(texts) < 2 or len(set(texts)) < len(texts):
+        return False
+    if all(text.isdigit() for text in texts):
+        numbers = [int(text) for text in texts]
+        return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return all(_CODE.fullmatch(text) for text in texts)
