@@ -79,19 +79,33 @@ native-test: $(VENV)/.tools ## The C++ core, tested without Python
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
 # scikit-learn's checks are left out: many hundred calls of what the other tests call with worse input.
 SANITIZED := build/sanitize-venv
+PRELOADED = LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0
 .PHONY: sanitize
-sanitize: setup ## Native tests and the Python tests that reach the extension, under ASan + UBSan
+sanitize: sanitized-package ## Native tests and the Python tests that reach the extension, under ASan + UBSan
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
 	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
+	$(PRELOADED) $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
+	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests reproduction/tests
+
+.PHONY: sanitized-package
+sanitized-package: setup
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-site \
 	  -C build-dir=build/sanitize-python -C cmake.define.VICINAL_SANITIZE=address,undefined .
 	$(BIN)/python -m venv --without-pip $(SANITIZED)
 	for site in $(CURDIR)/build/sanitize-site $(CURDIR)/reproduction/src "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
 	  do echo "$$site"; done > "$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"
-	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
-	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests reproduction/tests
+
+# One BLAS thread, because the inputs are tried in forked processes.
+MINUTES ?= 5
+.PHONY: fuzz
+fuzz: sanitized-package ## Damaged files, models and matrices under ASan + UBSan (MINUTES=120 for hours; ARGS=--help)
+	$(PRELOADED) OPENBLAS_NUM_THREADS=1 $(SANITIZED)/bin/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+.PHONY: chaos
+chaos: setup ## Kills, full and read-only disks, forks, threads and signals (MINUTES=60 for an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes $(MINUTES) $(ARGS)
 
 # Threads only: a data race in the loops that the C++ tests run in parallel.
 .PHONY: sanitize-threads

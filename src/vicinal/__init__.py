@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         datasets,
         decision,
         distances,
+        explain,
         graph,
         index,
         metrics,
@@ -75,6 +76,7 @@ __all__ = [
     "datasets",
     "decision",
     "distances",
+    "explain",
     "graph",
     "index",
     "load",
@@ -88,8 +90,12 @@ __all__ = [
     "selection",
 ]
 
-_HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
-"""Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
+_HOMES = {
+    "NeighborGraph": "vicinal.graph",
+    "Pipeline": "vicinal.estimators",
+    "Scores": "vicinal.scores",
+}
+"""Where the classes come from that are not estimators."""
 
 _DEPRECATED = ("rivals",)
 """Packages under a former name: still found, with a warning, and not listed."""

@@ -155,6 +155,40 @@ def test_saved_is_the_same(name: str, make_method: Make, sample: Any, tmp_path: 
     assert_same_answers(back, model, sample.X_test)
 
 
+def test_explanations_add_up_and_are_named(name: str, make_method: Make, sample: Any) -> None:
+    names = [f"row {i}" for i in range(len(sample.X))]
+    model = make_method(name).fit(sample.X, sample.Y, row_names=names)
+    scores = dense_scores(model, sample.X_test)
+    for row, why in enumerate(model.explain(sample.X_test, labels=range(5))):
+        for label, one in enumerate(why.labels):
+            assert one.score == scores[row, label]
+            total = one.base + sum(part.share for part in one.parts)
+            assert total == pytest.approx(one.value, abs=EXACT)
+            if one.scale == "score":
+                assert one.value == one.score
+            for part in one.parts:
+                assert part.kind != "neighbor" or part.name == names[part.id]
+
+
+def test_explaining_changes_nothing(name: str, make_method: Make, sample: Any) -> None:
+    model = make_method(name).fit(sample.X, sample.Y)
+    rows = sample.X_test.copy()
+    before = state_digest(model), sorted(vars(model))
+    first = model.explain(rows, what_if=True).to_json()
+    assert (state_digest(model), sorted(vars(model))) == before
+    assert np.array_equal(rows, sample.X_test)
+    assert model.explain(rows, what_if=True).to_json() == first
+
+
+def test_saved_explains_the_same(name: str, make_method: Make, sample: Any, tmp_path: Any) -> None:
+    names = [f"row {i}" for i in range(len(sample.X))]
+    model = make_method(name).fit(sample.X, sample.Y, row_names=names)
+    model.save(tmp_path / "model")
+    back = vicinal.load(tmp_path / "model")
+    assert isinstance(back, NeighborEstimator)
+    assert back.explain(sample.X_test).to_json() == model.explain(sample.X_test).to_json()
+
+
 @pytest.mark.parametrize("block", [1, 3])
 def test_block_size_does_not_matter(
     name: str, block: int, make_method: Make, sample: Any, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ from vicinal.estimators import Method, MLkNN, NeighborEstimator
 from vicinal.estimators.method import find_method
 from vicinal.metrics import evaluate
 from vicinal.scoring import BRkNNScoring
-from vicinal.selection import tune
+from vicinal.selection import nested, tune
 from vicinal.selection.splits import read_splits
 
 pytestmark = pytest.mark.native
@@ -148,8 +148,10 @@ def test_train_tune_compare_and_bench(run, data_file, tmp_path):
     assert code == 0, err
     assert set(json.loads(out)[0]["mean_ranks"]) == {"mlknn", OWN, OUTSIDE}
 
-    code, out, err = run("compare", data_file, "--methods", OWN, "--folds", "2", "--tune", "--json")
+    words = ("--methods", f"{OWN},{OUTSIDE}", "--folds", "2", "--tune", "--json")
+    code, out, err = run("compare", data_file, *words)
     assert code == 0, err
+    assert set(json.loads(out)[0]["mean_ranks"]) == {f"{OWN} tuned", f"{OUTSIDE} tuned"}
 
     code, out, err = run("bench", data_file, "--methods", f"{OWN},{OUTSIDE}", "--json")
     assert code == 0, err
@@ -201,6 +203,8 @@ def test_any_classifier_is_tuned_by_refitting(run, sample, data_file):
             wanted = evaluate(sample.Y[split.test], predicted, scores, metrics=metrics)
             assert found.table.values[row, number].tolist() == list(wanted.values())
     assert type(found.estimator) is KNeighborsClassifier
+    outside = nested(OUTSIDE, sample.X, sample.Y, "micro-f1", 2, 2, {"n_neighbors": [1, 4]})
+    assert outside.values.shape[0] == 2
     words = ("--methods", OUTSIDE, "--grid", f"{OUTSIDE}.n_neighbors=1,4", "--folds", "2", "--json")
     code, out, err = run("tune", data_file, *words)
     assert code == 0, err

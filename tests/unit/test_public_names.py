@@ -11,7 +11,7 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Pipeline Scores baselines comparison datasets decision distances graph index load
+        Pipeline Scores baselines comparison datasets decision distances explain graph index load
         make_pipeline metrics preprocess reduction report results save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
@@ -22,12 +22,16 @@ EXPORTED = {
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
         PerLabelThreshold RCut Threshold TopS""",
+    "vicinal.explain": """Breakdown Explanation Explanations LabelExplanation Neighbor Part Removal
+        Terms Word exact_shapley linear_breakdown mixture_breakdown shapley_of_maximum
+        vote_breakdowns weighted_breakdowns""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
         register_distance""",
     "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
         ReferenceIndex TrainingRows algorithm_names build_index register_index""",
-    "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
+    "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace
+        make_steps""",
     "vicinal.report": "comparison_page comparison_report",
     "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
@@ -101,7 +105,7 @@ def test_parameters_and_defaults(name: str) -> None:
 
 
 CALLS = {
-    "fit": ["X", "Y", "graph", "label_names"],
+    "fit": ["X", "Y", "graph", "label_names", "row_names"],
     "predict": ["X", "graph"],
     "predict_proba": ["X", "graph"],
     "predict_names": ["X", "graph"],
@@ -110,6 +114,7 @@ CALLS = {
     "decision_function": ["X", "graph"],
     "kneighbors": ["X", "n_neighbors", "return_distance"],
     "neighbor_graph": ["X", "k"],
+    "explain": ["X", "labels", "top", "what_if", "row_names", "feature_names"],
     "save": ["path"],
 }
 

@@ -14,7 +14,7 @@ from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
-from vicinal._base.validation import check_features, check_sparse_structure
+from vicinal._base.validation import check_features, check_readable, owned
 from vicinal.decision import Threshold
 from vicinal.estimators.method import Method, declare
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
@@ -95,11 +95,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: object, *, reset: bool) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
-        return check_features(checked).astype(np.float64, copy=False)
+        rows = check_features(checked).astype(np.float64, copy=False)
+        return owned(rows, X) if reset else rows
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether ``fit`` has run."""

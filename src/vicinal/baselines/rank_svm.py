@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from vicinal._base.arrays import Bool, Csr, Features, Float
+from vicinal._base.threads import on_one_blas_thread
 from vicinal._base.validation import check_integer, check_positive, check_real, csr_parts
 from vicinal._base.warn import warn_user
 from vicinal._native import RankDual
@@ -113,6 +114,7 @@ class RankSVM(MultiLabelClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
+    @on_one_blas_thread
     def _learn(self, X: Features, Y: Csr) -> None:
         """Solve the dual, then learn where to cut."""
         cost = check_positive("C", self.C)
@@ -153,6 +155,7 @@ class RankSVM(MultiLabelClassifier):
             ConvergenceWarning,
         )
 
+    @on_one_blas_thread
     def _score(self, X: Features) -> Float:
         """Return f − t, some rows at a time: the ranking of f, cut at 0."""
         scores = np.empty((int(X.shape[0]), self.weights_.shape[1]))

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Float, Int32
 from vicinal.cli.output import dump_json
+from vicinal.cli.visible import visible
 from vicinal.estimators import NeighborEstimator
 from vicinal.scores import Scores
 
@@ -28,7 +29,8 @@ class Prediction(NamedTuple):
 
     def as_line(self) -> str:
         """Return one line for a person."""
-        return f"{self.row}\t{', '.join(self.labels) or '(none)'}\t[{self.best}]"
+        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:

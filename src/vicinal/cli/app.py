@@ -18,12 +18,14 @@ from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
+from vicinal.cli.visible import never_fail_to_print, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,6 +36,7 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command("explain")(explain_rows)
 app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
@@ -71,6 +74,7 @@ def run() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
+    never_fail_to_print()
     try:
         with printed_notes():
             code = app(standalone_mode=False)
@@ -93,7 +97,7 @@ def run() -> None:
 
 def _fail(message: str) -> None:
     """Print the message on one line, with nothing in it read as markup; none after a help text."""
-    line = escape(" ".join(message.split()))
+    line = escape(visible(" ".join(message.split())))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)
     sys.exit(2)

@@ -49,8 +49,8 @@ def compare(
     table: TableChoice,
 ) -> None:
     """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    from vicinal.cli.compared import named_sources
     from vicinal.cli.settings import method_words
-    from vicinal.cli.source import named_sources
     from vicinal.comparison import run_comparison
     from vicinal.metrics.catalogue import every_metric
 

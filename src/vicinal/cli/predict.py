@@ -8,7 +8,7 @@ import typer
 
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import ImportOption, ModelArgument, RowsOption
-from vicinal.cli.output import JsonFlag, check_target, say
+from vicinal.cli.output import JsonFlag, check_target, print_json, say
 from vicinal.cli.table_options import TableChoice, reads_tables
 
 
@@ -46,4 +46,7 @@ def predict(
         say(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
-        sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")
+        if json:
+            print_json(answer._asdict())
+        else:
+            sys.stdout.write(answer.as_line() + "\n")

@@ -1,11 +1,9 @@
 """Data on the command line: rows with features, or texts for a model that reads text."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -22,13 +20,11 @@ from vicinal.cli.tables import (
     table_options,
     table_steps,
 )
-from vicinal.comparison.compared_data import ComparedData
 from vicinal.datasets import Dataset, Reading, load, read_content, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.datasets.tables.read import STANDARD_INPUT
 from vicinal.preprocess import TextVectorizer
-from vicinal.results.digest import digest_of
 
 
 @dataclass(frozen=True)
@@ -123,41 +119,6 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
     )
 
 
-def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
-    """Return the data of a comparison by name; tables are read as every command reads them."""
-    named: dict[str, Any] = {}
-    for each in data:
-        name = Path(each).name
-        if name in named:
-            raise InvalidArgumentError("DATA", "different names", f"{name!r} twice")
-        named[name] = _compared(each, table)
-    return named
-
-
-def _compared(data: str, table: TableChoice) -> Any:
-    """Return one data set of a comparison."""
-    options = {} if known(data) else file_options(table)
-    if not is_table_file(data):
-        return load(data, **options) if options else data
-    source = table_source(data, table)
-    steps = table_steps(source.reading or Reading(), table, "none")
-    digest = digest_of(_content(source.X), source.labels(), repr(steps))[:16]
-    return ComparedData(
-        source.X,
-        source.labels(),
-        source.label_names,
-        source.name,
-        steps=steps or None,
-        digest=digest,
-    )
-
-
-def _content(X: Any) -> object:
-    """Return rows as a digest takes them: objects as their text."""
-    is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
-    return repr(X.tolist()) if is_mixed else X
-
-
 def features_source(
     data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
 ) -> Source:
@@ -175,9 +136,9 @@ def features_source(
         dataset.X,
         dataset.n_rows,
         dataset.Y,
-        dataset.label_names,
+        tuple(dataset.label_names),
         dataset.row_names,
-        None if is_numbered(names, "feature") else names,
+        None if is_numbered(names, "feature") else tuple(names),
     )
 
 

@@ -48,7 +48,12 @@ def train(
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
-        model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
+        model.fit(
+            source.X,
+            source.labels(),
+            estimator__label_names=source.label_names,
+            estimator__row_names=source.row_names,
+        )
     seconds = time.perf_counter() - began
     save_named(model, source, output)
     facts = {

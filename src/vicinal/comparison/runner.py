@@ -155,7 +155,7 @@ class Runner:
             seed=at.seed,
             settings=self._settings(candidate),
             provenance=at.provenance,
-            label_names=at.dataset.label_names,
+            label_names=tuple(at.dataset.label_names),
         )
         if self.store is not None:
             self.store.add(result)

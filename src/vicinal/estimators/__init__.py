@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.dmlknn import DMLkNN
+from vicinal.estimators.explained_models import explain
 from vicinal.estimators.feature_knn import FeatureKNN
 from vicinal.estimators.iblr import IBLR
 from vicinal.estimators.instance_knn import InstanceKNN
@@ -44,6 +45,7 @@ __all__ = [
     "Method",
     "NeighborEstimator",
     "Pipeline",
+    "explain",
     "load",
     "make_pipeline",
     "prepared",

@@ -18,14 +18,16 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import check_features, check_integer, check_sparse_structure
+from vicinal._base.validation import check_features, check_integer, check_readable, owned
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
@@ -41,7 +43,7 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -59,6 +61,8 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X came with column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, where they were given.
     """
 
     method: ClassVar[Method]
@@ -69,6 +73,7 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
     never_empty: bool | None
     n_jobs: int | None
     algorithm: object = "auto"
+    row_names_: tuple[str, ...] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register a class that declares itself."""
@@ -111,15 +116,16 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         *,
         graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts. Features are taken as they
-            are; scale columns of different units first (:class:`vicinal.preprocess.MinMax`), as the
-            command line does.
+            Kept, and searched when the model predicts: copied, unless its arrays are read-only.
+            Features are taken as they are; scale columns of different units first
+            (:class:`vicinal.preprocess.MinMax`), as the command line does.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter. One-dimensional
             0 and 1 are one label: then predictions are one-dimensional too.
@@ -128,13 +134,15 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
             Replaces the search, and its metric becomes the model's.
         label_names : sequence of str, optional
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+        row_names : sequence of str, optional
+            Names of the rows, which explanations show; saved with the model.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._learn(X, Y, graph, label_names)
+            self._learn(X, Y, graph, label_names, row_names)
         return self
 
     def _learn(
@@ -143,19 +151,22 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
         Y: object,
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
-        rows = self._read_X(X, reset=True)
+        rows = owned(self._read_X(X, reset=True), X)
         refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        self.row_names_ = names
 
     def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
@@ -174,9 +185,16 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
-        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        """Fit a rule on leave-one-out or K-fold scores; refuse one that could not decide."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
-            check_decides(decision, scoring, search.X, search.metric)
             return decision
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
@@ -352,7 +370,7 @@ class NeighborEstimator(SubsetAccuracy, ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

@@ -22,8 +22,9 @@ from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
-from vicinal._base.validation import check_rows
+from vicinal._base.validation import check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.row_names import check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_classes
 from vicinal.graph import NeighborGraph
 from vicinal.graph.neighbor_graph import narrowed
@@ -48,6 +49,7 @@ class IncrementalEstimator(NeighborEstimator):
         classes: object = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the model then equals one fitted on all of them at once.
 
@@ -60,6 +62,9 @@ class IncrementalEstimator(NeighborEstimator):
             scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
         label_names : sequence of str, optional
             Names of the columns of `Y`, where they are others than those known.
+        row_names : sequence of str, optional
+            Names of the new rows; in a model whose rows have names, a row without one goes by its
+            id.
 
         Notes
         -----
@@ -67,14 +72,16 @@ class IncrementalEstimator(NeighborEstimator):
         pass over the graph.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names)
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_classes(Y)
-        fresh = self._read_X(X, reset=False)
+        fresh = owned(self._read_X(X, reset=False), X)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, fresh.shape[0])
         k = self._neighbors()
         graph = self._training_graph(k)
         search = self.search_.grown(fresh)
         self._adopt(search, graph_with(graph, search, fresh, k), labels)
+        self.row_names_ = extended_row_names(self.row_names_, names, search.row_ids)
         return self
 
     @all_or_nothing
@@ -106,6 +113,8 @@ class IncrementalEstimator(NeighborEstimator):
         search = self.search_.reduced(kept)
         labels = replace(self._labels(), matrix=self.scoring_.Y[kept])
         self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
+        if self.row_names_ is not None:
+            self.row_names_ = tuple(self.row_names_[place] for place in kept.tolist())
         return self
 
     def compact(self) -> Self:

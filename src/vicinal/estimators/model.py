@@ -1,6 +1,7 @@
 """Saving and loading models: an estimator, or a pipeline of preprocessing and an estimator."""
 
 import os
+from typing import Literal
 
 from sklearn.pipeline import Pipeline as SklearnPipeline
 
@@ -42,18 +43,29 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     save_pipeline(model, path)
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = True) -> NeighborEstimator | Pipeline:
+def load(
+    path: str | os.PathLike[str], *, verify: bool = True, mmap: bool | Literal["auto"] = "auto"
+) -> NeighborEstimator | Pipeline:
     """Load a model that :func:`save` wrote; it predicts the same, to the bit.
 
     A saved pipeline comes back as a :class:`vicinal.Pipeline`.
-
-    Arrays are memory-mapped: what a prediction does not touch is not read, once `verify` is False.
 
     Parameters
     ----------
     path : path
     verify : bool
         Compare every array with its checksum first.
+    mmap : bool or "auto"
+        Whether arrays of floating-point numbers are memory-mapped instead of read. "auto" reads
+        models of less than 1 GiB into memory and maps larger ones.
+
+    Notes
+    -----
+    A model in memory no longer needs its files. Those of a mapped one must stay as they are while
+    the model is in use: :func:`save` replaces a model without touching them, but a program that
+    overwrites them in place changes the numbers that the model predicts from, and one that cuts
+    them short ends the process with a bus error. Ids and row starts are read into memory in any
+    case, so that no change of a file makes the compiled core read outside its arrays.
 
     Examples
     --------
@@ -65,7 +77,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> NeighborEstima
     ...     load(f"{folder}/model").predict([[0.9]])
     array([[0, 1]])
     """
-    part = read_folder(path, verify=verify)
+    part = read_folder(path, verify=verify, mmap=mmap)
     if isinstance(part, SavedPipeline):
         return part.pipeline()
     if not isinstance(part, NeighborEstimator):
@@ -84,17 +96,13 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     >>> prepared(model.fit([[0.0], [8.0]], [[1, 0], [0, 1]]), [[2.0]])
     (array([[0.25]]), BRkNN(n_neighbors=1))
     """
-    if isinstance(model, NeighborEstimator):
-        return X, model
-    for _, step in model.steps[:-1]:
+    for _, step in model.steps[:-1] if isinstance(model, SklearnPipeline) else ():
         if not is_passed(step):
             X = step.transform(X)
-    return X, model.steps[-1][1]
+    return X, estimator_of(model)
 
 
 def estimator_of(model: Model) -> NeighborEstimator:
     """Return the estimator at the end of a pipeline, or the model itself."""
-    if isinstance(model, NeighborEstimator):
-        return model
-    last: NeighborEstimator = model.steps[-1][1]
+    last: NeighborEstimator = model.steps[-1][1] if isinstance(model, SklearnPipeline) else model
     return last

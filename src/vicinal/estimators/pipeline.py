@@ -15,6 +15,8 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.explained_models import explain
+from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import register, write_folder
 from vicinal.persistence.sklearn_parts import as_part, restored
@@ -126,9 +128,11 @@ class Pipeline(SklearnPipeline):
         return near
 
     @available_if(_last_has("explain"))
-    def explain(self, X: Any, *args: Any, **options: Any) -> Any:
-        """Explain the labels of each row, as the estimator does."""
-        return self._last.explain(self._prepared(X), *args, **options)
+    def explain(
+        self, X: Any, labels: Sequence[str | int] | None = None, top: int = 5, **options: Any
+    ) -> Explanations:
+        """Say why each row gets its labels (:func:`vicinal.estimators.explain`)."""
+        return explain(self, X, labels, top, **options)
 
     @available_if(_last_has("partial_fit"))
     def partial_fit(
@@ -138,6 +142,7 @@ class Pipeline(SklearnPipeline):
         classes: object = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the first call fits the whole pipeline.
 
@@ -145,8 +150,9 @@ class Pipeline(SklearnPipeline):
         their features. Fit the pipeline again where the scale or vocabulary of the data has moved.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names)
-        self._last.partial_fit(self._prepared(X), Y, classes, label_names=label_names)
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+        names = {"label_names": label_names, "row_names": row_names}
+        self._last.partial_fit(self._prepared(X), Y, classes, **names)
         return self
 
     @available_if(_last_has("forget"))
@@ -218,6 +224,8 @@ class SavedPipeline:
         names = read_names(state, "names")
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
+        if not all(hasattr(restored(step), "transform") for step in steps[:-1]):
+            raise ModelFormatError("expected steps that transform rows before the estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
         n_features: int | None = getattr(restored(steps[0]), "n_features_in_", None)
         if columns is not None and len(columns) != n_features:

@@ -9,6 +9,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.labels import Kind
+from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
     damage_if_refused,
@@ -22,10 +23,10 @@ from vicinal._base.state import (
 from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
 from vicinal.distances import get_distance
+from vicinal.estimators.row_names import packed_names, unpacked_names
 from vicinal.estimators.rules import check_decides
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
-from vicinal.index.row_ids import MOST_IDS
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_kind": model.label_kind_,
         "label_dtype": model.label_dtype_,
         "feature_names": feature_names_of(model),
+        "row_names": packed_names(model.row_names_),
     }
 
 
@@ -107,6 +109,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     model.label_dtype_ = _label_dtype(state)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
+    model.row_names_ = unpacked_names(state, X.shape[0])
     return model
 
 
@@ -119,9 +122,9 @@ def _features(state: Mapping[str, State]) -> Features:
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     """Return the rows' ids, rising, and how many were ever given."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
-    if n_ids >= MOST_IDS:
-        raise ModelFormatError(f"n_ids: expected fewer than 2^31 - 1, got {n_ids}")
-    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+    if not n_rows <= n_ids <= MOST_ROWS:
+        raise ModelFormatError(f"n_ids: expected a number from {n_rows} to {MOST_ROWS}")
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
 

@@ -8,7 +8,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.fork_lock import ForkLock
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import as_csr, check_features, check_integer, check_rows
+from vicinal._base.validation import as_csr, check_features, check_integer, check_rows, owned
 from vicinal.distances import get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import row_chunks
@@ -154,7 +154,8 @@ class InvertedIndex:
         takes in the segments before it that are not much larger. So a row is indexed at most
         ``log2(n_rows)`` times, however many calls bring it.
         """
-        fresh = as_csr(check_features(rows, "rows", n_features=self.n_features))
+        checked = check_features(rows, "rows", n_features=self.n_features)
+        fresh = as_csr(owned(checked, rows))
         with self._writing:
             first, count = self.n_rows, fresh.shape[0]
             check_room_for_ids(first, count)

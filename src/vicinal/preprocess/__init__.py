@@ -15,5 +15,16 @@ from vicinal.preprocess.steps import STEPS, make_steps
 from vicinal.preprocess.text_vectorizer import TextVectorizer
 from vicinal.preprocess.tfidf import TfIdf
 from vicinal.preprocess.unit_rows import UnitRows
+from vicinal.preprocess.word_places import WordPlace
 
-__all__ = ["BM25", "STEPS", "Binary", "MinMax", "TextVectorizer", "TfIdf", "UnitRows", "make_steps"]
+__all__ = [
+    "BM25",
+    "STEPS",
+    "Binary",
+    "MinMax",
+    "TextVectorizer",
+    "TfIdf",
+    "UnitRows",
+    "WordPlace",
+    "make_steps",
+]

@@ -15,14 +15,16 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-A.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vicinal._base.arrays import Csr, Features
+from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.scores import Scores
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.kept_labels import KeptLabels
-from vicinal.scoring.row_sums import neighbor_sums
+from vicinal.scoring.row_sums import neighbor_sums, neighbor_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,12 @@ class InstanceKNNScoring(KeptLabels):
         """Score the queries of `graph` for each k of `ks` (rising), adding each neighbour once."""
         return weighted_scores(graph, self.Y, self.Y, ks)
 
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return each neighbour's :math:`y(x') sim(x, x')` over the sum of the similarities."""
+        return weighted_votes(graph, self.k, self.Y, labels)
+
 
 def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) -> Iterator[Scores]:
     """Yield, for each k of `ks` (rising), the weighted mean of what the neighbours' `rows` say."""
@@ -59,3 +67,12 @@ def weighted_scores(graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int]) 
     for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted), strict=True):
         sizes = neighbor_cardinality(graph.prefix(k), Y)
         yield Scores.sparse(sums.means(), neighbor_cardinality=sizes)
+
+
+def weighted_votes(
+    graph: NeighborGraph, k: int, rows: Csr, labels: Sequence[int]
+) -> list[Breakdown]:
+    """Return breakdowns of the weighted mean of what the neighbours' `rows` say, for one query."""
+    places = nearest(graph, k)
+    weights = neighbor_weights(graph)[0, : len(places)]
+    return list(weighted_breakdowns("neighbor", places, weights, said_by(rows, places, labels)))

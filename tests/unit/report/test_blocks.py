@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.markup import clean, element, escape
 from vicinal.report.blocks import Details, Facts, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
 from vicinal.report.figure import PlotFigure
 from vicinal.report.ids import Ids
-from vicinal.report.markup import clean, element, escape
 from vicinal.report.page import Page
 from vicinal.report.palette import INK, NAMES, SERIES
 from vicinal.report.table import Column, DataTable

@@ -95,6 +95,8 @@ def _features(
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
     left_out = [] if given else [name for name in free if _names_rows(records, name)]
+    if len(left_out) == len(free):  # better to learn from a counter than from nothing
+        left_out = []
     names = given or [name for name in free if name not in left_out]
     if not names:
         got = f"columns {_some(list(map(repr, records.names)), 10)}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vicinal._base.markup import clean
 from vicinal.comparison import FriedmanNemenyi, Ranking, mean_differences, wilcoxon_holm
 from vicinal.comparison.drawing import rank_figure
 from vicinal.report.blocks import Block, Details, Paragraph, Section
@@ -10,7 +11,6 @@ from vicinal.report.cells import Cell, mark_best
 from vicinal.report.compared.conclusion import conclusion
 from vicinal.report.compared.words import listed, metric_form, metric_title, probability
 from vicinal.report.figure import PlotFigure
-from vicinal.report.markup import clean
 from vicinal.report.table import Column, DataTable, Row
 
 
