@@ -75,7 +75,7 @@ def _cell_labels(records: Records, at: int, column: str, value: Any, separator: 
     for label in value:
         if isinstance(label, bool) or not isinstance(label, str | int):
             raise records.error(at, "a label's name", repr(label))
-    return [name for name in dict.fromkeys(map(str, value)) if name]
+    return list(dict.fromkeys(map(str, value)))
 
 
 def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
