@@ -47,7 +47,7 @@ FILES = {
     "german_cp1252.csv": ((), ["read as cp1252 (--encoding", "'Schlagworte', split at '|'"]),
     "finnish.csv": ((), ["texts from column 'teksti'", "'avainsanat', split at ','"]),
     "russian.csv": ((), ["split at ';'"]),
-    "one_hot.csv": (HOT, ["features: 2 numeric (width, height)", "--feature-columns"]),
+    "one_hot.csv": (HOT, ["2 numeric (width, height)", "scaled to [0, 1] (--preprocess none"]),
     "crosses.csv": (HOT, ["2 numeric (width, height); not used: id"]),
     "true_false.csv": (HOT, ["2 numeric"]),
     "decimal_comma.csv": (HOT, ["decimal comma"]),

@@ -1,15 +1,10 @@
 """What a caller may say about a table; everything left out is guessed."""
 
-import codecs
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Self
+from dataclasses import dataclass
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.datasets.files import DEFAULT_MAX_BYTES
-
-SEPARATOR_WORDS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
-"""Separators that are hard to type on a command line."""
 
 
 @dataclass(frozen=True)
@@ -69,24 +64,11 @@ class TableOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
 
-    def chosen(self) -> dict[str, object]:
-        """Return what the caller has said."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if getattr(self, field.name) is not None
-        }
-
-    def without_labels(self) -> Self:
-        """Return the same options for a file whose labels are not wanted."""
-        return replace(self, labels=None, label_columns=None, separator=None)
-
 
 def _check_encoding(encoding: str) -> None:
     """Refuse an encoding that Python does not know, or that is none of text."""
     try:
-        codecs.lookup(encoding)
-        b"".decode(encoding)
+        "a".encode(encoding)
     except (LookupError, ValueError):
         raise InvalidArgumentError(
             "encoding", "an encoding such as utf-8, utf-16, cp1252 or latin-1", repr(encoding)
