@@ -1,6 +1,6 @@
 """The methods that the papers compare neighbours with: boosting, support vectors, label frequency.
 
-Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
+Input: features, dense or sparse, and labels as every estimator takes them. Output: a
 scikit-learn classifier whose ``scores`` rank the labels and whose ``predict`` picks a set. None
 looks at neighbours, so none takes a graph, and all hold a number per row and label.
 

@@ -27,7 +27,7 @@ GRAIN_BITS = 51
 
 
 def signs(Y: Csr) -> Float:
-    """Return +1 where a row has a label, −1 elsewhere. Memory: 8 bytes a row and label."""
+    """Return +1 where a row has a label, −1 elsewhere. Memory: 8 bytes per row and label."""
     dense: Float = 2.0 * Y.toarray() - 1.0
     return dense
 

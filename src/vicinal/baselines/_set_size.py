@@ -61,11 +61,11 @@ def best_cuts(scores: Float, has_label: Bool) -> Float:
     array([2.5, 3.5, 0.5])
     """
     order = np.argsort(scores, axis=1, kind="stable")
-    rising = np.take_along_axis(scores, order, axis=1)
+    ascending = np.take_along_axis(scores, order, axis=1)
     is_true = np.take_along_axis(has_label, order, axis=1)
     mistakes = _mistakes(is_true)
-    low = np.column_stack([rising[:, :1] - 1.0, rising])
-    high = np.column_stack([rising, rising[:, -1:] + 1.0])
+    low = np.column_stack([ascending[:, :1] - 1.0, ascending])
+    high = np.column_stack([ascending, ascending[:, -1:] + 1.0])
     width = np.where(high > low, high - low, -np.inf)  # no cut fits between equal scores
     mistakes = np.where(high > low, mistakes, np.iinfo(np.int64).max)
     fewest = mistakes == mistakes.min(axis=1, keepdims=True)

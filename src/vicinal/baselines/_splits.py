@@ -31,7 +31,7 @@ class Split:
 class SplitFinder:
     """Splits of the rows of a fit, which are sorted by each feature once.
 
-    Memory: 12 bytes a value of `X` other than 0, beside a copy of them by column.
+    Memory: 12 bytes per value of `X` other than 0, beside a copy of them by column.
 
     Examples
     --------

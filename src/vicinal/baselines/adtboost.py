@@ -56,7 +56,7 @@ class ADTBoostMH(MultiLabelClassifier):
     Notes
     -----
     A label is predicted where its score is above 0. A round looks at every node there is, so T
-    rounds cost about T² / 2 searches of fewer and fewer rows. Memory: 12 bytes a value of `X` other
+    rounds cost about T² / 2 searches of fewer and fewer rows. Memory: 12 bytes per value of `X` other
     than 0, 8 for each row and label, one for each row and node. Fewer rounds are made where nothing
     is left to split.
 

@@ -71,7 +71,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     Notes
     -----
-    Memory: 8 m bytes a label (linear), or the support vectors.
+    Memory: 8 m bytes per label (linear), or the support vectors.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Fewer, better columns: linear projections learned from features and labels together.
 
-Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
+Input: features, dense or sparse, and labels as every estimator takes them. Output: a
 scikit-learn transformer whose ``transform`` gives the projected rows, dense, for any method behind
 it in a ``Pipeline``. ``MDDM``, ``OPLS`` and ``LabelCCA`` solve an eigenproblem; ``MLARP`` searches
 for the projection under which ML-kNN itself errs least.

@@ -24,7 +24,7 @@ class CentredRows:
     Parameters
     ----------
     X : ndarray or csr_array of float64, shape (n, d)
-        Dense rows are centred at once (a copy, 8 bytes a cell); sparse ones are kept as they are.
+        Dense rows are centred at once (a copy, 8 bytes per cell); sparse ones are kept as they are.
     center : bool
 
     Examples

@@ -20,7 +20,7 @@ def check_regularization(regularization: object) -> float:
 
 
 def directions_wanted(n_components: int | None, n_labels: int) -> int:
-    """Return how many directions to look for: at most one a label.
+    """Return how many directions to look for: at most one per label.
 
     Examples
     --------

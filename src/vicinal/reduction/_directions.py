@@ -45,7 +45,7 @@ def leading_directions(
     n_directions: int,
     label_penalty: float | None = None,
 ) -> tuple[Float, Float]:
-    """Return W, shape (m, r), and λ falling, shape (r,); r is at most `n_directions`.
+    """Return W, shape (m, r), and λ descending, shape (r,); r is at most `n_directions`.
 
     C is the identity, or TᵀT + `label_penalty` I where one is given. Where labels are many, W is
     found by Lanczos iteration with products only.

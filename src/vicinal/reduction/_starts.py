@@ -70,7 +70,7 @@ def _principal(X: Features, r: int) -> Float:
 
 
 def _strongest(values: Float, vectors: Float, wanted: int) -> Float:
-    """Return the vectors of the largest values, falling, without those that are rounding."""
+    """Return the vectors of the largest values, descending, without those that are rounding."""
     order = np.argsort(-values, kind="stable")[:wanted]
     order = order[values[order] > RANK_TOLERANCE * max(values.max(initial=0.0), 0.0)]
     return positive_first(vectors[:, order]) if len(order) else vectors[:, :0]

@@ -50,7 +50,7 @@ class LabelCCA(LinearProjection):
     projection_ : ndarray of float64, shape (m, r)
         The W above.
     correlations_ : ndarray of float64, shape (r,)
-        The ρ, falling; 1 at most.
+        The ρ, descending; 1 at most.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class MDDM(LinearProjection):
     ----------
     projection_ : ndarray of float64, shape (m, r)
     strengths_ : ndarray of float64, shape (r,)
-        The dependence each direction adds: squared singular values, or eigenvalues; falling.
+        The dependence each direction adds: squared singular values, or eigenvalues; descending.
 
     Notes
     -----

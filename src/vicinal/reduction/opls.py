@@ -51,7 +51,7 @@ class OPLS(LinearProjection):
     projection_ : ndarray of float64, shape (m, r)
         The W above.
     strengths_ : ndarray of float64, shape (r,)
-        The eigenvalues, falling.
+        The eigenvalues, descending.
 
     Notes
     -----
