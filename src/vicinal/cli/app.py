@@ -22,6 +22,7 @@ from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 from vicinal.cli.visible import never_fail_to_print, visible
@@ -40,6 +41,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command()(serve)
 add_reproduce(app)
 
 
