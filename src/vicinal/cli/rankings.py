@@ -73,6 +73,7 @@ def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> 
         "critical_difference": None if tests is None else tests.critical_difference,
         "groups": [] if tests is None else [list(group) for group in tests.groups],
         "left_out": list(found.left_out),
+        "conclusion": verdict(found),
         "seconds": {method: dict(seconds[method]) for method in found.methods},
     }
 
