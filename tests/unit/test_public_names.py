@@ -12,7 +12,8 @@ from vicinal.estimators import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Pipeline Scores baselines comparison datasets decision distances explain graph index load
-        make_pipeline metrics preprocess reduction report results save selection""",
+        make_pipeline metrics preprocess reduction report results save selection service""",
+    "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table

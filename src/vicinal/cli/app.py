@@ -23,6 +23,7 @@ from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 from vicinal.cli.visible import never_fail_to_print, visible
@@ -41,6 +42,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command()(serve)
 add_reproduce(app)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vicinal.cli.output import out, print_facts
+from vicinal.cli.serve import PortOption
 
 if TYPE_CHECKING:
     from vicinal.datasets import Dataset
@@ -25,6 +26,10 @@ SHOWN = (
 
 def demo(
     neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the embedded data on a page instead.")
+    ] = False,
+    port: PortOption = 8000,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
     from vicinal.datasets import load
@@ -32,6 +37,11 @@ def demo(
     from vicinal.index import build_index
     from vicinal.metrics import evaluate, metrics_table
 
+    if serve:
+        from vicinal.cli.demo_service import serve_demo
+
+        serve_demo(neighbors, port)
+        return
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
     train, test = data.split()
@@ -64,6 +74,7 @@ def demo(
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     out.print(f"All {len(models)} fitted, predicted and measured in {seconds:.1f} s.")
     _show_packages(models[-1], data, test)
+    out.print("\nTry it on a page, and teach it: vicinal demo --serve")
 
 
 def _name(model: "NeighborEstimator") -> str:

@@ -177,7 +177,7 @@ def graphs(sample: Any) -> dict[str, tuple[Any, str]]:
     index = build_index(sample.X, "euclidean")
     return {
         "other rows": (build_index(sample.X[:9], "euclidean").query_self(3), "50 queries among 50"),
-        "too narrow": (index.query_self(2), "at least 4 neighbours a row"),
+        "too narrow": (index.query_self(2), "at least 4 neighbours per row"),
         "with itself": (index.query(sample.X, 4), "row 0 as its own neighbour"),
         "no graph": (np.zeros((50, 4)), "a NeighborGraph"),
     }
