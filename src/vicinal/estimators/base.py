@@ -7,23 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from vicinal._base.arrays import Csr, Features, Float, Int32
-from vicinal._base.checked_csr import adopted, owned_csr, stacked, with_values
+from vicinal._base.checked_csr import adopted, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import as_csr, check_features, check_integer, check_readable, owned
+from vicinal._base.validation import check_features, check_integer, check_readable, owned
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
+from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
@@ -33,7 +33,7 @@ from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
-from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
+from vicinal.estimators.targets import for_label_indicators, refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.versioned import Versioned
 from vicinal.graph import NeighborGraph
@@ -47,7 +47,9 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(
+    Versioned, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
+):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -129,8 +131,11 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
             Kept, and searched when the model predicts: copied, unless its arrays are read-only.
+            Features are taken as they are; scale columns of different units first
+            (:class:`vicinal.preprocess.MinMax`), as the command line does.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
-            A column of a frame that holds lists of names will do for the latter.
+            A column of a frame that holds lists of names will do for the latter. One-dimensional
+            0 and 1 are one label: then predictions are one-dimensional too.
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.
@@ -160,7 +165,7 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
         rows = owned(self._read_X(X, reset=True), X)
-        refuse_one_dimensional(Y)
+        refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
@@ -229,16 +234,14 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows; replaces the search.
         """
-        return self._predict(self._fitted(), X, graph)
+        version = self._fitted()
+        decided = self._decided(version, X, graph)
+        return labels_as(decided, version.label_kind, version.label_dtype)
 
-    def _predict(
-        self, version: Version, X: object, graph: NeighborGraph | None
-    ) -> NDArray[Any] | Csr:
-        """Return the label indicator of each row by one version."""
+    def _decided(self, version: Version, X: object, graph: NeighborGraph | None) -> Csr:
+        """Return the label indicator (int32) of each row by one version."""
         scored = self._score_blocks(version, X, graph)
-        decided = stacked([version.decision.decide(scores) for scores in scored])
-        decided = with_values(decided, decided.data.astype(version.label_dtype))
-        return decided.toarray() if version.label_kind == "dense" else owned_csr(decided)
+        return stacked([version.decision.decide(scores) for scores in scored])
 
     def predict_blocks(self, X_blocks: Iterable[object]) -> Iterator[NDArray[Any] | Csr]:
         """Yield the label indicators of blocks of rows, one after the other.
@@ -253,7 +256,8 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         """
         version = self._fitted()
         for X in X_blocks:
-            yield self._predict(version, X, None)
+            decided = self._decided(version, X, None)
+            yield labels_as(decided, version.label_kind, version.label_dtype)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
@@ -262,7 +266,7 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
         version = self._fitted()
-        decided = as_csr(self._predict(version, X, graph))
+        decided = self._decided(version, X, graph)
         return [
             [version.label_names[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
@@ -275,10 +279,7 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
         version = self._fitted()
-        scores = self._scores(version, X, graph)
-        if isinstance(scores.values, sparse.csr_array) and version.label_kind == "sparse":
-            return scores.toarray() if scores.base.any() else owned_csr(scores.values)
-        return scores.toarray()
+        return probabilities_as(self._scores(version, X, graph), version.label_kind)
 
     def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
         """Return how far every score lies above the threshold: positive where it passes.
@@ -291,7 +292,8 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
         version = self._fitted()
         scores = self._scores(version, X, graph).toarray()
         cut: Any = getattr(version.decision, "cut", None)
-        return scores if cut is None else scores - cut
+        above = scores if cut is None else scores - cut
+        return above.ravel() if version.label_kind == "flat" else above
 
     def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
@@ -435,5 +437,10 @@ class NeighborEstimator(Versioned, Explainable, ClassifierMixin, BaseEstimator, 
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
-        return np.broadcast_to([0, 1], (len(self.label_names_), 2))
+        """The two classes of each label, shape (L, 2), or (2,) where `Y` was one-dimensional."""
+        pair = np.array([0, 1])
+        return pair if self.label_kind_ == "flat" else np.broadcast_to(pair, (self._n_labels, 2))
+
+    @property
+    def _n_labels(self) -> int:
+        return len(self.label_names_)

@@ -29,7 +29,7 @@ from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.revising import Reviser, Revision, decides
 from vicinal.estimators.row_names import check_row_names, extended_row_names
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.estimators.targets import refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.writer import Writer
 from vicinal.graph import NeighborGraph
@@ -97,7 +97,7 @@ class IncrementalEstimator(NeighborEstimator):
             with self._writer.lock:
                 if not self.__sklearn_is_fitted__():
                     return self.fit(X, Y, label_names=label_names, row_names=row_names)
-        refuse_one_dimensional(Y)
+        refuse_classes(Y)
         fresh = owned(self._read_X(X, reset=False), X)
         count = int(fresh.shape[0])
         new_names = None if row_names is None else check_row_names(row_names, count)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.labels import Kind
 from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
@@ -97,7 +98,9 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         metric = get_distance(state.get("metric")).name
         index_factory(model.algorithm)
         check_decides(decision, scoring, X, metric)
-        label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
+        label_kind = check_option(
+            "label_kind", state.get("label_kind"), ("dense", "sparse", "flat")
+        )
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     ids = _row_ids(state, X.shape[0])
@@ -106,7 +109,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         scoring,
         decision,
         label_names,
-        "dense" if label_kind == "dense" else "sparse",
+        cast("Kind", label_kind),
         _label_dtype(state),
         model._params(),
         _calibration(state, X.shape[0]),
