@@ -231,7 +231,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"grid": {"mlknn": {"mixing": [1]}}}, "grid: expected parameters of mlknn"),
         ({"grid": [1]}, "grid: expected a mapping"),
         ({"params": {"variant": "a"}}, "params: expected parameters of mlknn"),
-        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that the grid does not hold"),
+        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that are not in the grid"),
         ({"cv": 1}, "cv: expected an integer of at least 2"),
         ({"fast": 3}, "fast: expected True or False"),
         ({"refit": "no"}, "refit: expected True or False"),
