@@ -144,7 +144,7 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
     text = account(stores)
     assert "| zhang2007 | 3:00 | 3:00 | 0:00 | 6:00 |" in text  # three seeds, of which one was run
-    assert "Without the comparison methods of zhang2007: 3:00," in text
+    assert "Without the baselines of zhang2007 the total is 3:00;" in text
     assert "2:00 are of seeds not run" in text
     assert "zhang2007/yahoo (arts, business," in text
 
