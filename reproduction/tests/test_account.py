@@ -61,7 +61,7 @@ def test_a_worse_cell_is_listed_and_not_left_out(tmp_path: Path):
     assert "| zhang2007 | own |  |  | 1 |" in text
 
 
-def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
+def test_the_summary_counts_variants_marked_as_counted(tmp_path: Path):
     stores = Stores(tmp_path)
     for experiment, data, loss in (
         ("settled", "yeast", 0.198),
@@ -73,7 +73,7 @@ def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
         stores.of("wang2018").add(Result(f"wang2018/{experiment}", data, "ml-knn", values, seed=1))
     text = account(stores)
     assert "| wang2018 | own | 2 |" in text  # yeast as settled, bibtex as before
-    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, where")]
+    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, if")]
     assert line.endswith("1 of 2 (50.0%).")
 
 
@@ -145,7 +145,7 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     text = account(stores)
     assert "| zhang2007 | 3:00 | 3:00 | 0:00 | 6:00 |" in text  # three seeds, of which one was run
     assert "Without the baselines of zhang2007 the total is 3:00;" in text
-    assert "2:00 are of seeds not run" in text
+    assert "2:00 of it are estimates for seeds that were not run" in text
     assert "zhang2007/yahoo (arts, business," in text
 
 

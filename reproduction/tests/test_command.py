@@ -34,7 +34,7 @@ def test_absent_data_are_named_and_nothing_is_run(run, no_data, tmp_path):
     store = tmp_path / "store"
     code, out, err = run("reproduce", "zhang2007", "10", "--store", store)
     assert code == 0
-    assert "arts: its files are not at hand, passed over" in err
+    assert "arts: data not available locally, skipped" in err
     assert "not run" in out
     assert not store.exists()
 

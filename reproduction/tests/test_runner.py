@@ -44,7 +44,7 @@ def paper(monkeypatch: pytest.MonkeyPatch, recorder: Recorder, small: Dataset) -
     one = Experiment("test/one", "", ("here", "gone"), methods, recorder, seeds=(1, 2))
     monkeypatch.setattr(runner, "find_experiment", lambda name: one)
     monkeypatch.setattr(runner, "read", lambda name: small)
-    monkeypatch.setattr(runner, "is_at_hand", lambda name: name != "gone")
+    monkeypatch.setattr(runner, "is_available", lambda name: name != "gone")
     return Paper("test", "", (one,), ())
 
 
@@ -52,7 +52,7 @@ def test_absent_data_are_named_and_passed_over(paper, recorder, tmp_path: Path):
     said: list[str] = []
     stores = Stores(tmp_path)
     assert runner.run_units(runner.units([paper], stores), stores, say=said.append) == 2
-    assert said[0] == "gone: its files are not at hand, passed over"
+    assert said[0] == "gone: data not available locally, skipped"
     assert {data for data, _, _ in recorder.asked} == {"here"}
 
 

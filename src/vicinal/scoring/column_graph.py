@@ -18,8 +18,8 @@ from vicinal.scoring.row_sums import native_matrix
 def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) -> NeighborGraph:
     """Return, for each column of `A`, the k columns of `B` with the highest cosine.
 
-    The order is that of every search: similarity descending, then column id ascending. Columns that share
-    no row are no candidates.
+    The order is the same as in every search: descending similarity, then ascending column id.
+    Columns that share no row are no candidates.
 
     Parameters
     ----------

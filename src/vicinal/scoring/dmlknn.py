@@ -56,7 +56,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     smoothing : float
         The *s* above.
     tolerance : int
@@ -70,9 +70,9 @@ class DMLkNNScoring(FieldState, EveryLabel):
     -----
     Cost: a query is compared with the rows that have votes for its rarest label of more than
     :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
-    stopping at the first difference. Memory: 8 bytes a vote stored; the score of a label depends on
-    all others, so scores are dense (:mod:`vicinal.scoring.every_label`), 16 bytes per query and label
-    more while they are made.
+    stopping at the first difference. Memory: 8 bytes per stored vote; the score of a
+    label depends on all others, so scores are dense (:mod:`vicinal.scoring.every_label`), which
+    takes 16 more bytes per query and label while scoring.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from operator import itemgetter
 from vicinal.results import Result
 from vicinal_reproduction.render.markdown import markdown_table
 from vicinal_reproduction.render.spent import Seconds, Spent, spent
-from vicinal_reproduction.sources import NOT_TO_BE_HAD
+from vicinal_reproduction.sources import UNAVAILABLE
 from vicinal_reproduction.specification import Paper
 
 APART = "zhang2007"
@@ -40,7 +40,7 @@ def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[s
 def _available(paper: Paper) -> list[str]:
     """Return the data sets that are available for a full run."""
     named = {data for experiment in paper.experiments for data in experiment.data}
-    return sorted(named.difference(NOT_TO_BE_HAD))
+    return sorted(named.difference(UNAVAILABLE))
 
 
 def _whole(found: dict[str, Spent]) -> str:

@@ -68,9 +68,9 @@ class Spent:
         return self.tables + self.rivals + self.aside
 
 
-def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Spent:
+def spent(paper: Paper, results: Iterable[Result], available: Iterable[str]) -> Spent:
     """Return how long all experiments of a paper take on the available data."""
-    units, shown, names = _units(results), _shown(paper), set(at_hand)
+    units, shown, names = _units(results), _shown(paper), set(available)
     found, without = defaultdict[str, Seconds](Seconds), list[tuple[str, str]]()
     for experiment in paper.experiments:
         for data in experiment.data:
