@@ -93,7 +93,7 @@ def test_neighbors_are_the_nearest_rows_with_shared_words(client, model_folder) 
     ).json()
     near = reply["results"][0]["neighbors"]
     X, estimator = prepared(load(model_folder), ["kitten mat"])
-    graph = estimator.kneighbors(X, 2)
+    graph = estimator.neighbor_graph(X, 2)
     assert [n["row_id"] for n in near] == graph.ids[0].tolist()
     assert [n["similarity"] for n in near] == graph.similarity[0].tolist()
     assert near[0]["labels"] == ["cats"]

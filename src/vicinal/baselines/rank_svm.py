@@ -5,10 +5,10 @@ r"""Rank-SVM: large margins between the labels of a row and all other labels.
           \langle w_p - w_q, \phi(x_i) \rangle \ge 1 - \xi_{ipq}.
 
 Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for each pair and is
-solved by coordinate ascent, with an exact line search in one variable at a time (``native/include/
-vicinal/rank_dual.hpp``), until the duality gap, which bounds the distance of the objective from its
-optimum, is small. The scores rank the labels; the threshold of each row is learned in a second step
-(:mod:`vicinal.baselines._set_size`).
+solved by coordinate ascent, with an exact line search in one variable at a time
+(``native/include/vicinal/learn/rank_dual.hpp``), until the duality gap, which bounds the distance
+of the objective from its optimum, is small. The scores rank the labels; the threshold of each row
+is learned in a second step (:mod:`vicinal.baselines._set_size`).
 
 The paper's biases :math:`b_l` are not separate variables: the constant of the kernel, coef0, gives
 each label a bias, so that the dual has no equality constraints. Rows without labels or with all

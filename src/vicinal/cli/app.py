@@ -20,6 +20,7 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
+from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
@@ -77,7 +78,8 @@ def run() -> None:
         sys.stdout = io.StringIO()
     never_fail_to_print()
     try:
-        code = app(standalone_mode=False)
+        with printed_notes():
+            code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vicinal.cli.output import out, print_facts
-from vicinal.cli.predict import predictions
 from vicinal.cli.serve import PortOption
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def _name(model: "NeighborEstimator") -> str:
 def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset") -> None:
     """Print true tags, predicted tags and scores of three test packages, evenly spread."""
     import numpy as np
+
+    from vicinal.cli.answers import predictions
 
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import adopted
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import as_csr, check_integer
@@ -60,7 +61,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     width = max(1, min(check_integer("k", k, low=1), B.shape[1]))
     items = as_csr(A).T.tocsr()
     ids, values = column_search(
-        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
+        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs), np.empty(0)
     )
     return NeighborGraph(ids, values, COSINE.name, B.shape[1])
 
@@ -82,4 +83,4 @@ def kept_similarities(graph: NeighborGraph) -> Csr:
     parts = (graph.similarity[kept], graph.ids[kept], indptr)
     matrix = cast("Csr", sparse.csr_array(parts, shape=shape))
     matrix.sort_indices()
-    return matrix
+    return adopted(matrix)
