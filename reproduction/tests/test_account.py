@@ -15,7 +15,7 @@ from vicinal_reproduction.specs.registry import PAPERS
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
-def test_the_document_says_what_the_stored_results_say():
+def test_the_page_matches_the_stored_results():
     assert DOCUMENT.read_text(encoding="utf-8") == account(stored())
 
 
@@ -126,7 +126,7 @@ def test_an_order_is_agreed_missing_reversed_or_further():
     assert ("hamming-loss", "ml-knn", "boostexter") in tied.missing
 
 
-def test_a_worse_cell_stands_beside_what_a_side_experiment_gives(tmp_path: Path):
+def test_a_worse_cell_is_listed_with_its_variant(tmp_path: Path):
     stores = Stores(tmp_path)
     for experiment, value in (("zhang2007/yahoo-rivals", 0.9), ("zhang2007/yahoo-otherwise", 0.5)):
         place = experiment, "recreation", "rank-svm"
@@ -149,7 +149,7 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     assert "zhang2007/yahoo (arts, business," in text
 
 
-def test_a_reason_of_several_cells_is_told_once():
+def test_a_reason_shared_by_cells_is_listed_once():
     lines = account(stored()).splitlines()
     reason = next(each.text for each in PAPERS["ml-arp"].reasons if each.table == "3")
     told = [line for line in lines if reason[1:] in line]
