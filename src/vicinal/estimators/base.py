@@ -358,6 +358,8 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
             graph = self.search_.by_place(graph)
             if graph.metric != self.metric_:
                 raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
+        elif k and self.search_.prefers_whole_batches:
+            graph = self.search_.query(rows, k)
         for start, stop in blocks(n_rows, block_rows(self.scoring_), "Scoring rows"):
             if graph is None:
                 near = self.search_.query(rows[start:stop], k)
