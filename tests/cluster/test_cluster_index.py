@@ -87,6 +87,17 @@ def test_estimators(client, X):
         assert (model.predict(X[2000:]) != plain.predict(X[2000:])).nnz == 0
 
 
+def test_an_estimator_on_the_rows_of_a_folder(client, X, tmp_path):
+    """The workers read the rows themselves; none are sent."""
+    Y = zipf_rows(3000, 20, 2, 3)
+    SegmentedIndex.build([X], tmp_path / "rows")
+    index = ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY)
+    model = vicinal.InstanceKNN(algorithm=index).fit(index.X, Y)
+    assert model.search_.index is index
+    plain = vicinal.InstanceKNN().fit(X, Y)
+    assert (model.predict(X[:200]) != plain.predict(X[:200])).nnz == 0
+
+
 def test_a_model_is_saved_without_its_cluster(client, X, tmp_path):
     Y = zipf_rows(3000, 20, 2, 3)
     algorithm = ClusterIndex(client, X[:5])
@@ -131,8 +142,9 @@ def test_merging_is_associative():
 
 def test_bad_sources_are_named(client, X, tmp_path):
     SegmentedIndex.build([X[:10]], tmp_path / "rows", "dot")
-    with pytest.raises(InvalidArgumentError, match="metric: expected 'dot'"):
-        ClusterIndex(client, tmp_path / "rows")
+    assert ClusterIndex(client, tmp_path / "rows").metric == "dot"
+    with pytest.raises(InvalidArgumentError, match="metric"):
+        ClusterIndex(client, tmp_path / "rows", "taxicab")
     with pytest.raises(InvalidArgumentError, match="source"):
         ClusterIndex(client, 3)
     with pytest.raises(InvalidArgumentError, match="written by SegmentedIndex"):

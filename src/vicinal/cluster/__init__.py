@@ -14,7 +14,8 @@ try:
 except ImportError:
     raise MissingExtraError("distributed", "cluster") from None
 
+from vicinal.cluster.algorithm import ClusterAlgorithm, connected
 from vicinal.cluster.columns import column_graph
 from vicinal.cluster.index import ClusterIndex
 
-__all__ = ["ClusterIndex", "column_graph"]
+__all__ = ["ClusterAlgorithm", "ClusterIndex", "column_graph", "connected"]

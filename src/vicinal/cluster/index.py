@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 from distributed import Client, Future
+from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int32
+from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part
 from vicinal._base.validation import as_csr, check_features, check_integer
 from vicinal.cluster.merging import Found
 from vicinal.cluster.shards import FileRows, Search, search_block, search_files, value
 from vicinal.cluster.sources import Shard, Source, read_source
 from vicinal.cluster.tasks import holding_data, in_flight, merged
-from vicinal.distances import get_distance
+from vicinal.distances import Distance, get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.postings_cache import BYTES_PER_ENTRY
 from vicinal.index.row_ids import by_row_id, ids_at
@@ -38,7 +40,8 @@ class ClusterIndex:
         rows are numbered in the order of their names: workers must see the same path, and nobody
         may change it meanwhile. A local array is sent through the scheduler, which keeps it. Blocks
         are delayed values or futures of sparse arrays.
-    metric : {"cosine", "dot", "euclidean"}
+    metric : {"cosine", "dot", "euclidean"} or None
+        None for that of the folder, or cosine.
     max_memory : int or None
         Bytes of postings that a worker process keeps; None for 1 GiB.
     block_queries : int
@@ -56,7 +59,7 @@ class ClusterIndex:
     >>> from distributed import LocalCluster
     >>> with LocalCluster(2, processes=True) as local, Client(local) as client:  # doctest: +SKIP
     ...     index = ClusterIndex(client, "rows/", metric="cosine")
-    ...     graph = index.query_self(15)
+    ...     model = InstanceKNN(algorithm=index).fit(index.X, Y)
     """
 
     saved_as = "auto"
@@ -65,24 +68,41 @@ class ClusterIndex:
         self,
         client: Client,
         source: Any,
-        metric: str = "cosine",
+        metric: str | None = None,
         *,
         max_memory: int | None = None,
         block_queries: int = 10_000,
     ) -> None:
         self._client = client
-        self._distance = get_distance(metric)
-        self._distance.native()
         memory = DEFAULT_MEMORY if max_memory is None else max_memory
         self.max_memory = check_integer("max_memory", memory, low=2**20)
         self.block_queries = check_integer("block_queries", block_queries, low=1)
         entries = max(1, self.max_memory // (2 * BYTES_PER_ENTRY))
-        self._source: Source = read_source(client, source, self.metric, entries)
+        self._source: Source = read_source(client, source, entries)
+        name = self._source.metric if metric is None else metric
+        self._distance: Distance = get_distance(name)
+        self._distance.native()
 
     def __call__(self, X: Features, metric: str, n_jobs: int | None) -> "ClusterIndex":
-        """Return an index of other rows on the same cluster: what ``algorithm=`` asks for."""
+        """Return an index for ``algorithm=``: this one, if `X` are its own mapped rows."""
+        is_own = self._holds(X) and metric == self.metric
         options = {"max_memory": self.max_memory, "block_queries": self.block_queries}
-        return ClusterIndex(self._client, X, metric, **options)
+        return self if is_own else ClusterIndex(self._client, X, metric, **options)
+
+    def _holds(self, X: Features) -> bool:
+        """Tell whether rows are mapped from the files that the workers search."""
+        own = self._source.mapped
+        if own is None or not isinstance(X, sparse.csr_array) or X.shape != own.shape:
+            return False
+        return np.shares_memory(X.indices, own.indices) and np.shares_memory(X.data, own.data)
+
+    @property
+    def X(self) -> Csr:
+        """All rows as one matrix, mapped from the folder, to fit an estimator on."""
+        if self._source.mapped is None:
+            expected = "one folder that was built and not changed since"
+            raise InvalidArgumentError("source", expected, "another")
+        return self._source.mapped
 
     def __deepcopy__(self, memo: object) -> "ClusterIndex":
         """Return itself: it does not change, and scikit-learn copies parameters."""

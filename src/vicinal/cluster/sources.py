@@ -16,6 +16,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import as_csr, check_features
 from vicinal.cluster.shards import FileRows, shape_of, value
 from vicinal.cluster.tasks import holding_data
+from vicinal.distances import COSINE
 from vicinal.index.manifest import MANIFEST
 from vicinal.index.row_run import RowRun
 from vicinal.index.run_store import FolderStore
@@ -45,6 +46,10 @@ class Source:
         The id of the row at each place; None where it is the place.
     removed : ndarray of int64
         Places of removed rows.
+    metric : str
+        That of the folder.
+    mapped : csr_array or None
+        All rows, mapped from the folder, where they lie in one piece.
     """
 
     shards: tuple[Shard, ...]
@@ -52,6 +57,8 @@ class Source:
     n_ids: int
     ids: Int32 | None
     removed: Int
+    metric: str = COSINE.name
+    mapped: Csr | None = None
 
     @property
     def n_places(self) -> int:
@@ -59,15 +66,15 @@ class Source:
         return sum(shard.n_rows for shard in self.shards)
 
 
-def read_source(client: Client, source: object, metric: str, shard_entries: int) -> Source:
+def read_source(client: Client, source: object, shard_entries: int) -> Source:
     """Return the rows that a caller named, cut into shards of at most so many entries."""
     if isinstance(source, SegmentedIndex):
         folder = source.folder
         if folder is None:
             raise InvalidArgumentError("source", "an index in a folder", "one in memory: pass X")
-        return _folder_source([folder], metric, shard_entries)
+        return _folder_source([folder], shard_entries)
     if isinstance(source, str | os.PathLike):
-        return _folder_source(_folders(Path(source)), metric, shard_entries)
+        return _folder_source(_folders(Path(source)), shard_entries)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         return _local_source(client, as_csr(check_features(source, "source")), shard_entries)
     return _block_source(client, _blocks(client, source))
@@ -84,21 +91,21 @@ def _folders(folder: Path) -> list[Path]:
     return found
 
 
-def _folder_source(folders: Sequence[Path], metric: str, shard_entries: int) -> Source:
+def _folder_source(folders: Sequence[Path], shard_entries: int) -> Source:
     shards: list[Shard] = []
     ids: list[Int32] = []
     removed: list[Int] = []
     n_ids = place = 0
     widths = set()
+    mapped = None
     for folder in folders:
         store = FolderStore.open(folder)
         known = store.manifest
-        if known.metric != metric:
-            raise InvalidArgumentError("metric", f"{known.metric!r}, as in {folder}", repr(metric))
         widths.add(known.n_features)
         for entry, run in zip(known.runs, store.runs(verify=False), strict=True):
             name = str(folder.resolve())
             text = json.dumps(entry, sort_keys=True)
+            mapped = run.rows(0, len(run)) if run.n_entries < 2**31 else None
             for start, stop in run.ranges(shard_entries):
                 rows = FileRows(name, text, known.n_features, start, stop)
                 shards.append(Shard(rows, place + start, stop - start))
@@ -110,7 +117,16 @@ def _folder_source(folders: Sequence[Path], metric: str, shard_entries: int) -> 
         raise InvalidArgumentError("source", "shards of one number of features", sorted(widths))
     every = np.concatenate([np.zeros(0, dtype=np.int32), *ids])
     gone = np.concatenate([np.zeros(0, dtype=np.int64), *removed])
-    return Source(tuple(shards), widths.pop(), n_ids, None if place == n_ids else every, gone)
+    is_whole = len(ids) == 1 and place == n_ids and not len(gone)
+    return Source(
+        tuple(shards),
+        widths.pop(),
+        n_ids,
+        None if place == n_ids else every,
+        gone,
+        known.metric,
+        mapped if is_whole else None,
+    )
 
 
 def _local_source(client: Client, X: Csr, shard_entries: int) -> Source:

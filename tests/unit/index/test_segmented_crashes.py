@@ -135,7 +135,7 @@ def test_a_failure_at_every_step(change, before, monkeypatch):
             break
         CHANGES["remove" if found is not None else "build"](folder)  # the next writer succeeds
         assert lists(folder) is not None
-    assert n > 5
+    assert n >= 5
     assert len(seen) >= 2
 
 
