@@ -21,6 +21,7 @@ from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.output import errors, say
+from vicinal.cli.plan import plan_search
 from vicinal.cli.predict import predict
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
@@ -40,6 +41,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command("plan")(plan_search)
 add_reproduce(app)
 
 
