@@ -1,4 +1,4 @@
-"""How fast text is parsed, on one core: megabytes a second, ours and the readers people use."""
+"""How fast text is parsed, on one core: megabytes per second, ours and the readers people use."""
 
 import tempfile
 import time
@@ -67,7 +67,7 @@ def report(title: str, name: str, dataset: Dataset, readers: dict[str, Reader]) 
 
 
 def main() -> None:
-    """Print a table of megabytes a second."""
+    """Print a table of megabytes per second."""
     xc: dict[str, Reader] = {"vicinal": read_xc, "scikit-learn": _scikit_learn}
     dense: dict[str, Reader] = {"vicinal": read_meka, "SciPy": _scipy}
     report("XC, counts", "a.xc.txt", made_up(20_000, 0.003, whole=True), xc)

@@ -160,7 +160,10 @@ def in_process(case: str, folder: Path, args: argparse.Namespace) -> dict[str, A
 
 def all_cases(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Run every case at one size."""
-    results = {name: in_process(name, folder, args) for name in CASES}
+    results: dict[str, dict[str, Any]] = {}
+    for name in CASES:
+        results[name] = in_process(name, folder, args)
+        print(name, results[name], file=sys.stderr, flush=True)
     with np.load(folder.parent / "limited.npz") as a, np.load(folder.parent / "memory.npz") as b:
         same = all(np.array_equal(a[name], b[name]) for name in ("ids", "values"))
     ratio = results["limited"]["seconds"] / results["memory"]["seconds"]

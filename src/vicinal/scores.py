@@ -57,6 +57,11 @@ class Scores:
     neighbor_cardinality: Float | None = None
     label_sets: Csr | None = None
 
+    def __repr__(self) -> str:
+        """Say in a line what it holds."""
+        form = "sparse" if self.is_sparse else "dense"
+        return f"Scores({self.shape[0]} rows × {self.shape[1]} labels, {form})"
+
     def __post_init__(self) -> None:
         """Check the arrays against each other; those of another type or order are copied."""
         values = self.values

@@ -20,9 +20,11 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
+from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.plan import plan_search
 from vicinal.cli.predict import predict
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 from vicinal.cli.visible import never_fail_to_print, visible
@@ -42,6 +44,7 @@ app.command()(compare)
 app.command()(bench)
 app.command()(demo)
 app.command("plan")(plan_search)
+app.command()(serve)
 add_reproduce(app)
 
 
@@ -77,7 +80,8 @@ def run() -> None:
         sys.stdout = io.StringIO()
     never_fail_to_print()
     try:
-        code = app(standalone_mode=False)
+        with printed_notes():
+            code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (

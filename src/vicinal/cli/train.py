@@ -11,16 +11,15 @@ from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     DataArgument,
     ImportOption,
-    LabelsOption,
     MethodOption,
-    NamesOption,
     PreprocessOption,
     RowsOption,
-    TextOption,
 )
 from vicinal.cli.output import JsonFlag, print_facts, print_json
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 
+@reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
@@ -30,10 +29,7 @@ def train(
     ] = None,
     preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     imports: ImportOption = None,
-    row_names: NamesOption = None,
     out_of_core: Annotated[
         Path | None,
         typer.Option(
@@ -48,6 +44,8 @@ def train(
         str | None, typer.Option(help="Address of a Dask scheduler whose workers search.")
     ] = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Learn from a data set and save the model."""
     from vicinal.cli.scoring import save_named
@@ -65,9 +63,9 @@ def train(
         from vicinal.cli.out_of_core import streamed_source
 
         with shown():
-            source, steps = streamed_source(data, out_of_core, text, labels, preprocess)
+            source, steps = streamed_source(data, out_of_core, table, preprocess)
     else:
-        source, steps = training_source(data, rows, text, labels, preprocess, row_names)
+        source, steps = training_source(data, rows, table, preprocess)
         began = time.perf_counter()
     model = make_model(steps, estimator)
     # Streamed rows have gone through the steps already, chunk by chunk.
@@ -91,7 +89,7 @@ def train(
         "rows": source.n_rows,
         "features": estimator.n_features_in_,
         "labels": len(source.label_names),
-        "model": " → ".join(repr(step) for _, step in model.steps),
+        "model": " → ".join(" ".join(repr(step).split()) for _, step in model.steps),
         "seconds to fit": seconds,
         "saved in": str(output),
     }

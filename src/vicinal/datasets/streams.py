@@ -16,6 +16,7 @@ from vicinal._base.validation import check_integer
 from vicinal.datasets.columns import labels_of
 from vicinal.datasets.files import FilePath, bare_name, open_stream
 from vicinal.datasets.native_parsers import parse_xc
+from vicinal.datasets.tables.label_cells import listed_labels, split_labels
 
 CHUNK_BYTES = 2**25
 """Bytes of text that are parsed at a time: 32 MiB."""
@@ -54,7 +55,7 @@ def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Row
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "some.xc.txt"
     ...     _ = path.write_text("2 5 3\n0,2 1:0.5 4:1\n 0:2\n")
-    ...     [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=20)]
+    ...     [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=16)]
     [(1, 5), (1, 5)]
     """
     check_integer("chunk_bytes", chunk_bytes, low=1)
@@ -120,18 +121,30 @@ def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FileP
 
 
 def text_chunks(
-    path: FilePath, text: str = "text", labels: str = "labels", *, chunk_rows: int = CHUNK_ROWS
+    path: FilePath,
+    text: str = "text",
+    labels: str = "labels",
+    *,
+    separator: str = ",",
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[TextChunk]:
-    r"""Yield the texts and labels of a table: JSONL, CSV, TSV or Parquet.
+    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
 
-    Labels are a list of names, or names with commas between them. Memory: the rows of a chunk.
+    Memory: the rows of a chunk. Nothing is guessed from the content of the file.
 
     Parameters
     ----------
     path : path
-        Its ending tells what it is; all but Parquet may be packed. UTF-8.
+        Its ending tells what it is; all but Parquet may be packed.
     text, labels : str
-        Columns.
+        Columns. Labels are a list of names, or names with the separator between them.
+    separator : str
+        ``""`` where a cell is one label.
+    delimiter : str or None
+        Of cells in a CSV file; None for commas, or tabs where the name ends in ``.tsv``.
+    encoding : str
     chunk_rows : int
 
     Examples
@@ -145,31 +158,31 @@ def text_chunks(
     [[['home', 'shop']], [['home']]]
     """
     check_integer("chunk_rows", chunk_rows, low=1)
-    records = _records(path, text, labels, chunk_rows)
+    if bare_name(path).lower().endswith(".parquet"):
+        records = _parquet_records(path, [text, labels], chunk_rows)
+    else:
+        records = _line_records(path, delimiter, encoding)
     while chunk := list(islice(records, chunk_rows)):
-        rows = [_row(values, (text, labels), line, path) for values, line in chunk]
+        rows = [_row(values, (text, labels), separator, line, path) for values, line in chunk]
         yield TextChunk([text for text, _ in rows], [names for _, names in rows])
 
 
-def _records(
-    path: FilePath, text: str, labels: str, chunk_rows: int
+def _line_records(
+    path: FilePath, delimiter: str | None, encoding: str
 ) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each row of a table with its line."""
+    """Yield each row of a table of lines, with its line."""
     name = bare_name(path).lower()
-    if name.endswith(".parquet"):
-        yield from _parquet_records(path, [text, labels], chunk_rows)
-        return
     with open_stream(path) as stream:
-        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        lines = io.TextIOWrapper(stream, encoding, newline="")
         try:
             if name.endswith((".jsonl", ".ndjson")):
                 yield from _json_records(lines, path)
             else:
-                delimiter = "\t" if name.endswith(".tsv") else ","
-                reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
+                usual = "\t" if name.endswith(".tsv") else ","
+                reader = csv.DictReader(lines, delimiter=delimiter or usual, strict=True)
                 yield from ((row, reader.line_num) for row in reader)
         except (UnicodeDecodeError, csv.Error) as error:
-            raise DataFormatError(str(path), "rows of a table in UTF-8", str(error)) from None
+            raise DataFormatError(str(path), f"rows of a table in {encoding}", str(error)) from None
         finally:
             lines.detach()
 
@@ -205,7 +218,7 @@ def _parquet_records(
 
 
 def _row(
-    values: Mapping[str, Any], columns: tuple[str, str], line: int, path: FilePath
+    values: Mapping[str, Any], columns: tuple[str, str], separator: str, line: int, path: FilePath
 ) -> tuple[str, list[str]]:
     """Return the text and the labels of a row, each label once."""
     for column in columns:
@@ -216,7 +229,7 @@ def _row(
     if not isinstance(text, str):
         raise DataFormatError(str(path), f"text in {columns[0]!r}", repr(text)[:60], line)
     if isinstance(labels, str):
-        labels = [name.strip() for name in labels.split(",") if name.strip()]
+        labels = listed_labels(labels) or split_labels(labels, separator)
     if not isinstance(labels, list) or not all(type(name) in (str, int) for name in labels):
         raise DataFormatError(str(path), f"labels in {columns[1]!r}", repr(labels)[:60], line)
     return text, list(dict.fromkeys(map(str, labels)))

@@ -1,4 +1,4 @@
-"""Indicators made of chosen entries."""
+"""Build indicator matrices from chosen entries."""
 
 import numpy as np
 from scipy import sparse
@@ -62,7 +62,7 @@ def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) 
 
 
 def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
-    """Return the chosen ones of the stored entries, and of (rows, labels) those not stored."""
+    """Return the chosen stored entries together with the entries (rows, labels) not stored."""
     shape = (int(values.shape[0]), int(values.shape[1]))
     kept = from_entries(row_ids(values)[stored], values.indices[stored].astype(np.int64), shape)
     if len(rows) == 0:

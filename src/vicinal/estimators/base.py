@@ -3,11 +3,10 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,6 +22,7 @@ from vicinal._base.validation import check_features, check_integer, check_readab
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.distances import get_distance
+from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
@@ -31,7 +31,7 @@ from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
-from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
+from vicinal.estimators.targets import for_label_indicators, refuse_classes
 from vicinal.graph import NeighborGraph
 from vicinal.graph.checks import check_graph, check_training_graph
 from vicinal.graph.neighbor_graph import narrowed
@@ -43,7 +43,7 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -124,8 +124,11 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
             Kept, and searched when the model predicts: copied, unless its arrays are read-only.
+            Features are taken as they are; scale columns of different units first
+            (:class:`vicinal.preprocess.MinMax`), as the command line does.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
-            A column of a frame that holds lists of names will do for the latter.
+            A column of a frame that holds lists of names will do for the latter. One-dimensional
+            0 and 1 are one label: then predictions are one-dimensional too.
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), wide enough for the method.
             Replaces the search, and its metric becomes the model's.
@@ -155,7 +158,7 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
         rows = owned(self._read_X(X, reset=True), X)
-        refuse_one_dimensional(Y)
+        refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
@@ -217,8 +220,7 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
             Neighbours of `X` among the training rows; replaces the search.
         """
         blocks = [self.decide(scores) for scores in self._score_blocks(X, graph)]
-        decided = cast("Csr", stack_rows(blocks).astype(self.label_dtype_))
-        return decided.toarray() if self.label_kind_ == "dense" else decided
+        return labels_as(stack_rows(blocks), self.label_kind_, self.label_dtype_)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
@@ -227,7 +229,8 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
 
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        decided = sparse.csr_array(self.predict(X, graph=graph))
+        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
+        decided = stack_rows(blocks)
         return [
             [self.label_names_[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
@@ -239,10 +242,7 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
         One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
-        scores = self.scores(X, graph=graph)
-        if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
-            return scores.toarray() if scores.base.any() else scores.values
-        return scores.toarray()
+        return probabilities_as(self.scores(X, graph=graph), self.label_kind_)
 
     def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
         """Return how far every score lies above the threshold: positive where it passes.
@@ -254,7 +254,8 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
         """
         scores = self.scores(X, graph=graph).toarray()
         cut: Any = getattr(self.decision_, "cut", None)
-        return scores if cut is None else scores - cut
+        above = scores if cut is None else scores - cut
+        return above.ravel() if self.label_kind_ == "flat" else above
 
     def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
@@ -392,5 +393,10 @@ class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
-        return np.broadcast_to([0, 1], (len(self.label_names_), 2))
+        """The two classes of each label, shape (L, 2), or (2,) where `Y` was one-dimensional."""
+        pair = np.array([0, 1])
+        return pair if self.label_kind_ == "flat" else np.broadcast_to(pair, (self._n_labels, 2))
+
+    @property
+    def _n_labels(self) -> int:
+        return len(self.label_names_)

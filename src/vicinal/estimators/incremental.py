@@ -25,7 +25,7 @@ from vicinal._base.labels import Labels, extended_labels
 from vicinal._base.validation import check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.row_names import check_row_names, extended_row_names
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal.estimators.targets import refuse_classes
 from vicinal.graph import NeighborGraph
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
@@ -73,7 +73,7 @@ class IncrementalEstimator(NeighborEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
-        refuse_one_dimensional(Y)
+        refuse_classes(Y)
         fresh = owned(self._read_X(X, reset=False), X)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
         names = None if row_names is None else check_row_names(row_names, fresh.shape[0])

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.labels import Kind
 from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
@@ -93,7 +94,9 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         metric = get_distance(state.get("metric")).name
         index_factory(model.algorithm)
         check_decides(decision, scoring, X, metric)
-        label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
+        label_kind = check_option(
+            "label_kind", state.get("label_kind"), ("dense", "sparse", "flat")
+        )
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     model.scoring_ = scoring
@@ -102,7 +105,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     model.search_ = TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm)
     model.metric_ = metric
     model.label_names_ = label_names
-    model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
+    model.label_kind_ = cast("Kind", label_kind)
     model.label_dtype_ = _label_dtype(state)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])

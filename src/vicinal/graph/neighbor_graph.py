@@ -51,6 +51,11 @@ class NeighborGraph:
     metric: str
     n_rows: int
 
+    def __repr__(self) -> str:
+        """Say in a line what it holds; rows may be millions."""
+        queries, k = self.ids.shape
+        return f"NeighborGraph({queries} queries × {k} of {self.n_rows} rows, {self.metric})"
+
     def __post_init__(self) -> None:
         """Check the arrays against each other and freeze them."""
         get_distance(self.metric)

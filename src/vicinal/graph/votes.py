@@ -2,7 +2,7 @@ r"""Label counts among the neighbours.
 
 .. math:: C_x(l) = \sum_{a \in N(x)} y_a(l)
 
-Only labels that a neighbour carries are stored, so the number of labels does not matter.
+Only labels that a neighbour has are stored, so the cost does not depend on the number of labels.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from vicinal.graph.neighbor_graph import NeighborGraph
 
 
 def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | None = None) -> Csr:
-    """Count how many of the k nearest carry each label.
+    """Count how many of the k nearest rows have each label.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
     Y : csr_array, shape (graph.n_rows, L)
         Label indicator; every stored entry counts as one.
     k : int or None
-        At most the graph's; None for all of it.
+        At most the graph's k; None for the graph's k.
     n_jobs : int or None
         Threads, as for :func:`vicinal._base.threads.thread_count`.
 
     Returns
     -------
     csr_array of int32, shape (n_queries, L)
-        Canonical: labels rising, no zeros. Memory: 8 bytes for each query and label counted.
+        Canonical: labels ascending, no zeros. Memory: 8 bytes for each query and label counted.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
 def votes_by_k(
     graph: NeighborGraph, Y: Csr, ks: Iterable[int] | None = None, *, n_jobs: int | None = None
 ) -> Iterator[Csr]:
-    """Yield :func:`votes` for each of `ks` in turn, each neighbour counted once over all of them.
+    """Yield :func:`votes` for each k of `ks` in turn, counting each neighbour only once in total.
 
     Parameters
     ----------
     graph, Y, n_jobs
         As for :func:`votes`.
     ks : iterable of int or None
-        Rising, each from 1 to the graph's k; None for all of those.
+        Ascending, each from 1 to the graph's k; None for 1, 2, …, k.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def votes_by_k(
 
 
 def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> Float:
-    """Mean number of labels of the k nearest, 0 where there is no neighbour.
+    """Return the mean number of labels of the k nearest rows, 0 for a query without neighbours.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
 def _check_widths(ks: Iterable[int], most: int) -> list[int]:
     widths = [check_integer("ks", k, low=1) for k in ks]
     if any(a >= b for a, b in pairwise(widths)) or any(k > most for k in widths):
-        raise InvalidArgumentError("ks", f"rising values of at most {most}", widths)
+        raise InvalidArgumentError("ks", f"ascending values of at most {most}", widths)
     return widths
 
 

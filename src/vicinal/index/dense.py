@@ -56,9 +56,9 @@ class DenseIndex:
 
     Notes
     -----
-    Memory: 4 bytes a cell of `X` and 16 a row; while searching, 4 bytes a cell of the block of
-    products and about 24 bytes a query and neighbour, for each thread. Once rows were added, half
-    as much again, and a copy of `X`. On a GPU: 12 to 20 bytes a cell of `X` and up to 2 GiB while
+    Memory: 4 bytes per cell of `X` and 16 per row; while searching, 4 bytes per cell of the block of
+    products and about 24 bytes per query and neighbour, for each thread. Once rows were added, half
+    as much again, and a copy of `X`. On a GPU: 12 to 20 bytes per cell of `X` and up to 2 GiB while
     searching.
 
     Examples

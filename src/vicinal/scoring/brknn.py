@@ -47,7 +47,7 @@ class BRkNNScoring(KeptLabels):
         return confidence(votes(near, self.Y), near, self.Y)
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries of `graph` for each k of `ks` (rising), counting votes once."""
+        """Score the queries of `graph` for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
             yield confidence(counts, graph.prefix(k), self.Y)

@@ -18,7 +18,7 @@ from vicinal.scoring.row_sums import native_matrix
 def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) -> NeighborGraph:
     """Return, for each column of `A`, the k columns of `B` with the highest cosine.
 
-    The order is that of every search: similarity falling, then column id rising. Columns that share
+    The order is that of every search: similarity descending, then column id ascending. Columns that share
     no row are no candidates.
 
     Parameters
@@ -38,7 +38,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     Notes
     -----
     Exact, and as much work as there are triples of a row, an entry of `A` and one of `B` in it.
-    Memory: 12 bytes an entry of `A` for its transpose and 8 of `B` where it is not float64, 12 for
+    Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not float64, 12 for
     each answer, 9 a column of `B` and thread. Nothing of a × b.
 
     Examples

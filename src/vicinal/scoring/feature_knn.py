@@ -58,7 +58,7 @@ class FeatureKNNScoring:
     Parameters
     ----------
     similarity : csr_array of float64, shape (m, L)
-        :math:`sim_{FL}`, k entries a feature (or a label) at most, all above 0.
+        :math:`sim_{FL}`, at most k entries per feature (or label), all above 0.
     aggregate : {"mean", "max", "kept-mean"}
     Y : csr_array of int32, shape (n, L)
         Training labels.

@@ -74,7 +74,7 @@ class SecondOrderScoring(FieldState):
 
     @classmethod
     def fit_sweep(cls, training: Training, ks: Iterable[int]) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), adding each neighbour once."""
+        """Fit for each k of `ks` (ascending), adding each neighbour once."""
         if training.joint is None:
             raise InvalidArgumentError("joint", "the graph over features and labels", None)
         wanted = list(ks)
