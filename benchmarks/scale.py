@@ -112,7 +112,7 @@ def cluster_case(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
 
     from vicinal.cluster import ClusterIndex
 
-    queries = sparse.load_npz(folder.parent / "queries.npz")
+    queries: Any = sparse.load_npz(folder.parent / "queries.npz")
     alone = SegmentedIndex.open(folder, max_memory=4 * 10**9, n_jobs=2)
     wanted, seconds = _timed(alone, queries, args.repeats)
     options: dict[str, Any] = {"processes": True, "memory_limit": 0, "dashboard_address": None}
@@ -128,7 +128,7 @@ def cluster_case(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _timed(index: Any, queries: Csr, repeats: int) -> tuple[NeighborGraph, float]:
+def _timed(index: Any, queries: Any, repeats: int) -> tuple[NeighborGraph, float]:
     """Return the answer and the best time, postings being built before."""
     graph: NeighborGraph = index.query(queries, K)
     times = []

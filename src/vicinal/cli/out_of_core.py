@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from vicinal._base.arrays import Csr, stack_rows
@@ -118,7 +117,7 @@ def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
         rows = as_csr(check_features(step.transform(run.rows(start, stop))))
-        yield RowChunk(rows, sparse.csr_array((stop - start, 0), dtype=np.int32))
+        yield RowChunk(rows, as_csr(np.zeros((stop - start, 0))))
 
 
 def _written(chunks: Iterable[RowChunk], folder: Path) -> tuple[Csr, Csr]:

@@ -78,7 +78,7 @@ def _origin(calibrate: bool, constants: Path | None) -> str:
         return "measured on this machine"
     if constants is not None:
         return f"read from {constants}"
-    return "of a 2-core Zen 3 machine (--calibrate measures yours)"
+    return "binary rows on a Zen 3 core (--calibrate measures yours)"
 
 
 def read_constants(file: Path) -> "Constants":

@@ -104,8 +104,8 @@ def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FileP
     body = text.rstrip(b"\r\n") + b"\n"
     left = sizes[0] - n_before
     if body.strip() and body.count(b"\n") > left:
-        line = sizes[0] + 2
-        raise DataFormatError(str(path), f"{sizes[0]} rows, as the header says", "more", line)
+        expected = f"{sizes[0]} rows, as the header says"
+        raise DataFormatError(str(path), expected, "more", sizes[0] + 2)
     # Blank lines at the end of a block are rows without labels and features, but not at the end of
     # the file: there the header decides.
     n_lines = min(text.count(b"\n") + (not text.endswith(b"\n")), left)

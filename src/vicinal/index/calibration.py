@@ -43,7 +43,8 @@ def calibrated(
     X = zipf_rows(n_rows, 2 * n_rows, 1, entries).astype(np.float32)
     queries = zipf_rows(n_queries, 2 * n_rows, 2, entries).astype(np.float32)
     few, many = (InvertedIndex(rows, n_jobs=1) for rows in (X[: n_rows // 4], X))
-    small, large = (_best(lambda i=i: i.query(queries, neighbors)) for i in (few, many))
+    small = _best(lambda: few.query(queries, neighbors))
+    large = _best(lambda: many.query(queries, neighbors))
     per_row = max(large - small, 0.5 * large) / (n_queries * (n_rows - n_rows // 4))
     return Constants(
         ns_per_row=1e9 * per_row,
