@@ -147,6 +147,10 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
 
+.PHONY: bench-scale
+bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
+	$(BIN)/python -m benchmarks.scale $(ARGS)
+
 .PHONY: bench-tuning
 bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt

@@ -30,7 +30,8 @@ EXPORTED = {
     "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
         register_distance""",
     "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
-        ReferenceIndex TrainingRows algorithm_names build_index register_index""",
+        ReferenceIndex SegmentedAlgorithm SegmentedIndex TrainingRows algorithm_names build_index
+        register_index""",
     "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace
         make_steps""",
     "vicinal.report": "comparison_page comparison_report",

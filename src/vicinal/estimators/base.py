@@ -404,6 +404,8 @@ class NeighborEstimator(
             graph = known.by_place(graph)
             if graph.metric != known.metric:
                 raise InvalidArgumentError("graph", f"a {known.metric} graph", graph.metric)
+        elif k and known.prefers_whole_batches:
+            graph = known.query(queries, k)
         for start, stop in blocks(n_rows, block_rows(scoring), "Scoring rows"):
             some = queries if stop - start == n_rows else queries[start:stop]
             if graph is None:

@@ -14,6 +14,7 @@ from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex
 from vicinal.index.reference import ReferenceIndex
+from vicinal.index.segmented import SegmentedAlgorithm, SegmentedIndex
 from vicinal.index.training_rows import TrainingRows
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "InvertedIndex",
     "MutableIndex",
     "ReferenceIndex",
+    "SegmentedAlgorithm",
+    "SegmentedIndex",
     "TrainingRows",
     "algorithm_names",
     "build_index",

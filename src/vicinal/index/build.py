@@ -13,6 +13,7 @@ from vicinal.index.exact import exact_index
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, IndexFactory
 from vicinal.index.reference import ReferenceIndex
+from vicinal.index.segmented import SegmentedAlgorithm
 
 _FACTORIES: dict[str, IndexFactory] = {
     "auto": exact_index,
@@ -20,6 +21,7 @@ _FACTORIES: dict[str, IndexFactory] = {
     "dense": lambda X, metric, n_jobs: DenseIndex(X, metric, n_jobs=n_jobs),
     "approximate": lambda X, metric, n_jobs: ApproximateIndex(X, metric, n_jobs=n_jobs),
     "reference": lambda X, metric, n_jobs: ReferenceIndex(X, metric),
+    SegmentedAlgorithm.saved_as: SegmentedAlgorithm(),
 }
 _OURS = frozenset(_FACTORIES)
 """Built-in indexes validate their input and need no further checks."""
@@ -53,7 +55,8 @@ def index_factory(algorithm: object) -> IndexFactory:
     Traceback (most recent call last):
     ...
     vicinal._base.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
-    'dense', 'approximate', 'reference' or a factory (X, metric, n_jobs) -> Index, got 'ball_tree'
+    'dense', 'approximate', 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got
+    'ball_tree'
     """
     if isinstance(algorithm, str) and algorithm in _FACTORIES:
         factory = _FACTORIES[algorithm]
@@ -76,6 +79,8 @@ def algorithm_name(algorithm: object) -> str:
     """
     for name, factory in _FACTORIES.items():
         if algorithm == name or algorithm is factory:
+            return name
+        if getattr(algorithm, "saved_as", None) == name:  # an object that names its stand-in
             return name
     raise InvalidArgumentError(
         "algorithm",
