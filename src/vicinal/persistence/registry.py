@@ -20,7 +20,15 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
-from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
+from vicinal.preprocess import (
+    BM25,
+    Binary,
+    LabelWeights,
+    MinMax,
+    TextVectorizer,
+    TfIdf,
+    UnitRows,
+)
 from vicinal.scoring import (
     BRkNNScoring,
     DMLkNNScoring,
@@ -50,6 +58,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.PCut": PCut,
     "preprocess.BM25": BM25,
     "preprocess.Binary": Binary,
+    "preprocess.LabelWeights": LabelWeights,
     "preprocess.MinMax": MinMax,
     "preprocess.TextVectorizer": TextVectorizer,
     "preprocess.TfIdf": TfIdf,
