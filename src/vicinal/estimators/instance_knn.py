@@ -1,6 +1,7 @@
 """Instance kNN, as a scikit-learn estimator."""
 
-from vicinal._base.validation import check_flag
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag, check_positive
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
@@ -17,6 +18,9 @@ class InstanceKNN(IncrementalEstimator):
     second_order : bool
         Let each neighbour speak for the rows most like it in features and labels together, instead
         of for its own labels only. For data with about as many labels as features a row.
+    power : float
+        Neighbours weigh their similarity to this power: above 1 the nearest ones count for more.
+        Not to be combined with `second_order`.
     metric : {"cosine", "dot", "euclidean"}
         Neighbours weigh as much as they are similar; at a Euclidean distance d, 1 / (1 + d).
     threshold : None, {"cardinality", "two-pass"}, float or decision object
@@ -51,6 +55,7 @@ class InstanceKNN(IncrementalEstimator):
         self,
         n_neighbors: int = 15,
         second_order: bool = False,
+        power: float = 1.0,
         *,
         metric: str = "cosine",
         threshold: object = None,
@@ -59,6 +64,7 @@ class InstanceKNN(IncrementalEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.second_order = second_order
+        self.power = power
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
@@ -66,7 +72,12 @@ class InstanceKNN(IncrementalEstimator):
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""
-        return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+        power = check_positive("power", self.power)
+        if power == 1:
+            return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+        if check_flag("second_order", self.second_order):
+            raise InvalidArgumentError("power", "1 where second_order=True", power)
+        return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
     def _own_decision(self) -> Decision:
         """Return the rule of the paper."""

@@ -63,14 +63,23 @@ def swept(
 
 
 def kept_chain(
-    kind: type[BRkNNScoring | LPkNNScoring | InstanceKNNScoring],
+    kind: type[BRkNNScoring | LPkNNScoring],
     model: NeighborEstimator,
     ks: Sequence[int],
     fold: Fold,
     with_training: bool,
 ) -> Chain:
     """Chain a method that keeps the labels and learns nothing else."""
-    state = kind.fit(fold.training, max(ks))
+    return state_chain(kind.fit(fold.training, max(ks)), ks, fold, with_training)
+
+
+def state_chain(
+    state: BRkNNScoring | LPkNNScoring | InstanceKNNScoring,
+    ks: Sequence[int],
+    fold: Fold,
+    with_training: bool,
+) -> Chain:
+    """Chain what such a method keeps."""
     held_out = at_each(state, fold.graph, ks)
     if not with_training:
         return ((scores, None) for scores in held_out)
@@ -125,7 +134,8 @@ def instance_chain(
     if getattr(model, "second_order", False):
         states = SecondOrderScoring.fit_sweep(fold.training, ks)
         return fitted_chain(states, fold, with_training)
-    return kept_chain(InstanceKNNScoring, model, ks, fold, with_training)
+    state = InstanceKNNScoring.fit(fold.training, max(ks), getattr(model, "power", 1.0))
+    return state_chain(state, ks, fold, with_training)
 
 
 def feature_chain(model: Any, ks: Sequence[int], fold: Fold, with_training: bool) -> Chain:

@@ -176,3 +176,22 @@ def test_many_labels_cost_no_more_than_those_held(model):
     ids, scores = model.fit(sparse.csr_array(X), wide).rank(Q, 3)
     assert ids.shape == (15, 3)
     assert np.all(np.diff(scores, axis=1) <= 0)
+
+
+def test_power_is_saved(tmp_path, sample):
+    model = InstanceKNN(3, power=2.5).fit(sample.X, sample.Y)
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    assert again.scoring_.power == 2.5
+    np.testing.assert_array_equal(again.predict(sample.X_test), model.predict(sample.X_test))
+
+
+@pytest.mark.parametrize("power", [0, -1, float("nan"), "2"])
+def test_a_power_that_is_not_positive_is_refused(sample, power):
+    with pytest.raises(InvalidArgumentError, match="power: expected"):
+        InstanceKNN(3, power=power).fit(sample.X, sample.Y)
+
+
+def test_power_is_refused_in_the_second_order(sample):
+    with pytest.raises(InvalidArgumentError, match="power: expected 1 where second_order=True"):
+        InstanceKNN(3, second_order=True, power=2.0).fit(sample.X, sample.Y)

@@ -52,9 +52,7 @@ def tables(draw):
     values = st.sampled_from(draw(st.sampled_from([(0, 0, 1, 2, 5), (0, 0.5, 0.25, 3)])))
     X = draw(st.lists(st.lists(values, min_size=m, max_size=m), min_size=n, max_size=n))
     bits = st.integers(0, 1)
-    Y = draw(
-        st.lists(st.lists(bits, min_size=n_labels, max_size=n_labels), min_size=n, max_size=n)
-    )
+    Y = draw(st.lists(st.lists(bits, min_size=n_labels, max_size=n_labels), min_size=n, max_size=n))
     return X, Y
 
 
