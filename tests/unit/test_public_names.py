@@ -10,9 +10,9 @@ import vicinal
 from vicinal.estimators import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Scores comparison datasets decision graph index load metrics preprocess reduction report
-        results rivals save selection""",
+    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
+        NeighborGraph Scores comparison datasets decision graph index load metrics preprocess
+        reduction report results rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_table read_table results_table run_comparison standing
@@ -24,7 +24,8 @@ EXPORTED = {
         PerLabelThreshold RCut Threshold TopS folds_wanted""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
     "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
-    "vicinal.preprocess": "BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows make_steps",
+    "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
+        make_steps""",
     "vicinal.report": """Block Cell Column Curve DataTable Details Facts Grid Html OwnCell Page
         Paragraph PlotFigure ReportedCell Section comparison_page comparison_report element
         mark_best reported_section together""",
@@ -55,7 +56,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "random_state": None,
     },
     "IBLR": {"n_neighbors": 10, "C": 1.0, "augment": False},
-    "InstanceKNN": {"n_neighbors": 15, "second_order": False},
+    "InstanceKNN": {"n_neighbors": 15, "second_order": False, "power": 1.0},
     "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "mean"},
     "LCIF": {
         "n_neighbors_instance": 15,

@@ -13,6 +13,7 @@ from vicinal.estimators.dmlknn import DMLkNN
 from vicinal.estimators.feature_knn import FeatureKNN
 from vicinal.estimators.iblr import IBLR
 from vicinal.estimators.instance_knn import InstanceKNN
+from vicinal.estimators.label_ridge import LabelRidge
 from vicinal.estimators.lamlknn import LAMLkNN
 from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.lpknn import LPkNN
@@ -42,6 +43,7 @@ __all__ = [
     "InstanceKNN",
     "LAMLkNN",
     "LPkNN",
+    "LabelRidge",
     "MLkNN",
     "NeighborEstimator",
     "load",

@@ -40,6 +40,7 @@ from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.training import leave_one_out
 
 
 class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -151,7 +152,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)
         n_folds = folds_wanted(decision)
         if n_folds is None:
-            return decision.fit(scoring.scores(training.graph, search.X), training.Y)
+            return decision.fit(leave_one_out(scoring, training), training.Y)
         near, k = training.graph, scoring.k
         scores = fold_scores(self._fit_scoring, search, near, training.Y, k, n_folds)
         return decision.fit(scores, training.Y)

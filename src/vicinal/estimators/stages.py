@@ -11,6 +11,7 @@ from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.training import leave_one_out
 
 
 def neighbors_of(model: NeighborEstimator) -> int:
@@ -63,4 +64,4 @@ def training_scores(model: NeighborEstimator) -> Scores:
     if graph is None:
         graph = model.search_.query_self(k)
     with using_threads(model.search_.n_jobs):
-        return model.scoring_.scores(graph, model.search_.X)
+        return leave_one_out(model.scoring_, Training(graph, model.scoring_.Y, model.search_.X))

@@ -39,6 +39,7 @@ from vicinal.scoring import (
     LCIFScoring,
     LPkNNScoring,
     MLkNNScoring,
+    RidgeScoring,
     SecondOrderScoring,
 )
 
@@ -73,6 +74,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "scoring.SecondOrder": SecondOrderScoring,
     "scoring.FeatureKNN": FeatureKNNScoring,
     "scoring.LCIF": LCIFScoring,
+    "scoring.Ridge": RidgeScoring,
 }
 
 

@@ -76,3 +76,22 @@ class Scoring(Saveable, Protocol):
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`, whose features are `X` (for the methods that need them)."""
+
+
+@runtime_checkable
+class LeavesRowsOut(Scoring, Protocol):
+    """A method whose scores of a training row need more than its graph to leave the row out."""
+
+    def training_scores(self, training: Training, start: int, stop: int) -> Scores:
+        """Score training rows `start` to `stop` (excluded), each by what the others say."""
+
+
+def leave_one_out(
+    scoring: Scoring, training: Training, start: int = 0, stop: int | None = None
+) -> Scores:
+    """Return the leave-one-out scores of training rows `start` to `stop`, by default of all."""
+    stop = training.n_rows if stop is None else stop
+    if isinstance(scoring, LeavesRowsOut):
+        return scoring.training_scores(training, start, stop)
+    X = None if training.X is None else training.X[start:stop]
+    return scoring.scores(training.graph.queries(start, stop), X)

@@ -24,6 +24,7 @@ from vicinal.scoring import (
     Scoring,
     SecondOrderScoring,
 )
+from vicinal.scoring.training import leave_one_out
 from vicinal.selection.fold_data import Fold
 from vicinal.selection.grid import Grid, Position
 
@@ -107,7 +108,7 @@ def fitted_chain(states: Iterable[Scoring], fold: Fold, with_training: bool) -> 
     for state in states:
         yield (
             state.scores(fold.graph, fold.X),
-            state.scores(training.graph, training.X) if with_training else None,
+            leave_one_out(state, training) if with_training else None,
         )
 
 

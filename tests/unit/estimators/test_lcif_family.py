@@ -40,7 +40,8 @@ def model(request):
 
 def test_parameters_and_defaults_are_those_of_the_interface():
     common = {"metric": "cosine", "threshold": None, "never_empty": None, "n_jobs": None}
-    assert InstanceKNN().get_params() == {"n_neighbors": 15, "second_order": False, **common}
+    own = {"n_neighbors": 15, "second_order": False, "power": 1.0}
+    assert InstanceKNN().get_params() == {**own, **common}
     switches = {"neighbors_of": "feature", "aggregate": "mean"}
     assert FeatureKNN().get_params() == {"n_neighbors": 15, **switches, **common}
     counts = {"n_neighbors_instance": 15, "n_neighbors_feature": 15}
