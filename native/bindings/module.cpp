@@ -10,6 +10,7 @@ void bind_rivals(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_selection(nb::module_& m);
+void bind_trees(nb::module_& m);
 void bind_votes(nb::module_& m);
 
 }  // namespace vicinal::bindings
@@ -33,5 +34,6 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_selection(m);
+  vicinal::bindings::bind_trees(m);
   vicinal::bindings::bind_votes(m);
 }

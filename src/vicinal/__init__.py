@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vicinal.estimators import (
         IBLR,
         LCIF,
+        Blend,
         BRkNN,
         DMLkNN,
         FeatureKNN,
@@ -59,6 +60,7 @@ __all__ = [
     "IBLR",
     "LCIF",
     "BRkNN",
+    "Blend",
     "DMLkNN",
     "FeatureKNN",
     "InstanceKNN",

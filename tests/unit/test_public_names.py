@@ -10,7 +10,7 @@ import vicinal
 from vicinal.estimators import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
         NeighborGraph Scores comparison datasets decision graph index load metrics preprocess
         reduction report results rivals save selection""",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table

@@ -8,6 +8,7 @@ estimator holds parameters, validates, and calls the stages; whatever a method *
 from collections.abc import Mapping
 
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.blend import Blend
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.dmlknn import DMLkNN
 from vicinal.estimators.feature_knn import FeatureKNN
@@ -38,6 +39,7 @@ __all__ = [
     "LCIF",
     "METHODS",
     "BRkNN",
+    "Blend",
     "DMLkNN",
     "FeatureKNN",
     "InstanceKNN",

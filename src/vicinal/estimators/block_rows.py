@@ -22,4 +22,4 @@ def block_rows(scoring: Scoring) -> int:
 def training_blocks(scoring: Scoring, training: Training) -> Iterator[Scores]:
     """Yield the leave-one-out scores of the training rows."""
     for start, stop in blocks(training.n_rows, block_rows(scoring), "Scoring training rows"):
-        yield leave_one_out(scoring, training, start, stop)
+        yield leave_one_out(scoring, training, slice(start, stop))

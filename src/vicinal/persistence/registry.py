@@ -42,6 +42,13 @@ from vicinal.scoring import (
     RidgeScoring,
     SecondOrderScoring,
 )
+from vicinal.scoring.blend import BlendScoring
+from vicinal.scoring.blend.co_occurrence import CoOccurrence
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.parts import Part
+from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
+from vicinal.scoring.blend.trees import Trees
+from vicinal.scoring.blend.views import View
 
 _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
@@ -75,6 +82,13 @@ _TYPES: dict[str, type[Saveable]] = {
     "scoring.FeatureKNN": FeatureKNNScoring,
     "scoring.LCIF": LCIFScoring,
     "scoring.Ridge": RidgeScoring,
+    "scoring.Blend": BlendScoring,
+    "scoring.BlendPart": Part,
+    "scoring.BlendView": View,
+    "scoring.CoOccurrence": CoOccurrence,
+    "scoring.ConvexMix": ConvexMix,
+    "scoring.FeatureSimilarity": FeatureSimilarityScoring,
+    "scoring.Trees": Trees,
 }
 
 

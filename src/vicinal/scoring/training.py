@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from vicinal._base.arrays import Csr, Features
+from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
+
+EVERY_ROW = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +84,13 @@ class Scoring(Saveable, Protocol):
 class LeavesRowsOut(Scoring, Protocol):
     """A method whose scores of a training row need more than its graph to leave the row out."""
 
-    def training_scores(self, training: Training, start: int, stop: int) -> Scores:
-        """Score training rows `start` to `stop` (excluded), each by what the others say."""
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Score some of the training rows, each by what the others say."""
 
 
-def leave_one_out(
-    scoring: Scoring, training: Training, start: int = 0, stop: int | None = None
-) -> Scores:
-    """Return the leave-one-out scores of training rows `start` to `stop`, by default of all."""
-    stop = training.n_rows if stop is None else stop
+def leave_one_out(scoring: Scoring, training: Training, rows: slice | Int = EVERY_ROW) -> Scores:
+    """Return the leave-one-out scores of some of the training rows, by default of all."""
     if isinstance(scoring, LeavesRowsOut):
-        return scoring.training_scores(training, start, stop)
-    X = None if training.X is None else training.X[start:stop]
-    return scoring.scores(training.graph.queries(start, stop), X)
+        return scoring.training_scores(training, rows)
+    X = None if training.X is None else training.X[rows]
+    return scoring.scores(training.graph.some(rows), X)

@@ -13,10 +13,10 @@ from vicinal._base.validation import check_features
 from vicinal._base.warn import warn_user
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
+from vicinal.scoring.choice import micro_f1
 from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.ridge.choice import micro_f1
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
@@ -70,7 +70,7 @@ class RidgeScoring(EveryLabel):
     >>> fitted.scores(nobody, np.eye(2)).toarray()
     array([[0.75, 0.25],
            [0.25, 0.75]])
-    >>> fitted.training_scores(training, 0, 2).toarray()  # each from the other row
+    >>> fitted.training_scores(training, slice(0, 2)).toarray()  # each from the other row
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
@@ -174,27 +174,26 @@ class RidgeScoring(EveryLabel):
         given = check_given(X, graph.n_queries, self.n_features)
         return Scores.dense(self._fit_of(self.view.of(given), self.coefficients) + self.mean)
 
-    def training_scores(self, training: Training, start: int, stop: int) -> Scores:
-        """Score training rows `start` to `stop`, each by what the others say.
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Score some of the training rows, each by what the others say.
 
         The scores of a fit without the row, its share of the mean excepted.
         """
-        X = check_given(training.X, training.n_rows, self.n_features)
-        rows = self.view.of(X[start:stop])
+        X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
         if self.fold_coefficients:
-            return Scores.dense(self._fold_scores(rows, start))
-        fit = self._fit_of(rows, self.coefficients)
-        own = self.Y[start:stop].toarray() - self.mean
-        h = np.minimum(self.leverage[start:stop], MOST_LEVERAGE)[:, None]
+            return Scores.dense(self._fold_scores(X, np.arange(training.n_rows)[rows]))
+        fit = self._fit_of(X, self.coefficients)
+        own = self.Y[rows].toarray() - self.mean
+        h = np.minimum(self.leverage[rows], MOST_LEVERAGE)[:, None]
         return Scores.dense((fit - h * own) / (1.0 - h) + self.mean)
 
-    def _fold_scores(self, rows: Features, start: int) -> Float:
-        """Return the scores of rows by the coefficients without their fold."""
+    def _fold_scores(self, X: Features, ids: Int) -> Float:
+        """Return the scores of training rows by the coefficients without their fold."""
         n_folds = len(self.fold_coefficients)
-        scores = np.empty((rows.shape[0], len(self.mean)))
+        scores = np.empty((X.shape[0], len(self.mean)))
         for fold, W in enumerate(self.fold_coefficients):
-            of_fold = np.arange(start, start + rows.shape[0]) % n_folds == fold
-            scores[of_fold] = rows[of_fold] @ W + self.mean
+            of_fold = ids % n_folds == fold
+            scores[of_fold] = X[of_fold] @ W + self.mean
         return scores
 
     def _fit_of(self, rows: Features, coefficients: Matrix) -> Float:

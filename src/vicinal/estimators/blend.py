@@ -1,0 +1,162 @@
+"""The blend, as a scikit-learn estimator."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_integer, check_option
+from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty, folds_wanted
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.search import Search, narrowed
+from vicinal.persistence import register
+from vicinal.scoring import Scoring, Training
+from vicinal.scoring.blend import BlendScoring, BlendSettings
+from vicinal.scoring.blend.fitting import fit_blend, fit_mixture
+from vicinal.scoring.blend.parts import NEIGHBORS, Part
+from vicinal.scoring.blend.settings import COMBINATIONS
+from vicinal.scoring.blend.views import unchanged_view
+from vicinal.scoring.ridge.settings import check_memory
+
+
+class Blend(IncrementalEstimator):
+    """Neighbours and linear models, mixed by what their leave-one-out scores say.
+
+    Needs no tuning: on counts, 0/1 values, tf-idf or measurements it decides by itself, on training
+    rows alone, which features weigh how much, how many neighbours vote and how, how strongly the
+    linear models are regularised, how all of this is mixed, and the threshold. Its scores are
+    calibrated probabilities.
+
+    Parameters
+    ----------
+    parts : "auto" or list of estimators
+        What is mixed. ``"auto"``: votes of neighbours and ridge regression, each on the rows as
+        given and on rows weighted by what features tell about labels (scaled to [0, 1] and with a
+        Gaussian kernel where rows are dense), similarity of features and labels, co-occurrence of
+        labels. Or estimators of vicinal that share `metric`, not fitted.
+    combine : {"boosting", "mix"}
+        Gradient boosting over what the parts say of a row's candidate labels; or a convex
+        combination, in closed form: faster and half of the gain.
+    random_state : int
+        Of the folds, and of the rows that the mixture is trained on where they are many.
+    max_memory : int or None
+        Bytes that a fit may use beside the rows; None for 4 GiB. Parts that would take more are
+        made smaller or left out, which a warning says.
+    metric : {"cosine", "dot", "euclidean"}
+        Of the neighbours of rows as given.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How probabilities become labels; None is one threshold, that of the best micro-F1 on
+        training rows left out.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does, the most likely one.
+    n_jobs : int or None
+        Threads; None for all.
+
+    Attributes
+    ----------
+    part_names_ : tuple of str
+        The parts in use.
+
+    Notes
+    -----
+    How it works stands in :mod:`vicinal.scoring.blend`. Only the 40 most promising labels of a row
+    get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of the
+    rows as given and learn everything else again, so that the model equals a fresh fit.
+
+    Examples
+    --------
+    >>> from vicinal import datasets
+    >>> tags = datasets.load("debtags")
+    >>> train, test = tags.subset(range(0, 600)), tags.subset(range(600, 640))
+    >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
+    >>> model.part_names_
+    ('votes, as given', 'ridge, as given', 'votes, weighted', 'ridge, weighted',
+     'feature similarity', 'co-occurrence')
+    >>> len(model.predict_names(test.X))
+    40
+    """
+
+    part_names_: tuple[str, ...]
+
+    def __init__(
+        self,
+        parts: str | Sequence[NeighborEstimator] = "auto",
+        combine: str = "boosting",
+        *,
+        random_state: int = 0,
+        max_memory: int | None = None,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.parts = parts
+        self.combine = combine
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+
+    def _neighbors(self) -> int:
+        """Return the number of neighbours that the votes look at, at most."""
+        given = self._given_parts()
+        if given is None:
+            return max(NEIGHBORS)
+        return max(part._neighbors() for part in given)
+
+    def _given_parts(self) -> list[NeighborEstimator] | None:
+        """Return the estimators to mix, None for those of the plan."""
+        if isinstance(self.parts, str):
+            check_option("parts", self.parts, ("auto",))
+            return None
+        parts = list(self.parts)
+        if not parts or not all(isinstance(part, NeighborEstimator) for part in parts):
+            raise InvalidArgumentError("parts", "'auto' or estimators of vicinal", repr(parts))
+        return parts
+
+    def _settings(self) -> BlendSettings:
+        """Return the parameters, checked."""
+        return BlendSettings(
+            check_option("combine", self.combine, COMBINATIONS),
+            check_integer("random_state", self.random_state, low=0),
+            check_memory(self.max_memory),
+            self.n_jobs,
+        )
+
+    def _fit_scoring(self, training: Training) -> BlendScoring:
+        """Fit the parts and their mixture."""
+        settings, given, k = self._settings(), self._given_parts(), self._neighbors()
+        if given is None:
+            scoring = fit_blend(training, k, settings)
+        else:
+            parts = [
+                Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
+                for number, part in enumerate(given, start=1)
+            ]
+            scoring = fit_mixture([unchanged_view()], parts, None, [training], k, settings)
+        self.part_names_ = scoring.names
+        return scoring
+
+    def _fit_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+    ) -> FittedDecision:
+        """Fit a rule on the training rows that the mixture was trained on, each left out."""
+        needs_scores = not isinstance(decision, FittedDecision) and folds_wanted(decision) is None
+        if needs_scores and isinstance(scoring, BlendScoring) and scoring.held_out is not None:
+            return decision.fit(scoring.held_out.scores, training.Y[scoring.held_out.rows])
+        return super()._fit_decision(decision, scoring, training, search)
+
+    def _own_decision(self) -> Decision:
+        """Return the threshold of the best micro-F1, and at least one label."""
+        return NeverEmpty(MetricThreshold("micro-f1"))
+
+
+def _fitted(part: NeighborEstimator, training: Training) -> Scoring:
+    """Return what one of the given estimators learns from the shared rows and graph."""
+    graph = narrowed(training.graph, part._neighbors())
+    return part._fit_scoring(replace(training, graph=graph))
+
+
+register("estimators.Blend", Blend)
