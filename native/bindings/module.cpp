@@ -5,6 +5,7 @@ namespace vicinal::bindings {
 void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
 void bind_parsing(nb::module_& m);
+void bind_quadratic_forms(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rivals(nb::module_& m);
 void bind_rows(nb::module_& m);
@@ -29,6 +30,7 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_dml(m);
   vicinal::bindings::bind_parsing(m);
+  vicinal::bindings::bind_quadratic_forms(m);
   vicinal::bindings::bind_ranking(m);
   vicinal::bindings::bind_rivals(m);
   vicinal::bindings::bind_rows(m);

@@ -216,6 +216,11 @@ def column_search(
     items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 
+# -- quadratic forms
+def quadratic_forms(
+    rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
+) -> NDArray[np.float64]: ...
+
 # -- trees
 def tree_sums(
     feature: NDArray[np.int32],

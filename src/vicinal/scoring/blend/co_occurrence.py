@@ -65,7 +65,8 @@ class CoOccurrence(FieldState):
         changed += own * (1.0 / less - 1.0 / (self.counts + SMOOTHING))
         own /= less
         theirs = Y.multiply(own.sum(axis=1, keepdims=True) - own).toarray()
-        return np.asarray(changed @ self.pairs) - theirs
+        left_out: Float = np.asarray(changed @ self.pairs) - theirs
+        return left_out
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from vicinal._base.arrays import Features
 from vicinal._base.warn import warn_user
 from vicinal.scoring.ridge.system import dense_bytes
@@ -70,8 +72,8 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
         Bytes.
     """
     n_rows, n_features = X.shape
-    values = X if not hasattr(X, "indptr") else X.data
-    n_stored = int((values != 0).sum())
+    values = X if isinstance(X, np.ndarray) else X.data
+    n_stored = int(np.count_nonzero(values))
     is_dense = n_stored > DENSE_SHARE * n_rows * n_features
     plan = Plan(is_dense=is_dense, has_weights=not is_dense, has_similarity=not is_dense)
     if not is_dense and values.size and float(values.min()) < 0:

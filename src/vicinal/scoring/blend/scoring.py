@@ -159,7 +159,9 @@ class BlendScoring:
             read_array(state, "log_prior", np.float64, (Y.shape[1],)),
             read_count(state, "width"),
         )
-        mixture: Mixture = read_part(state, "mixture", Mixture)
+        mixture = read_value(state, "mixture")
+        if not isinstance(mixture, Trees | ConvexMix):
+            raise ModelFormatError(f"mixture: unexpected {type(mixture).__name__}")
         if mixture.n_columns != maker.n_columns or np.any(maker.scale <= 0):
             raise ModelFormatError("mixture: expected one of as many columns as the parts have")
         for part in parts:
@@ -178,7 +180,7 @@ class BlendScoring:
 
 def _read_list(state: Mapping[str, State], key: str, kind: type[Any]) -> list[Any]:
     """Return ``state[key]``, a list of parts of that type."""
-    items = read_part(state, key, list)
+    items: list[Any] = read_part(state, key, list)
     if not items or not all(isinstance(item, kind) for item in items):
         raise ModelFormatError(f"{key}: expected at least one {kind.__name__}")
     return items

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from vicinal._base.arrays import Float
+from vicinal._base.arrays import Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import thread_count
+from vicinal._native import quadratic_forms
+from vicinal.scoring.row_sums import native_matrix
 
 Matrix = NDArray[np.floating[Any]]
 
@@ -55,20 +58,13 @@ def _mirrored(lower: Matrix) -> Matrix:
     return lower
 
 
-def quadratic_forms(rows: Any, M: Matrix) -> Float:
-    """Return :math:`x_i^T M x_i` for each row, dense or sparse."""
-    n_rows = rows.shape[0]
-    if isinstance(rows, np.ndarray):
-        step = max(1, 2**22 // max(1, rows.shape[1]))
-        forms = [
-            np.einsum("ij,ij->i", rows[start : start + step] @ M, rows[start : start + step])
-            for start in range(0, n_rows, step)
-        ]
-        return np.concatenate([np.asarray(form, dtype=np.float64) for form in forms])
-    indptr, indices, values = rows.indptr, rows.indices, rows.data.astype(M.dtype, copy=False)
-    result = np.empty(n_rows)
-    for row in range(n_rows):
-        here = slice(indptr[row], indptr[row + 1])
-        columns, x = indices[here], values[here]
-        result[row] = x @ (M[columns[:, None], columns] @ x)
-    return result
+def leverages(rows: Features, M: Matrix) -> Float:
+    """Return :math:`x_i^T M x_i` for each row and a symmetric *M*."""
+    if not isinstance(rows, np.ndarray):
+        return quadratic_forms(native_matrix(rows), np.ascontiguousarray(M.T), thread_count())
+    step = max(1, 2**22 // max(1, rows.shape[1]))
+    forms = [
+        np.einsum("ij,ij->i", rows[start : start + step] @ M, rows[start : start + step])
+        for start in range(0, rows.shape[0], step)
+    ]
+    return np.concatenate(forms).astype(np.float64)

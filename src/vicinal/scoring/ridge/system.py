@@ -24,7 +24,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal.scoring.ridge.settings import RidgeSettings
-from vicinal.scoring.ridge.solve import Matrix, inverse, quadratic_forms, solving_dtype
+from vicinal.scoring.ridge.solve import Matrix, inverse, leverages, solving_dtype
 
 LABELS_AT_ONCE = 256
 """Labels whose right-hand sides are dense at a time."""
@@ -63,7 +63,7 @@ def solve_primal(
         W = (M @ right.astype(dtype)).astype(np.float64)
         if dtype is np.float32:
             W = _refined(W, M, rows, right, alpha)
-        yield Solution(W, quadratic_forms(rows, M))
+        yield Solution(W, leverages(rows, M))
 
 
 def solve_dual(
@@ -100,8 +100,7 @@ def _centred_products(rows: Features, Y: Csr, mean: Float) -> Float:
     """Return Xᵀ(Y − ȳ), shape (m, L)."""
     products = _dense(rows.T @ Y.astype(np.float64), np.float64)
     totals = np.asarray(rows.sum(axis=0)).ravel()
-    centred: Float = products - np.outer(totals, mean)
-    return centred
+    return np.asarray(products - np.outer(totals, mean), dtype=np.float64)
 
 
 def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) -> Float:
