@@ -33,7 +33,8 @@ class Blend(IncrementalEstimator):
         What is mixed. ``"auto"``: votes of neighbours and ridge regression, each on the rows as
         given and on rows weighted by what features tell about labels (scaled to [0, 1] and with a
         Gaussian kernel where rows are dense), similarity of features and labels, co-occurrence of
-        labels. Or estimators of vicinal that share `metric`, not fitted.
+        labels. Or estimators of vicinal that share `metric`, not fitted; those whose training
+        scores include the row itself (feature kNN, LCIF, IBLR) get more weight than they deserve.
     combine : {"boosting", "mix"}
         Gradient boosting over what the parts say of a row's candidate labels; or a convex
         combination, in closed form: faster and half of the gain.

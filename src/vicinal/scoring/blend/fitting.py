@@ -7,7 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Float, Int
 from vicinal._base.progress import blocks
-from vicinal.scoring.blend.boosting import N_FOLDS, fit_boosting
+from vicinal.scoring.blend.boosting import can_boost, fit_boosting
 from vicinal.scoring.blend.cells import Candidates, CellMaker, score_spread
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.mix import ConvexMix
@@ -89,8 +89,7 @@ def _mixture(
     candidates: Candidates, true: Float, row_of: Int, settings: BlendSettings
 ) -> tuple[ConvexMix | Trees, Float]:
     """Return the mixture, and the log-odds of its training cells."""
-    has_both = 0.0 < float(true.sum()) < len(true)
-    if settings.combine == "mix" or not has_both or row_of[-1] < N_FOLDS:
+    if settings.combine == "mix" or not can_boost(true, row_of, settings.random_state):
         mix = ConvexMix.fit(candidates.cells, true)
         return mix, mix.log_odds(candidates.cells)
     fitted = fit_boosting(candidates.cells, true, row_of, settings.random_state)
