@@ -120,6 +120,13 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
+QUALITY_PEERS := build/quality-venv
+.PHONY: bench-quality
+bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
+	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
+	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
+
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere
 	$(BIN)/python tools/check_docs.py
