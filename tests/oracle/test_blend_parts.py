@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from vicinal.graph import NeighborGraph
-from vicinal.scoring.blend import boosting
+from vicinal.scoring.blend import boosting, folds, network
 from vicinal.scoring.blend.co_occurrence import SMOOTHING, CoOccurrence
 from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
 from vicinal.scoring.blend.trees import Trees
@@ -106,9 +106,9 @@ def test_training_cells_are_scored_by_models_that_have_not_seen_their_rows():
     X, y = cells()
     row_of = np.repeat(np.arange(300), 3)
     fitted = boosting.fit_boosting(X, y, row_of, 0)
-    fold_of = boosting.row_folds(row_of, 0)
+    fold_of = folds.row_folds(row_of, 0)
     assert all(len(set(fold_of[row_of == row])) == 1 for row in range(300))
-    for fold in range(boosting.N_FOLDS):
+    for fold in range(folds.N_FOLDS):
         out = fold_of == fold
         model = HistGradientBoostingClassifier(
             max_iter=boosting.ROUNDS,
@@ -123,6 +123,37 @@ def test_training_cells_are_scored_by_models_that_have_not_seen_their_rows():
         np.testing.assert_allclose(
             fitted.held_out[out], model.decision_function(X[out]), rtol=1e-12, atol=1e-13
         )
+
+
+def test_gradients_of_the_network_are_differences():
+    X, y = cells(40)
+    rng = np.random.default_rng(0)
+    layers = [layer.astype(np.float64) for layer in network._initial(4, 0.3, rng)]
+
+    def loss(changed):
+        odds = network.forward(X.astype(np.float64), changed)[-1]
+        return np.mean(np.logaddexp(0, odds) - y * odds)
+
+    gradients = network._gradients(X, y, layers)
+    for place, layer in enumerate(layers):
+        for cell in list(np.ndindex(layer.shape))[::5]:
+            sides = []
+            for step in (1e-5, -1e-5):
+                moved = [each.copy() for each in layers]
+                moved[place][cell] += step
+                sides.append(loss(moved))
+            slope = (sides[0] - sides[1]) / 2e-5
+            assert gradients[place][cell] == pytest.approx(slope, rel=1e-3, abs=1e-5)
+
+
+def test_the_network_repeats_itself_and_learns():
+    X, y = cells()
+    row_of = np.repeat(np.arange(300), 3)
+    first, second = (network.fit_network(X, y, row_of, 3) for _ in range(2))
+    np.testing.assert_array_equal(first.held_out, second.held_out)
+    share = y.mean()
+    guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
+    assert np.mean(np.logaddexp(0, first.held_out) - y * first.held_out) < 0.8 * guess
 
 
 def test_boosting_repeats_itself():

@@ -35,9 +35,10 @@ class Blend(IncrementalEstimator):
         Gaussian kernel where rows are dense), similarity of features and labels, co-occurrence of
         labels. Or estimators of vicinal that share `metric`, not fitted; those whose training
         scores include the row itself (feature kNN, LCIF, IBLR) get more weight than they deserve.
-    combine : {"boosting", "mix"}
-        Gradient boosting over what the parts say of a row's candidate labels; or a convex
-        combination, in closed form: faster and half of the gain.
+    combine : {"boosting", "network", "mix"}
+        Gradient boosting over what the parts say of a row's candidate labels; a small network, a
+        little worse and slower to train; or a convex combination, in closed form: fastest, and half
+        of the gain.
     random_state : int
         Of the folds, and of the rows that the mixture is trained on where they are many.
     max_memory : int or None
@@ -60,7 +61,7 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    How it works stands in :mod:`vicinal.scoring.blend`. Only the 40 most promising labels of a row
+    How it works stands in :mod:`vicinal.scoring.blend`. Only the 30 most promising labels of a row
     get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of the
     rows as given and learn everything else again, so that the model equals a fresh fit.
 

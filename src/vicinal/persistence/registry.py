@@ -45,6 +45,7 @@ from vicinal.scoring import (
 from vicinal.scoring.blend import BlendScoring
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import Part
 from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
 from vicinal.scoring.blend.trees import Trees
@@ -87,6 +88,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "scoring.BlendView": View,
     "scoring.CoOccurrence": CoOccurrence,
     "scoring.ConvexMix": ConvexMix,
+    "scoring.MixingNetwork": Network,
     "scoring.FeatureSimilarity": FeatureSimilarityScoring,
     "scoring.Trees": Trees,
 }

@@ -52,8 +52,9 @@ def test_is_better_than_its_parts(fitted):
     assert micro_f1(fitted) > micro_f1(LabelRidge().fit(X[TRAIN], Y[TRAIN])) - 0.02
 
 
-def test_scores_are_probabilities(fitted):
-    scores = fitted.predict_proba(X[TEST])
+@pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
+def test_scores_are_probabilities(combine):
+    scores = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST])
     assert scores.shape == (60, 8)
     assert 0 < scores.min() <= scores.max() <= 1
     # Calibrated: as many labels as the rows have, within what chance allows for 60 rows.
@@ -87,7 +88,7 @@ def test_rows_are_scored_one_by_one_as_together(fitted):
     np.testing.assert_allclose(one_by_one, fitted.predict_proba(X[TEST][:9]), rtol=1e-9)
 
 
-@pytest.mark.parametrize("combine", ["boosting", "mix"])
+@pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
 def test_saved_and_loaded(tmp_path, combine):
     model = Blend(combine=combine).fit(sparse.csr_array(X[TRAIN]), Y[TRAIN])
     model.save(tmp_path / "model")

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from vicinal._base.arrays import Float, Int
+from vicinal.scoring.blend.folds import N_FOLDS, row_folds
 from vicinal.scoring.blend.trees import Cells, Trees
 
-N_FOLDS = 3
 ROUNDS = 200
 RATE = 0.1
 LEAVES = 15
 SMALLEST_LEAF = 50
 PATIENCE = 10
-FEWEST = 20
-"""True and false cells that boosting needs; with fewer, the mixture is convex."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +58,3 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
         models.append(model)
         held_out[out] = Trees.of_boosting([model], cells.shape[1]).log_odds(cells[out])
     return CrossFitted(Trees.of_boosting(models, cells.shape[1]), held_out)
-
-
-def can_boost(true: Float, row_of: Int, random_state: int) -> bool:
-    """Tell whether the cells outside each fold hold enough true and false ones to learn from."""
-    fold_of = row_folds(row_of, random_state)
-    outside = [true[fold_of != fold] for fold in range(N_FOLDS)]
-    return all(FEWEST <= cells.sum() <= len(cells) - FEWEST for cells in outside)
-
-
-def row_folds(row_of: Int, random_state: int) -> Int:
-    """Return the fold of each cell: rows are dealt out in random order."""
-    n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng(random_state).permutation(n_rows) % N_FOLDS
-    return fold[row_of]

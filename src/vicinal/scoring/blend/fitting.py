@@ -7,22 +7,24 @@ import numpy as np
 
 from vicinal._base.arrays import Float, Int
 from vicinal._base.progress import blocks
-from vicinal.scoring.blend.boosting import can_boost, fit_boosting
+from vicinal.scoring.blend.boosting import fit_boosting
 from vicinal.scoring.blend.cells import Candidates, CellMaker, score_spread
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
+from vicinal.scoring.blend.folds import can_learn
 from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import fit_network
 from vicinal.scoring.blend.parts import Part, best_ridge, best_votes
 from vicinal.scoring.blend.plan import MOST_CELLS, WIDTH, Plan, make_plan
 from vicinal.scoring.blend.scoring import (
     BlendScoring,
     HeldOut,
+    Mixture,
     left_out_scores,
     probability,
     rows_at_once,
 )
 from vicinal.scoring.blend.settings import BlendSettings
 from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
-from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View, given_view, scaled_view, weighted_view
 from vicinal.scoring.features import check_given
 from vicinal.scoring.training import Training
@@ -87,13 +89,16 @@ def fit_mixture(
 
 def _mixture(
     candidates: Candidates, true: Float, row_of: Int, settings: BlendSettings
-) -> tuple[ConvexMix | Trees, Float]:
+) -> tuple[Mixture, Float]:
     """Return the mixture, and the log-odds of its training cells."""
-    if settings.combine == "mix" or not can_boost(true, row_of, settings.random_state):
+    if settings.combine == "mix" or not can_learn(true, row_of, settings.random_state):
         mix = ConvexMix.fit(candidates.cells, true)
         return mix, mix.log_odds(candidates.cells)
-    fitted = fit_boosting(candidates.cells, true, row_of, settings.random_state)
-    return fitted.trees, fitted.held_out
+    if settings.combine == "network":
+        network = fit_network(candidates.cells, true, row_of, settings.random_state)
+        return network.network, network.held_out
+    boosted = fit_boosting(candidates.cells, true, row_of, settings.random_state)
+    return boosted.trees, boosted.held_out
 
 
 def _views(training: Training, plan: Plan, k: int) -> tuple[list[View], list[Training]]:

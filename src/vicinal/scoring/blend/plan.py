@@ -10,9 +10,9 @@ from vicinal.scoring.ridge.system import dense_bytes
 
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
-WIDTH = 40
+WIDTH = 30
 """Candidate labels per row."""
-MOST_CELLS = 600_000
+MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
 MANY_LABELS = 20_000
 """Labels past which no part may have a score of its own for each of them."""

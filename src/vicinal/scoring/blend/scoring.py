@@ -15,6 +15,7 @@ from vicinal.scores import Scores
 from vicinal.scoring.blend.cells import Candidates, CellMaker
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import Part
 from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View
@@ -26,7 +27,7 @@ BLOCK_CELLS = 2**22
 """Rows × labels scored at a time: 32 MiB of float64 for each part."""
 MOST_BLOCK_ROWS = 2048
 
-Mixture = Trees | ConvexMix
+Mixture = Trees | Network | ConvexMix
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class BlendScoring:
     parts : tuple of Part
     co_occurrence : CoOccurrence or None
     maker : CellMaker
-    mixture : Trees or ConvexMix
+    mixture : Trees, Network or ConvexMix
     Y : csr_array of int32, shape (n, L)
     held_out : HeldOut or None
         Training scores, for thresholds; not saved.
@@ -160,7 +161,7 @@ class BlendScoring:
             read_count(state, "width"),
         )
         mixture = read_value(state, "mixture")
-        if not isinstance(mixture, Trees | ConvexMix):
+        if not isinstance(mixture, Trees | Network | ConvexMix):
             raise ModelFormatError(f"mixture: unexpected {type(mixture).__name__}")
         if mixture.n_columns != maker.n_columns or np.any(maker.scale <= 0):
             raise ModelFormatError("mixture: expected one of as many columns as the parts have")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-COMBINATIONS = ("boosting", "mix")
+COMBINATIONS = ("boosting", "network", "mix")
 
 
 @dataclass(frozen=True)
@@ -11,8 +11,8 @@ class BlendSettings:
 
     Parameters
     ----------
-    combine : {"boosting", "mix"}
-        Gradient boosting, or weights that sum to one.
+    combine : {"boosting", "network", "mix"}
+        Gradient boosting, a small network, or weights that sum to one.
     random_state : int
     max_memory : int
         Bytes that the fit may use beside the rows.
