@@ -1,14 +1,17 @@
 """The blend, as a scikit-learn estimator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Self
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import State, read_part
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty, folds_wanted
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.search import Search, narrowed
+from vicinal.estimators.unfitted import unfitted_from, unfitted_state
 from vicinal.persistence import register
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.blend import BlendScoring, BlendSettings
@@ -149,6 +152,27 @@ class Blend(IncrementalEstimator):
         if needs_scores and isinstance(scoring, BlendScoring) and scoring.held_out is not None:
             return decision.fit(scoring.held_out.scores, training.Y[scoring.held_out.rows])
         return super()._fit_decision(decision, scoring, training, search)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted model as plain values, arrays and parts."""
+        state, given = super().get_state(), self._given_parts()
+        if given is None:
+            return state
+        params = read_part(state, "params", dict)
+        parts = [unfitted_state(part) for part in given]
+        return {**state, "params": {**params, "parts": parts}}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        params = read_part(state, "params", dict)
+        parts = params.get("parts")
+        if isinstance(parts, list):
+            params = {**params, "parts": [unfitted_from(part) for part in parts]}
+        scoring: BlendScoring = read_part(state, "scoring", BlendScoring)
+        model = super().from_state({**state, "params": params})
+        model.part_names_ = scoring.names
+        return model
 
     def _own_decision(self) -> Decision:
         """Return the threshold of the best micro-F1, and at least one label."""

@@ -39,7 +39,7 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
     return {
-        "params": {key: _plain(value) for key, value in model.get_params(deep=False).items()},
+        "params": plain_parameters(model),
         "scoring": model.scoring_,
         "decision": model.decision_,
         "X": model.search_.X,
@@ -51,6 +51,11 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_dtype": model.label_dtype_,
         "feature_names": feature_names_of(model),
     }
+
+
+def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
+    """Return the parameters of an estimator as a file can hold them."""
+    return {key: _plain(value) for key, value in model.get_params(deep=False).items()}
 
 
 def _plain(value: Any) -> State:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal import Blend, InstanceKNN, LabelRidge, MLkNN
-from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.decision import CardinalityThreshold
 from vicinal.metrics import evaluate
 from vicinal.scoring.blend import plan
@@ -95,7 +95,7 @@ def test_saved_and_loaded(tmp_path, combine):
     again = vicinal.load(tmp_path / "model")
     same(again.predict_proba(X[TEST]), model.predict_proba(X[TEST]))
     same(again.predict(X[TEST]), model.predict(X[TEST]))
-    assert again.scoring_.names == model.part_names_
+    assert again.part_names_ == model.part_names_
     assert again.get_params() == model.get_params()
 
 
@@ -124,7 +124,7 @@ def test_a_ready_graph_replaces_the_search(fitted):
     same(model.predict_proba(X[TEST], graph=graph), fitted.predict_proba(X[TEST]))
 
 
-def test_estimators_can_be_mixed():
+def test_estimators_can_be_mixed(tmp_path):
     parts = [InstanceKNN(10, power=2.0), LabelRidge(1.0), MLkNN(7, metric="cosine")]
     model = Blend(parts).fit(X[TRAIN], Y[TRAIN])
     assert model.part_names_ == ("InstanceKNN 1", "LabelRidge 2", "MLkNN 3")
@@ -134,6 +134,14 @@ def test_estimators_can_be_mixed():
         return evaluate(Y[TEST], scores=estimator.scores(X[TEST]))["average-precision"]
 
     assert precision(model) > precision(alone)
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    same(again.predict_proba(X[TEST]), model.predict_proba(X[TEST]))
+    assert [repr(part) for part in again.parts] == [repr(part) for part in parts]
+    same(
+        again.partial_fit(X[TEST], Y[TEST]).predict_proba(X[:9]),
+        Blend(parts).fit(X, Y).predict_proba(X[:9]),
+    )
 
 
 def test_dense_measurements(tmp_path):
@@ -234,3 +242,40 @@ def test_other_thresholds(fitted):
 def test_refuses(params, message):
     with pytest.raises(InvalidArgumentError, match=message):
         Blend(**params).fit(X[:20], Y[:20])
+
+
+def test_a_damaged_part_is_refused(tmp_path):
+    model = Blend([InstanceKNN(3), LabelRidge()]).fit(X[TRAIN], Y[TRAIN])
+    state = model.get_state()
+    for part in ("InstanceKNN", {"type": "os.system", "params": {}}, {"type": "LabelRidge"}):
+        params = {**state["params"], "parts": [part]}
+        with pytest.raises(ModelFormatError, match="parts: "):
+            Blend.from_state({**state, "params": params})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("width", 0),
+        ("scale", np.zeros(6)),
+        ("center", np.zeros(2)),
+        ("mixture", None),
+        ("parts", []),
+        ("views", []),
+        ("log_prior", np.zeros(3)),
+    ],
+)
+def test_a_damaged_state_is_refused(fitted, key, value):
+    state = fitted.scoring_.get_state()
+    with pytest.raises(ModelFormatError):
+        type(fitted.scoring_).from_state({**state, key: value})
+
+
+def test_trees_that_run_in_circles_are_refused(fitted):
+    state = fitted.scoring_.mixture.get_state()
+    inner = int(np.flatnonzero(state["feature"] >= 0)[0])
+    for key in ("left", "right"):
+        damaged = state[key].copy()
+        damaged[inner] = inner
+        with pytest.raises(ModelFormatError, match="later nodes"):
+            type(fitted.scoring_.mixture).from_state({**state, key: damaged})
