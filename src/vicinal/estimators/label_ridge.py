@@ -62,7 +62,7 @@ class LabelRidge(IncrementalEstimator):
     The formulas stand in :mod:`vicinal.scoring.ridge.system`. With n rows, m features and L labels,
     a matrix of min(n, m)² numbers is inverted once for each alpha, in float64 up to a size of 3,000
     and in float32 above. The coefficients of a float32 solve are refined in float64 to a relative
-    residual of about 1e-6; leverages keep float32's error, some 1e-4. ``partial_fit`` and
+    residual of 1e-5 at most; leverages keep float32's error, some 1e-4. ``partial_fit`` and
     ``forget`` fit again on the rows there are, so that the model equals one fitted on those.
 
     Examples

@@ -112,8 +112,9 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
             f"the Gaussian kernel is left out for a linear ridge, because there are {n_rows} rows "
             f"(limit {MOST_UNKNOWNS}, less where max_memory is short)"
         )
-    # Coefficients take 8 bytes for each feature and label, and two ridges have some.
-    by_coefficients = max_memory // 4 // (8 * n_labels)
+    # Coefficients take 8 bytes for each feature and label; while the second of two ridges is
+    # solved, some five such arrays are held.
+    by_coefficients = max_memory // 6 // (8 * n_labels)
     size = min(n_rows, n_features)
     if size <= MOST_UNKNOWNS and n_features <= by_coefficients:
         plan.ridge_features = n_features

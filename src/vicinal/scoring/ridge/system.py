@@ -28,7 +28,7 @@ from vicinal.scoring.ridge.solve import Matrix, inverse, leverages, solving_dtyp
 
 LABELS_AT_ONCE = 256
 """Labels whose right-hand sides are dense at a time."""
-TOLERATED_RESIDUAL = 1e-6
+TOLERATED_RESIDUAL = 1e-5
 """Relative residual of a float32 solution past which it is refined in float64."""
 
 
