@@ -36,7 +36,7 @@ EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 DEPENDS = {
     "check_classifier_multioutput": (
         OWN_RULE,
-        {"BRkNN", "LPkNN", "InstanceKNN", "FeatureKNN", "LCIF"},
+        {"BRkNN", "LPkNN", "InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge"},
     ),
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,

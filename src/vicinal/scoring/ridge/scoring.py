@@ -9,7 +9,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_array, read_plain, read_value
-from vicinal._base.validation import check_features
+from vicinal._base.validation import as_csr, check_features
 from vicinal._base.warn import warn_user
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
@@ -199,8 +199,10 @@ class RidgeScoring(EveryLabel):
     def _fit_of(self, rows: Features, coefficients: Matrix) -> Float:
         """Return the fit of rows without the mean."""
         if self.gamma is not None and self.rows is not None:
-            rows = gaussian(rows, self.rows, self.gamma)
-        return np.asarray(rows @ coefficients, dtype=np.float64)
+            return np.asarray(gaussian(rows, self.rows, self.gamma) @ coefficients)
+        # Sparse products add in the order of the columns, so that a row's scores depend neither on
+        # the rows around it nor on whether it came dense.
+        return np.asarray(as_csr(rows) @ coefficients, dtype=np.float64)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
