@@ -75,7 +75,7 @@ class Blend(IncrementalEstimator):
     >>> train, test = tags.subset(range(0, 600)), tags.subset(range(600, 640))
     >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
     >>> model.part_names_
-    ('votes, as given', 'ridge, as given', 'votes, weighted', 'ridge, weighted',
+    ('votes, as given', 'votes, weighted', 'ridge, as given', 'ridge, weighted',
      'feature similarity', 'co-occurrence')
     >>> len(model.predict_names(test.X))
     40

@@ -152,9 +152,9 @@ def test_dense_measurements(tmp_path):
     model = Blend().fit(rows[:180], labels[:180])
     assert model.part_names_ == (
         "votes, as given",
-        "ridge, as given",
         "votes, scaled",
         "ridge, scaled",
+        "ridge, kernel",
         "co-occurrence",
     )
     assert evaluate(labels[180:], model.predict(rows[180:]))["micro-f1"] > 0.85

@@ -13,7 +13,7 @@ from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.folds import can_learn
 from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import fit_network
-from vicinal.scoring.blend.parts import Part, best_ridge, best_votes
+from vicinal.scoring.blend.parts import Part, best_votes, kernel_ridge, linear_ridge
 from vicinal.scoring.blend.plan import MOST_CELLS, WIDTH, Plan, make_plan
 from vicinal.scoring.blend.scoring import (
     BlendScoring,
@@ -119,15 +119,20 @@ def _views(training: Training, plan: Plan, k: int) -> tuple[list[View], list[Tra
 
 def _parts(trainings: Sequence[Training], plan: Plan, settings: BlendSettings) -> list[Part]:
     """Return the fitted parts of every view."""
-    parts = []
     names = ("as given", "scaled" if plan.is_dense else "weighted")
-    for view, training in enumerate(trainings):
-        parts.append(Part(f"votes, {names[view]}", view, best_votes(training)))
-        if plan.ridge_features:
-            ridge = best_ridge(
-                training, plan, settings.max_memory, is_scaled=plan.is_dense and view == 1
-            )
+    parts = [
+        Part(f"votes, {name}", view, best_votes(training))
+        for view, (name, training) in enumerate(zip(names, trainings, strict=False))
+    ]
+    if plan.ridge_features:
+        # Measurements as given differ in scale, which no ridge should depend on.
+        first = 1 if plan.is_dense else 0
+        for view in range(first, len(trainings)):
+            ridge = linear_ridge(trainings[view], plan, settings.max_memory)
             parts.append(Part(f"ridge, {names[view]}", view, ridge))
+    if plan.has_kernel:
+        kernel = kernel_ridge(trainings[1], settings.max_memory)
+        parts.append(Part("ridge, kernel", 1, kernel))
     if plan.has_similarity and plan.has_weights:
         last = len(trainings) - 1
         similarity = FeatureSimilarityScoring.fit(trainings[last])

@@ -66,16 +66,19 @@ def best_votes(training: Training) -> InstanceKNNScoring:
     return best
 
 
-def best_ridge(training: Training, plan: Plan, max_memory: int, *, is_scaled: bool) -> RidgeScoring:
-    """Return a ridge with the regularisation of the best leave-one-out micro-F1."""
+def linear_ridge(training: Training, plan: Plan, max_memory: int) -> RidgeScoring:
+    """Return a ridge with the regularisation of the best leave-one-out micro-F1.
+
+    Rows are divided by their length, unless they are measurements.
+    """
     alphas = ALPHAS if plan.tries_alphas else (1.0,)
-    if is_scaled and plan.has_kernel:
-        return _best_kernel_ridge(training, max_memory)
     settings = RidgeSettings(alphas, max_memory=max_memory)
-    return RidgeScoring.fit(training, settings, is_unit=True, max_features=plan.ridge_features)
+    return RidgeScoring.fit(
+        training, settings, is_unit=not plan.is_dense, max_features=plan.ridge_features
+    )
 
 
-def _best_kernel_ridge(training: Training, max_memory: int) -> RidgeScoring:
+def kernel_ridge(training: Training, max_memory: int) -> RidgeScoring:
     """Return a Gaussian ridge, with the best width of the kernel where several are affordable."""
     usual = usual_gamma(check_given(training.X, training.n_rows))
     few = training.n_rows <= FEW_UNKNOWNS
