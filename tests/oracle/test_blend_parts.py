@@ -102,7 +102,8 @@ def test_trees_are_those_of_scikit_learn():
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_training_cells_are_scored_by_models_that_have_not_seen_their_rows():
+def test_training_cells_are_scored_by_models_that_have_not_seen_their_rows(monkeypatch):
+    monkeypatch.setattr(folds, "MANY_CELLS", 1)  # one repeat
     X, y = cells()
     row_of = np.repeat(np.arange(300), 3)
     fitted = boosting.fit_boosting(X, y, row_of, 0)
@@ -154,6 +155,22 @@ def test_the_network_repeats_itself_and_learns():
     share = y.mean()
     guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
     assert np.mean(np.logaddexp(0, first.held_out) - y * first.held_out) < 0.8 * guess
+
+
+def test_several_repeats_are_averaged(monkeypatch):
+    X, y = cells()
+    row_of = np.repeat(np.arange(300), 3)
+    assert folds.repeats_for(len(X)) == 3
+    whole = boosting.fit_boosting(X, y, row_of, 0)
+    single, original = [], folds.row_folds
+    monkeypatch.setattr(folds, "MANY_CELLS", 1)
+    for repeat in range(3):
+        monkeypatch.setattr(boosting, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
+        single.append(boosting.fit_boosting(X, y, row_of, 0))
+    held_out = np.mean([each.held_out for each in single], axis=0)
+    np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)
+    mean = np.mean([each.trees.log_odds(X) for each in single], axis=0)
+    np.testing.assert_allclose(whole.trees.log_odds(X), mean, rtol=1e-12, atol=1e-12)
 
 
 def test_boosting_repeats_itself():

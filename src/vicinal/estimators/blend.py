@@ -64,9 +64,9 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    How it works stands in :mod:`vicinal.scoring.blend`. Only the 30 most promising labels of a row
-    get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of the
-    rows as given and learn everything else again, so that the model equals a fresh fit.
+    How it works stands in :mod:`vicinal.scoring.blend`. Only the 30 to 100 most promising labels of
+    a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
+    the rows as given and learn everything else again, so that the model equals a fresh fit.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 Each of K folds of the training rows has a model trained on the other folds, which stops where the
 fold's own log loss no longer falls. Their mean log-odds are the mixture, and the training rows get
-the scores of the model that has not seen them: thresholds need no further fit.
+the scores of the models that have not seen them: thresholds need no further fit.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vicinal._base.arrays import Float, Int
-from vicinal.scoring.blend.folds import N_FOLDS, row_folds
+from vicinal.scoring.blend.folds import N_FOLDS, repeats_for, row_folds
 from vicinal.scoring.blend.trees import Cells, Trees
 
 ROUNDS = 200
@@ -41,20 +41,23 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    fold_of = row_folds(row_of, random_state)
-    models, held_out = [], np.empty(len(cells))
-    for fold in range(N_FOLDS):
-        out = fold_of == fold
-        model = HistGradientBoostingClassifier(
-            max_iter=ROUNDS,
-            learning_rate=RATE,
-            max_leaf_nodes=LEAVES,
-            min_samples_leaf=SMALLEST_LEAF,
-            l2_regularization=1.0,
-            early_stopping=True,
-            n_iter_no_change=PATIENCE,
-            random_state=random_state,
-        ).fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
-        models.append(model)
-        held_out[out] = Trees.of_boosting([model], cells.shape[1]).log_odds(cells[out])
+    repeats = repeats_for(len(cells))
+    models, held_out = [], np.zeros(len(cells))
+    for repeat in range(repeats):
+        fold_of = row_folds(row_of, random_state, repeat)
+        for fold in range(N_FOLDS):
+            out = fold_of == fold
+            model = HistGradientBoostingClassifier(
+                max_iter=ROUNDS,
+                learning_rate=RATE,
+                max_leaf_nodes=LEAVES,
+                min_samples_leaf=SMALLEST_LEAF,
+                l2_regularization=1.0,
+                early_stopping=True,
+                n_iter_no_change=PATIENCE,
+                random_state=random_state,
+            ).fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
+            models.append(model)
+            trees = Trees.of_boosting([model], cells.shape[1])
+            held_out[out] += trees.log_odds(cells[out]) / repeats
     return CrossFitted(Trees.of_boosting(models, cells.shape[1]), held_out)

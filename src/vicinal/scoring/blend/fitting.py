@@ -14,7 +14,7 @@ from vicinal.scoring.blend.folds import can_learn
 from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import fit_network
 from vicinal.scoring.blend.parts import Part, best_votes, kernel_ridge, linear_ridge
-from vicinal.scoring.blend.plan import MOST_CELLS, WIDTH, Plan, make_plan
+from vicinal.scoring.blend.plan import MOST_CELLS, Plan, candidates_per_row, make_plan
 from vicinal.scoring.blend.scoring import (
     BlendScoring,
     HeldOut,
@@ -57,7 +57,7 @@ def fit_mixture(
     """Learn the mixture of fitted parts from their leave-one-out scores."""
     Y = trainings[0].Y
     n_rows, n_labels = Y.shape
-    width = min(WIDTH, n_labels)
+    width = candidates_per_row(n_rows, n_labels)
     rows = _mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)
     few = rows[:: max(1, len(rows) // SPREAD_ROWS)]
     spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))

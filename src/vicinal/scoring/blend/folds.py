@@ -5,15 +5,30 @@ import numpy as np
 from vicinal._base.arrays import Float, Int
 
 N_FOLDS = 3
+MANY_CELLS = 120_000
+"""Cells past half of which rows are dealt out once."""
 FEWEST = 20
 """True and false cells that a mixture with many parameters needs; with fewer it is convex."""
 
 
-def row_folds(row_of: Int, random_state: int) -> Int:
-    """Return the fold of each cell: rows are dealt out in random order."""
+def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
+    """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
     n_rows = int(row_of.max()) + 1 if len(row_of) else 0
-    fold: Int = np.random.default_rng(random_state).permutation(n_rows) % N_FOLDS
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
     return fold[row_of]
+
+
+def repeats_for(n_cells: int) -> int:
+    """Return how often rows are dealt out into folds: more often where cells are few.
+
+    The mean of more models varies less, and with few cells they cost little.
+
+    Examples
+    --------
+    >>> repeats_for(1_000), repeats_for(50_000), repeats_for(500_000)
+    (3, 2, 1)
+    """
+    return int(np.clip(MANY_CELLS // max(n_cells, 1), 1, 3))
 
 
 def can_learn(true: Float, row_of: Int, random_state: int) -> bool:

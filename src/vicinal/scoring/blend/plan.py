@@ -10,8 +10,10 @@ from vicinal.scoring.ridge.system import dense_bytes
 
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
-WIDTH = 30
+LEAST_WIDTH, MOST_WIDTH = 30, 100
 """Candidate labels per row."""
+FEW_CELLS = 120_000
+"""Cells up to which rows have more candidates."""
 MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
 MANY_LABELS = 20_000
@@ -88,7 +90,7 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
         )
         return plan
     _plan_ridge(plan, n_rows, n_features, n_labels, max_memory)
-    mixed_rows = min(n_rows, MOST_CELLS // min(WIDTH, n_labels))
+    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(n_rows, n_labels))
     per_row = n_stored / max(1, n_rows)
     if plan.has_similarity and mixed_rows * per_row * n_labels > MOST_PRODUCTS:
         plan.has_similarity = False
@@ -100,6 +102,18 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
         n_labels > 1 and plan.ridge_features > 0 and mixed_rows * n_label_pairs <= MOST_PRODUCTS
     )
     return plan
+
+
+def candidates_per_row(n_rows: int, n_labels: int) -> int:
+    """Return how many labels of a row the mixture looks at: more where rows are few.
+
+    Examples
+    --------
+    >>> candidates_per_row(1000, 5000), candidates_per_row(50_000, 5000), candidates_per_row(9, 6)
+    (100, 30, 6)
+    """
+    width = min(max(FEW_CELLS // n_rows, LEAST_WIDTH), MOST_WIDTH)
+    return min(width, n_labels)
 
 
 def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_memory: int) -> None:
