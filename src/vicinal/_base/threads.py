@@ -75,6 +75,18 @@ def one_blas_thread() -> threadpool_limits:
     return _libraries().limit(limits=1, user_api="blas")
 
 
+def library_threads() -> threadpool_limits:
+    """Return a context in which BLAS and OpenMP use as many threads as the surrounding call may.
+
+    Examples
+    --------
+    >>> with using_threads(1), library_threads():
+    ...     thread_count(-1)
+    1
+    """
+    return _libraries().limit(limits=thread_count())
+
+
 def _available() -> int:
     """Count the cores of this process, within the limit set for OpenMP."""
     cores = (

@@ -6,6 +6,7 @@ from typing import Self
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import State, read_part
+from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty, folds_wanted
 from vicinal.estimators.base import NeighborEstimator
@@ -133,14 +134,15 @@ class Blend(IncrementalEstimator):
     def _fit_scoring(self, training: Training) -> BlendScoring:
         """Fit the parts and their mixture."""
         settings, given, k = self._settings(), self._given_parts(), self._neighbors()
-        if given is None:
-            scoring = fit_blend(training, k, settings)
-        else:
-            parts = [
-                Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
-                for number, part in enumerate(given, start=1)
-            ]
-            scoring = fit_mixture([unchanged_view()], parts, None, [training], k, settings)
+        with library_threads():
+            if given is None:
+                scoring = fit_blend(training, k, settings)
+            else:
+                parts = [
+                    Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
+                    for number, part in enumerate(given, start=1)
+                ]
+                scoring = fit_mixture([unchanged_view()], parts, None, [training], k, settings)
         self.part_names_ = scoring.names
         return scoring
 

@@ -1,5 +1,6 @@
 """Ridge regression of every label, as a scikit-learn estimator."""
 
+from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_flag, check_integer
 from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
@@ -121,9 +122,10 @@ class LabelRidge(IncrementalEstimator):
         if self.max_features is not None:
             check_integer("max_features", self.max_features, low=1)
         is_unit = training.graph.metric == "cosine" and self.kernel is None
-        scoring = RidgeScoring.fit(
-            training, settings, is_unit=is_unit, max_features=self.max_features
-        )
+        with library_threads():
+            scoring = RidgeScoring.fit(
+                training, settings, is_unit=is_unit, max_features=self.max_features
+            )
         self.alpha_ = scoring.alpha
         if check_flag("keep_loo", self.keep_loo):
             check_cells(*training.Y.shape)
