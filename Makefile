@@ -21,12 +21,12 @@ $(VENV)/.tools: pyproject.toml
 	touch $@
 
 # The extension is compiled into a kept build folder, so that only what changed is compiled again.
-$(VENV)/.installed: $(VENV)/.tools $(NATIVE)
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]'
+$(VENV)/.installed: $(VENV)/.tools $(NATIVE) reproduction/pyproject.toml
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]' -e reproduction
 	touch $@
 
 .PHONY: setup
-setup: $(VENV)/.installed ## Create .venv and build the extension
+setup: $(VENV)/.installed ## Create .venv, build the extension, install the library and the reproduction
 
 .PHONY: demo
 demo: setup ## Train on the embedded data and show what it predicts
@@ -42,6 +42,24 @@ pytest: setup ## The Python tests and doctests, in parallel, without the slow on
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
 	$(BIN)/python -m pytest -n $(JOBS) -m slow -q
+
+MINIMUM := build/minimum-venv
+.PHONY: test-minimum
+test-minimum: setup ## The lowest declared version of every core dependency: import, fit, save, command line
+	rm -rf build/wheel && $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w build/wheel .
+	test -x $(MINIMUM)/bin/python || $(PYTHON) -m venv $(MINIMUM)
+	$(BIN)/python tools/requirements.py --lowest core | xargs $(MINIMUM)/bin/python -m pip install --quiet
+	$(MINIMUM)/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/vicinal-*.whl
+	cd build && $(CURDIR)/$(MINIMUM)/bin/python ../tools/smoke_test.py
+
+# Debian's chromium; axe-core only for the tests, outside the repository.
+AXE := axe-core@4.14.0
+.PHONY: browser
+browser: setup ## Install what the browser tests need (chromium, playwright, axe-core), and run them
+	command -v chromium > /dev/null || apt-get install -y -q chromium
+	$(BIN)/python -m pip install --quiet playwright
+	mkdir -p build/axe && cd build/axe && (test -d package || tar xzf "$$(npm pack --silent $(AXE))")
+	$(BIN)/python -m pytest tests/browser -q
 
 .PHONY: lint
 lint: setup ## ruff, clang-format, the import contract
@@ -70,19 +88,33 @@ native-test: $(VENV)/.tools ## The C++ core, tested without Python
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
 # scikit-learn's checks are left out: many hundred calls of what the other tests call with worse input.
 SANITIZED := build/sanitize-venv
+PRELOADED = LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0
 .PHONY: sanitize
-sanitize: setup ## Native tests and the Python tests that reach the extension, under ASan + UBSan
+sanitize: sanitized-package ## Native tests and the Python tests that reach the extension, under ASan + UBSan
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
 	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
+	$(PRELOADED) $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
+	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests reproduction/tests
+
+.PHONY: sanitized-package
+sanitized-package: setup
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize-site \
 	  -C build-dir=build/sanitize-python -C cmake.define.VICINAL_SANITIZE=address,undefined .
 	$(BIN)/python -m venv --without-pip $(SANITIZED)
-	for site in $(CURDIR)/build/sanitize-site "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+	for site in $(CURDIR)/build/sanitize-site $(CURDIR)/reproduction/src "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
 	  do echo "$$site"; done > "$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"
-	LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
-	  -p no:cacheprovider --ignore tests/unit/estimators/test_sklearn_checks.py tests
+
+# One BLAS thread, because the inputs are tried in forked processes.
+MINUTES ?= 5
+.PHONY: fuzz
+fuzz: sanitized-package ## Damaged files, models and matrices under ASan + UBSan (MINUTES=120 for hours; ARGS=--help)
+	$(PRELOADED) OPENBLAS_NUM_THREADS=1 $(SANITIZED)/bin/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+.PHONY: chaos
+chaos: setup ## Kills, full and read-only disks, forks, threads and signals (MINUTES=60 for an hour)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.chaos --minutes $(MINUTES) $(ARGS)
 
 # Threads only: a data race in the loops that the C++ tests run in parallel.
 .PHONY: sanitize-threads
@@ -126,6 +158,29 @@ bench-quality: setup ## Predictions of the blend against linear models (ARGS=nam
 	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
+
+.PHONY: bench-service
+bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
+	$(BIN)/python -m benchmarks.service $(ARGS)
+
+.PHONY: kill-test
+kill-test: setup ## Kill the service 50 times while it learns: nothing acknowledged may be lost
+	$(BIN)/python -m benchmarks.service --seconds 0 --rows 2000 --kills 50
+
+.PHONY: fuzz-service
+fuzz-service: setup ## The long form of the requests that schemathesis makes from the OpenAPI document
+	VICINAL_FUZZ_EXAMPLES=500 $(BIN)/python -m pytest tests/service/test_schema.py -q --timeout 3600
+
+# Annif pins its own versions of NumPy, SciPy and scikit-learn, so it gets an environment of its own.
+ANNIF := build/annif-venv
+.PHONY: annif-test
+annif-test: setup ## Annif itself with our backend and our service (needs the data set annif-archaeology)
+	test -x $(ANNIF)/bin/python || $(PYTHON) -m venv $(ANNIF)
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels .
+	$(ANNIF)/bin/python -m pip install --quiet annif==1.4.3 omikuji
+	$(ANNIF)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheels/vicinal-*.whl
+	$(ANNIF)/bin/python -m pip install --quiet 'typer>=0.15' 'rich>=13.7' 'matplotlib>=3.9' 'threadpoolctl>=3.5'
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -q -s
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

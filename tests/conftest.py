@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from every_method import EVERY_METHOD
 from rich.progress import Progress
 from scipy import sparse
 
 from vicinal._base import progress
-from vicinal.estimators import METHODS, NeighborEstimator
-
-# Speed is shown by benchmarks: a busy machine must not fail a test.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+from vicinal.estimators import NeighborEstimator
 
 
 @dataclass(frozen=True)
@@ -40,10 +36,10 @@ def sample() -> Sample:
 
 @pytest.fixture(scope="session")
 def make_method() -> Callable[..., NeighborEstimator]:
-    """Return a builder of small estimators of any method, by its name in ``METHODS``."""
+    """Return a builder of small estimators of any method, by its name in ``EVERY_METHOD``."""
 
     def make(name: str, k: int = 4, **params: Any) -> NeighborEstimator:
-        kind = METHODS[name]
+        kind = EVERY_METHOD[name]
         known = inspect.signature(kind).parameters
         usual: dict[str, Any] = {key: k for key in known if key.startswith("n_neighbors")}
         if "centers" in known:  # clusters that do not depend on the order of rows

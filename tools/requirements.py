@@ -1,6 +1,7 @@
-"""Print the requirements that ``pyproject.toml`` declares, one a line.
+"""Print the requirements that ``pyproject.toml`` declares, one per line.
 
 The Makefile installs tools before the package itself exists, so it cannot ask pip for an extra.
+With ``--lowest`` each lower bound becomes the version itself: ``numpy>=2.0`` is ``numpy==2.0``.
 """
 
 import sys
@@ -9,16 +10,32 @@ from pathlib import Path
 
 
 def requirements(groups: list[str]) -> list[str]:
-    """List the requirements of the build system (``build-system``) and of the extras named."""
-    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-    found: list[str] = []
-    for group in groups:
-        if group == "build-system":
-            found += project["build-system"]["requires"]
-        else:
-            found += project["project"]["optional-dependencies"][group]
+    """List the requirements of the build system, of the library (``core``) and of extras."""
+    text = Path("pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)
+    known = {
+        "build-system": project["build-system"]["requires"],
+        "core": project["project"]["dependencies"],
+        **project["project"]["optional-dependencies"],
+    }
+    found = [line for group in groups for line in known[group]]
     return [line for line in found if not line.startswith("vicinal[")]
 
 
+def lowest(requirement: str) -> str:
+    """Return a requirement that admits its lower bound alone.
+
+    Examples
+    --------
+    >>> lowest("numpy>=2.0"), lowest("ruff")
+    ('numpy==2.0', 'ruff')
+    """
+    return requirement.replace(">=", "==")
+
+
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in requirements(sys.argv[1:]))
+    wanted = [word for word in sys.argv[1:] if word != "--lowest"]
+    lines = requirements(wanted)
+    if "--lowest" in sys.argv[1:]:
+        lines = [lowest(line) for line in lines]
+    sys.stdout.writelines(f"{line}\n" for line in lines)

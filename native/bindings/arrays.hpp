@@ -1,4 +1,4 @@
-// What every binding shares: array types that refuse silent conversion, and Ctrl-C.
+// What all bindings share: array types that refuse silent conversion, and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "vicinal/csr.hpp"
-#include "vicinal/parallel.hpp"
+#include "vicinal/common/csr.hpp"
+#include "vicinal/common/parallel.hpp"
 
 namespace vicinal::bindings {
 
@@ -22,6 +22,9 @@ template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// A matrix that the caller allocated and the core writes to.
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 std::span<const T> view(const Vector<T>& array) {
@@ -49,8 +52,8 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> to_numpy(std::vector<T>&& values, std::si
   return {data, {rows, columns}, keep};
 }
 
-// For loops that run without the GIL: has the user pressed Ctrl-C? The Python error stays set, and
-// the Interrupted that parallel_for throws is turned into it by the translator in module.cpp.
+// For loops that run without the GIL: whether the user pressed Ctrl-C. The Python error stays set;
+// the translator in module.cpp turns the Interrupted that parallel_for throws into it.
 inline bool interrupted_by_user() {
   nb::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;

@@ -1,128 +1,83 @@
 #include <nanobind/stl/string.h>
 
-#include <limits>
-
 #include "arrays.hpp"
-#include "vicinal/dense_index.hpp"
+#include "vicinal/dense/dense_index.hpp"
 
 namespace vicinal::bindings {
 
 namespace {
 
-template <class T>
-using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class Value>
+DenseRows<Value> rows_of(const Matrix<Value>& matrix) {
+  return {{matrix.data(), matrix.size()},
+          static_cast<std::int64_t>(matrix.shape(0)),
+          static_cast<std::int64_t>(matrix.shape(1))};
+}
 
-// The queries of one batch, and what may be among their k nearest.
-class DenseBatch {
+DenseAnswers answers_of(const Output<std::int32_t>& ids, const Output<double>& values) {
+  return {{ids.data(), ids.size()},
+          {values.data(), values.size()},
+          static_cast<std::int64_t>(ids.shape(1))};
+}
+
+// Keeps alive the arrays to which the batch refers.
+class BoundDenseBatch {
  public:
-  DenseBatch(std::int64_t n_queries, std::int64_t k, Vector<std::int32_t> excluded,
-             Vector<std::uint8_t> removed, const std::string& simd)
+  BoundDenseBatch(std::int64_t n_queries, std::int64_t k, Vector<std::int32_t> excluded,
+                  Vector<std::uint8_t> removed, const std::string& simd)
       : excluded_(excluded),
         removed_(removed),
-        reaching_(reaching_rows(simd_level(simd))),
-        best_(n_queries, IntervalTopK(k)) {}
+        batch_(n_queries, k, view(excluded_), view(removed_), simd_level(simd)) {}
 
-  void collect(Matrix<float> products, std::int32_t first, Vector<float> sizes,
-               Vector<float> biases, Vector<float> errors, Vector<float> constants) {
+  DenseBatch& batch() { return batch_; }
+  const DenseBatch& batch() const { return batch_; }
+
+  void collect(const Matrix<float>& products, std::int32_t first, const Vector<float>& sizes,
+               const Vector<float>& biases, const Vector<float>& errors,
+               const Vector<float>& constants) {
     nb::gil_scoped_release unlocked;
-    const auto n_rows = static_cast<std::int64_t>(products.shape(1));
-    for (std::size_t q = 0; q < best_.size(); ++q) {
-      const ProductRun run{products.data() + q * n_rows, sizes.data(), biases.data(),
-                           errors.data()[q], constants.data()[q]};
-      vicinal::collect(run, n_rows, first, excluded(q), view(removed_), reaching_, best_[q]);
-    }
+    batch_.collect({{products.data(), products.size()},
+                    view(sizes),
+                    view(biases),
+                    view(errors),
+                    view(constants)},
+                   first);
   }
-
-  std::int32_t excluded(std::size_t query) const {
-    return excluded_.size() == 0 ? -1 : excluded_.data()[query];
-  }
-  bool removed(std::int32_t id) const { return removed_.size() != 0 && removed_.data()[id]; }
-  IntervalTopK& best(std::size_t query) { return best_[query]; }
-  std::size_t size() const { return best_.size(); }
 
  private:
   Vector<std::int32_t> excluded_;
   Vector<std::uint8_t> removed_;
-  ReachingRows reaching_;
-  std::vector<IntervalTopK> best_;
+  DenseBatch batch_;
 };
 
 template <class Value>
 class BoundDense {
  public:
-  // Refers to both arrays: a view of more rows of a growing array costs nothing.
   BoundDense(Matrix<Value> rows, Vector<double> norms, int metric)
       : rows_(rows), norms_(norms), metric_(static_cast<Metric>(metric)) {
-    if (norms.size() != rows.shape(0)) throw nb::value_error("one norm a row");
+    if (norms.size() != rows.shape(0)) throw nb::value_error("norms must have one value per row");
   }
 
-  // Write the answers of queries whose k nearest are certain; return the others.
-  nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> finish(DenseBatch& batch,
-                                                           Matrix<double> queries,
-                                                           Output<std::int32_t> ids,
-                                                           Output<double> values) const {
-    std::vector<std::int64_t> unfinished;
+  auto finish(BoundDenseBatch& bound, const Matrix<double>& queries,
+              const Output<std::int32_t>& ids, const Output<double>& values) const {
+    std::vector<std::int64_t> uncertain;
     {
       nb::gil_scoped_release unlocked;
-      for (std::size_t q = 0; q < batch.size(); ++q) {
-        const auto& kept = batch.best(q).tighten();
-        // A row that shares no feature has score 0, and must not have counted among the k best.
-        if (metric_ != Metric::euclidean &&
-            (kept.size() < capacity(ids) || !(batch.best(q).threshold() > 0.0f))) {
-          unfinished.push_back(static_cast<std::int64_t>(q));
-          continue;
-        }
-        TopK best(capacity(ids));
-        for (const Interval& interval : kept) offer(queries, q, interval.id, best);
-        write(q, best, ids, values);
-      }
+      uncertain = index().finish(bound.batch(), rows_of(queries), answers_of(ids, values));
     }
-    return to_numpy(std::move(unfinished));
+    return to_numpy(std::move(uncertain));
   }
 
-  void compare_with_all(DenseBatch& batch, Matrix<double> queries, Vector<std::int64_t> chosen,
-                        Output<std::int32_t> ids, Output<double> values, int n_threads) const {
+  void compare_with_all(const BoundDenseBatch& bound, const Matrix<double>& queries,
+                        const Vector<std::int64_t>& chosen, const Output<std::int32_t>& ids,
+                        const Output<double>& values, int n_threads) const {
     nb::gil_scoped_release unlocked;
-    parallel_for(
-        static_cast<std::int64_t>(chosen.size()), n_threads,
-        [&](std::int64_t task, int) {
-          const auto q = static_cast<std::size_t>(chosen.data()[task]);
-          TopK best(capacity(ids));
-          for (std::int32_t id = 0; id < static_cast<std::int32_t>(rows_.shape(0)); ++id)
-            if (id != batch.excluded(q) && !batch.removed(id)) offer(queries, q, id, best);
-          write(q, best, ids, values);
-        },
-        interrupted_by_user);
+    index().compare_with_all(bound.batch(), rows_of(queries), view(chosen), answers_of(ids, values),
+                             n_threads, interrupted_by_user);
   }
 
  private:
-  std::size_t capacity(const Output<std::int32_t>& ids) const {
-    return std::min(ids.shape(1), rows_.shape(0));
-  }
-
-  void offer(const Matrix<double>& queries, std::size_t q, std::int32_t id, TopK& best) const {
-    const double* query = queries.data() + q * queries.shape(1);
-    const DenseDefinition<Value> definition{{{rows_.data(), rows_.size()},
-                                             static_cast<std::int64_t>(rows_.shape(0)),
-                                             static_cast<std::int64_t>(rows_.shape(1))},
-                                            metric_,
-                                            view(norms_)};
-    const double norm =
-        metric_ == Metric::cosine
-            ? std::sqrt(squared_norm(std::span<const double>(query, queries.shape(1))))
-            : 0.0;
-    definition.offer(query, norm, id, best);
-  }
-
-  void write(std::size_t q, TopK& best, const Output<std::int32_t>& ids,
-             const Output<double>& values) const {
-    std::size_t at = q * ids.shape(1);
-    for (const Candidate& candidate : best.sort()) {
-      ids.data()[at] = candidate.id;
-      values.data()[at++] =
-          metric_ == Metric::euclidean ? std::sqrt(candidate.key) : -candidate.key;
-    }
-  }
+  DenseIndex<Value> index() const { return {rows_of(rows_), view(norms_), metric_}; }
 
   Matrix<Value> rows_;
   Vector<double> norms_;
@@ -130,13 +85,11 @@ class BoundDense {
 };
 
 template <class Value>
-nb::ndarray<nb::numpy, double, nb::ndim<1>> norms_of(Matrix<Value> rows) {
-  std::vector<double> norms(rows.shape(0));
+auto norms_of(const Matrix<Value>& rows) {
+  std::vector<double> norms;
   {
     nb::gil_scoped_release unlocked;
-    for (std::size_t i = 0; i < norms.size(); ++i)
-      norms[i] = std::sqrt(
-          squared_norm(std::span<const Value>(rows.data() + i * rows.shape(1), rows.shape(1))));
+    norms = dense_norms(rows_of(rows));
   }
   return to_numpy(std::move(norms));
 }
@@ -157,12 +110,12 @@ void bind_dense(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_dense_search(nb::module_& m) {
-  nb::class_<DenseBatch>(m, "DenseBatch")
+  nb::class_<BoundDenseBatch>(m, "DenseBatch")
       .def(nb::init<std::int64_t, std::int64_t, Vector<std::int32_t>, Vector<std::uint8_t>,
                     const std::string&>(),
            nb::arg("n_queries"), nb::arg("k"), nb::arg("excluded").noconvert(),
            nb::arg("removed").noconvert(), nb::arg("simd"))
-      .def("collect", &DenseBatch::collect, nb::arg("products").noconvert(), nb::arg("first"),
+      .def("collect", &BoundDenseBatch::collect, nb::arg("products").noconvert(), nb::arg("first"),
            nb::arg("sizes").noconvert(), nb::arg("biases").noconvert(),
            nb::arg("errors").noconvert(), nb::arg("constants").noconvert());
   m.def("dense_norms", &norms_of<float>, nb::arg("rows").noconvert());

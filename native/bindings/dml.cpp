@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/dml_counts.hpp"
+#include "vicinal/learn/dml_counts.hpp"
 
 namespace vicinal::bindings {
 namespace {
 
-// Keeps the arrays alive that the core refers to.
+// Keeps alive the arrays to which the core refers.
 class BoundDmlCounts {
  public:
   BoundDmlCounts(Vector<std::int64_t> indptr, Vector<std::int32_t> indices,

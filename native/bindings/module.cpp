@@ -2,12 +2,13 @@
 
 namespace vicinal::bindings {
 
+void bind_baselines(nb::module_& m);
 void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
+void bind_live(nb::module_& m);
 void bind_parsing(nb::module_& m);
 void bind_quadratic_forms(nb::module_& m);
 void bind_ranking(nb::module_& m);
-void bind_rivals(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_selection(nb::module_& m);
@@ -19,7 +20,7 @@ void bind_votes(nb::module_& m);
 NB_MODULE(_native, m) {
   namespace nb = nanobind;
   m.doc() =
-      "The loops that must be fast. Arguments are checked by the Python layer that calls them.";
+      "Performance-critical loops. The Python layer validates all arguments before it calls them.";
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -27,12 +28,13 @@ NB_MODULE(_native, m) {
       if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
     }
   });
+  vicinal::bindings::bind_baselines(m);
   vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_dml(m);
+  vicinal::bindings::bind_live(m);
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_quadratic_forms(m);
   vicinal::bindings::bind_ranking(m);
-  vicinal::bindings::bind_rivals(m);
   vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_selection(m);

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "vicinal/arff_parser.hpp"
-#include "vicinal/xc_parser.hpp"
+#include "vicinal/parse/arff_parser.hpp"
+#include "vicinal/parse/xc_parser.hpp"
 
 namespace vicinal::bindings {
 

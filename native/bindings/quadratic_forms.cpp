@@ -1,4 +1,4 @@
-#include "vicinal/quadratic_forms.hpp"
+#include "vicinal/learn/quadratic_forms.hpp"
 
 #include <utility>
 

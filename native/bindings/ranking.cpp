@@ -1,4 +1,4 @@
-#include "vicinal/ranking.hpp"
+#include "vicinal/rank/ranking.hpp"
 
 #include <nanobind/stl/tuple.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/auc.hpp"
-#include "vicinal/top_labels.hpp"
+#include "vicinal/rank/auc.hpp"
+#include "vicinal/rank/top_labels.hpp"
 
 namespace vicinal::bindings {
 namespace {

@@ -2,16 +2,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
-#include "vicinal/inverted_index.hpp"
+#include "vicinal/search/inverted_index.hpp"
 
 namespace vicinal::bindings {
 
 namespace {
 
-template <class T>
-using Output = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// Keeps the arrays alive that the index refers to.
+// Keeps alive the arrays to which the index refers.
 template <class Value>
 class BoundIndex {
  public:
@@ -25,7 +22,7 @@ class BoundIndex {
         IndexOptions{metric_, block_rows, simd_level(simd), patterns});
   }
 
-  // Search on: `ids` and `keys` hold what was found in other rows, and are written to.
+  // `ids` and `keys` hold what was found in other rows, and receive the results.
   void search(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<double> values,
               Vector<std::int32_t> excluded, Vector<std::uint8_t> removed, std::int32_t first_id,
               std::int64_t n_rows, Output<std::int32_t> ids, Output<double> keys, int n_threads,

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "sparse_matrix.hpp"
-#include "vicinal/lcif_grid.hpp"
+#include "vicinal/learn/lcif_grid.hpp"
 
 namespace vicinal::bindings {
 namespace {
 
-// Keeps the arrays alive that the core refers to.
+// Keeps alive the arrays to which the core refers.
 class BoundLcifGrid {
  public:
   BoundLcifGrid(std::vector<SparseMatrix> training, std::vector<SparseMatrix> held_out,

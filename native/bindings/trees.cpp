@@ -1,4 +1,4 @@
-#include "vicinal/trees.hpp"
+#include "vicinal/learn/trees.hpp"
 
 #include <utility>
 

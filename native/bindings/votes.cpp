@@ -1,4 +1,4 @@
-#include "vicinal/votes.hpp"
+#include "vicinal/learn/votes.hpp"
 
 #include "arrays.hpp"
 
@@ -6,14 +6,15 @@ namespace vicinal::bindings {
 
 namespace {
 
-// Keeps the arrays alive that the table refers to.
+// Keeps alive the arrays to which the table refers.
 class BoundVotes {
  public:
   BoundVotes(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Matrix<std::int32_t> ids)
       : indptr_(indptr),
         indices_(indices),
         ids_(ids),
-        table_({view(indptr), view(indices), 0}, {ids.data(), ids.size()}, ids.shape(1)) {}
+        table_({view(indptr), view(indices), PatternView::unknown_columns},
+               {ids.data(), ids.size()}, ids.shape(1)) {}
 
   void extend(std::int64_t from, std::int64_t to, int n_threads) {
     nb::gil_scoped_release unlocked;

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "vicinal/csr.hpp"
+#include "vicinal/common/csr.hpp"
 
 namespace vicinal::testing {
 

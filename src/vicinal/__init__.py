@@ -23,9 +23,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vicinal import (
+        baselines,
         comparison,
         datasets,
         decision,
+        distances,
+        explain,
         graph,
         index,
         metrics,
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
         reduction,
         report,
         results,
-        rivals,
         selection,
+        service,
     )
     from vicinal.estimators import (
         IBLR,
@@ -48,7 +51,9 @@ if TYPE_CHECKING:
         LAMLkNN,
         LPkNN,
         MLkNN,
+        Pipeline,
         load,
+        make_pipeline,
         save,
     )
     from vicinal.graph import NeighborGraph
@@ -69,38 +74,55 @@ __all__ = [
     "LabelRidge",
     "MLkNN",
     "NeighborGraph",
+    "Pipeline",
     "Scores",
+    "baselines",
     "comparison",
     "datasets",
     "decision",
+    "distances",
+    "explain",
     "graph",
     "index",
     "load",
+    "make_pipeline",
     "metrics",
     "preprocess",
     "reduction",
     "report",
     "results",
-    "rivals",
     "save",
     "selection",
+    "service",
 ]
 
-_HOMES = {"NeighborGraph": "vicinal.graph", "Scores": "vicinal.scores"}
-"""Where a name comes from that is neither a package nor of ``vicinal.estimators``."""
+_HOMES = {
+    "NeighborGraph": "vicinal.graph",
+    "Pipeline": "vicinal.estimators",
+    "Scores": "vicinal.scores",
+}
+"""Where the classes come from that are not estimators."""
+
+_DEPRECATED = ("rivals",)
+"""Packages under a former name: still found, with a warning, and not listed."""
 
 
 def __getattr__(name: str) -> object:
     """Load a name of ``__all__`` (lower-case nouns are packages), or the version."""
     if name == "__version__":
         return version("vicinal")
-    if name not in __all__:
+    if name not in (*__all__, *_DEPRECATED):
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
-    if name.islower() and name not in ("load", "save"):
+    if name.islower() and name not in ("load", "make_pipeline", "save"):
         return import_module(f"vicinal.{name}")
     value: object = getattr(import_module(_HOMES.get(name, "vicinal.estimators")), name)
     globals()[name] = value
     return value
+
+
+def estimator_names() -> list[str]:
+    """Return the names of the estimator classes, without loading them."""
+    return [name for name in __all__ if not name.islower() and name not in _HOMES]
 
 
 def __dir__() -> list[str]:

@@ -275,7 +275,7 @@ class LcifGrid:
         n_threads: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 
-# -- rivals
+# -- baselines
 class SplitSearch:
     def __init__(
         self, indptr: Int, rows: Int32, values: Float, n_rows: int, n_labels: int

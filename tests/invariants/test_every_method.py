@@ -1,4 +1,4 @@
-"""What holds for every method, each as a named check run over all of ``METHODS``."""
+"""What holds for every method, each as a named check run over every method."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import EVERY_METHOD
 from scipy import sparse
 
 import vicinal
-from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators import NeighborEstimator
 from vicinal.index import build_index
 from vicinal.persistence.encoding import encode
 
@@ -36,7 +37,7 @@ def state_digest(model: NeighborEstimator) -> str:
 
 
 def dense_scores(model: NeighborEstimator, X: Any, graph: Any = None) -> np.ndarray:
-    return model.scores(X, graph).toarray()
+    return model.scores(X, graph=graph).toarray()
 
 
 def assert_same_answers(a: NeighborEstimator, b: NeighborEstimator, X: Any) -> None:
@@ -44,7 +45,7 @@ def assert_same_answers(a: NeighborEstimator, b: NeighborEstimator, X: Any) -> N
     assert np.array_equal(a.predict(X), b.predict(X))
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=EVERY_METHOD)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -94,7 +95,7 @@ def test_duplicate_training_rows_are_rows_of_their_own(
 ) -> None:
     X, Y = np.repeat(sample.X, 3, axis=0), np.repeat(sample.Y, 3, axis=0)
     model = make_method(name).fit(X, Y)
-    near = model.kneighbors(X[:3], 3)
+    near = model.neighbor_graph(X[:3], 3)
     assert near.ids.tolist() == [[0, 1, 2]] * 3
     scores = dense_scores(model, sample.X_test)
     assert np.isfinite(scores).all()
@@ -139,6 +140,7 @@ def test_prediction_changes_nothing(name: str, make_method: Make, sample: Any) -
     model.predict_proba(rows)
     model.rank(rows, 2)
     model.kneighbors(rows, 2)
+    model.neighbor_graph(rows, 2)
     assert (state_digest(model), sorted(vars(model))) == before
     assert np.array_equal(rows, sample.X_test)
     assert np.array_equal(model.predict(rows), first)
@@ -148,9 +150,43 @@ def test_saved_is_the_same(name: str, make_method: Make, sample: Any, tmp_path: 
     model = make_method(name).fit(sample.X, sample.Y)
     model.save(tmp_path / "model")
     back = vicinal.load(tmp_path / "model")
-    assert type(back) is METHODS[name]
+    assert type(back) is EVERY_METHOD[name]
     assert state_digest(back) == state_digest(model)
     assert_same_answers(back, model, sample.X_test)
+
+
+def test_explanations_add_up_and_are_named(name: str, make_method: Make, sample: Any) -> None:
+    names = [f"row {i}" for i in range(len(sample.X))]
+    model = make_method(name).fit(sample.X, sample.Y, row_names=names)
+    scores = dense_scores(model, sample.X_test)
+    for row, why in enumerate(model.explain(sample.X_test, labels=range(5))):
+        for label, one in enumerate(why.labels):
+            assert one.score == scores[row, label]
+            total = one.base + sum(part.share for part in one.parts)
+            assert total == pytest.approx(one.value, abs=EXACT)
+            if one.scale == "score":
+                assert one.value == one.score
+            for part in one.parts:
+                assert part.kind != "neighbor" or part.name == names[part.id]
+
+
+def test_explaining_changes_nothing(name: str, make_method: Make, sample: Any) -> None:
+    model = make_method(name).fit(sample.X, sample.Y)
+    rows = sample.X_test.copy()
+    before = state_digest(model), sorted(vars(model))
+    first = model.explain(rows, what_if=True).to_json()
+    assert (state_digest(model), sorted(vars(model))) == before
+    assert np.array_equal(rows, sample.X_test)
+    assert model.explain(rows, what_if=True).to_json() == first
+
+
+def test_saved_explains_the_same(name: str, make_method: Make, sample: Any, tmp_path: Any) -> None:
+    names = [f"row {i}" for i in range(len(sample.X))]
+    model = make_method(name).fit(sample.X, sample.Y, row_names=names)
+    model.save(tmp_path / "model")
+    back = vicinal.load(tmp_path / "model")
+    assert isinstance(back, NeighborEstimator)
+    assert back.explain(sample.X_test).to_json() == model.explain(sample.X_test).to_json()
 
 
 @pytest.mark.parametrize("block", [1, 3])
@@ -178,8 +214,8 @@ def test_a_ready_graph_replaces_the_search(
     assert np.array_equal(
         dense_scores(given, sample.X_test, near), dense_scores(searched, sample.X_test)
     )
-    assert np.array_equal(given.predict(sample.X_test, near), searched.predict(sample.X_test))
-    assert given.search_._index is None, "no index was built"
+    assert np.array_equal(given.predict(sample.X_test, graph=near), searched.predict(sample.X_test))
+    assert not given.search_.has_index, "no index was built"
 
 
 def test_labels_that_no_row_or_every_row_carries(name: str, make_method: Make, sample: Any) -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from every_method import EVERY_METHOD
 
 from vicinal import decision
-from vicinal.estimators import METHODS
 
 pytestmark = pytest.mark.native
 
@@ -32,20 +32,22 @@ def rows():
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY_METHOD)
 def test_any_rule_decides_for_any_method(rows, method, rule):
     X, Y, queries = rows
-    model = METHODS[method](threshold=RULES[rule]).fit(X, Y)
-    decided = model.decision_.decide(model.scores(queries)).toarray()
+    model = EVERY_METHOD[method](threshold=RULES[rule]).fit(X, Y)
+    decided = model.decide(model.scores(queries)).toarray()
     assert np.array_equal(model.predict(queries), decided)
     assert decided.any()
     if rule in ("rcut", "top-s"):
         assert (decided.sum(axis=1) == (2 if rule == "rcut" else 3)).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", EVERY_METHOD)
 def test_never_empty_gives_every_row_a_label(rows, method):
     X, Y, queries = rows
-    model = METHODS[method](threshold=1.5, never_empty=True).fit(X, Y)
+    model = EVERY_METHOD[method](threshold=1.5, never_empty=True).fit(X, Y)
     assert (model.predict(queries).sum(axis=1) == 1).all()
-    assert not METHODS[method](threshold=1.5, never_empty=False).fit(X, Y).predict(queries).any()
+    assert (
+        not EVERY_METHOD[method](threshold=1.5, never_empty=False).fit(X, Y).predict(queries).any()
+    )

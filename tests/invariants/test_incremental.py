@@ -2,16 +2,19 @@
 
 import numpy as np
 import pytest
+from every_method import EVERY_METHOD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import METHODS, NeighborEstimator, load
+from vicinal.estimators import NeighborEstimator, load
 from vicinal.estimators.incremental import IncrementalEstimator
 
 pytestmark = pytest.mark.native
 
-INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
+INCREMENTAL = sorted(
+    n for n, kind in EVERY_METHOD.items() if issubclass(kind, IncrementalEstimator)
+)
 
 
 def few_values(rng, n_rows, n_features=4):
@@ -31,7 +34,7 @@ def assert_same(model, scratch, queries):
     np.testing.assert_allclose(
         model.predict_proba(queries), scratch.predict_proba(queries), rtol=0, atol=1e-12
     )
-    near, fresh = model.kneighbors(queries, 3), scratch.kneighbors(queries, 3)
+    near, fresh = model.neighbor_graph(queries, 3), scratch.neighbor_graph(queries, 3)
     known = np.append(model.row_ids_, -1)
     assert np.array_equal(near.ids, known[fresh.ids])
     assert np.array_equal(near.values, fresh.values)
@@ -54,7 +57,7 @@ def test_learning_and_forgetting_equals_starting_over(
     rng = np.random.default_rng(seed)
     kind = sparse.csr_array if as_sparse else np.asarray
     X, Y = few_values(rng, first), some_labels(rng, first)
-    model = METHODS[method](metric=metric).fit(kind(X), Y)
+    model = EVERY_METHOD[method](metric=metric).fit(kind(X), Y)
     alive = np.arange(first)
     for learns, count in steps:
         if learns:
@@ -67,7 +70,7 @@ def test_learning_and_forgetting_equals_starting_over(
             alive = np.setdiff1d(alive, gone)
             model.forget(gone)
     assert np.array_equal(model.row_ids_, alive)
-    scratch = METHODS[method](metric=metric).fit(kind(X[alive]), Y[alive])
+    scratch = EVERY_METHOD[method](metric=metric).fit(kind(X[alive]), Y[alive])
     assert_same(model, scratch, kind(few_values(rng, 6)))
 
 
@@ -76,9 +79,9 @@ def test_new_labels_come_last(method):
     rng = np.random.default_rng(1)
     X = few_values(rng, 12)
     old, new = [["b"], ["a"], [], ["a", "b"]] * 2, [["c"], ["a", "d"], [], ["b"]]
-    model = METHODS[method]().fit(X[:8], old).partial_fit(X[8:], new)
+    model = EVERY_METHOD[method]().fit(X[:8], old).partial_fit(X[8:], new)
     assert model.label_names_ == ("a", "b", "c", "d")
-    scratch = METHODS[method]().fit(X, old + new, label_names=("a", "b", "c", "d"))
+    scratch = EVERY_METHOD[method]().fit(X, old + new, label_names=("a", "b", "c", "d"))
     queries = few_values(rng, 5)
     assert model.predict_names(queries) == scratch.predict_names(queries)
     assert np.array_equal(model.rank(queries, 4)[0], scratch.rank(queries, 4)[0])
@@ -88,29 +91,30 @@ def test_new_labels_come_last(method):
 def test_ids_survive_saving_and_are_never_given_twice(method, tmp_path):
     rng = np.random.default_rng(2)
     X, Y = few_values(rng, 10), some_labels(rng, 10)
-    model = METHODS[method]().fit(X[:8], Y[:8]).forget([7, 2])
+    model = EVERY_METHOD[method]().fit(X[:8], Y[:8]).forget([7, 2])
     model.save(tmp_path / "model")
     again = load(tmp_path / "model").partial_fit(X[8:], Y[8:])
     model.partial_fit(X[8:], Y[8:])
     assert again.row_ids_.tolist() == [0, 1, 3, 4, 5, 6, 8, 9]
     queries = few_values(rng, 5)
     assert np.array_equal(again.predict_proba(queries), model.predict_proba(queries))
-    near = again.kneighbors(queries, 20)
+    near = again.neighbor_graph(queries, 20)
     assert np.array_equal(again.predict(queries, graph=near), again.predict(queries))
 
 
 def test_rows_that_are_not_there_are_refused():
     rng = np.random.default_rng(3)
     X, Y = few_values(rng, 6), some_labels(rng, 6)
-    model = METHODS["brknn"](metric="euclidean").fit(X, Y).forget([1])
+    model = EVERY_METHOD["brknn"](metric="euclidean").fit(X, Y).forget([1])
     before = model.predict_proba(X)
     for rows, says in (([1], "forgotten"), ([6], "0 to 5"), ([-1], "0 to 5"), ([0.5], "ids")):
         with pytest.raises(ValueError, match=says):
             model.forget(rows)
     with pytest.raises(ValueError, match="at least one row left"):
         model.forget(model.row_ids_)
+    others = EVERY_METHOD["brknn"](metric="euclidean").fit(X, Y).neighbor_graph(X)
     with pytest.raises(ValueError, match="forgotten"):
-        model.predict(X, graph=METHODS["brknn"](metric="euclidean").fit(X, Y).kneighbors(X))
+        model.predict(X, graph=others)
     assert np.array_equal(model.predict_proba(X), before)
 
 
@@ -126,7 +130,7 @@ def test_rows_that_are_not_there_are_refused():
 def test_bad_rows_change_nothing(X, Y, says):
     rng = np.random.default_rng(4)
     rows, labels = few_values(rng, 6), some_labels(rng, 6)
-    model = METHODS["mlknn"]().fit(rows, labels)
+    model = EVERY_METHOD["mlknn"]().fit(rows, labels)
     before = model.predict_proba(rows)
     with pytest.raises(ValueError, match=says):
         model.partial_fit(X, Y)
@@ -139,7 +143,7 @@ def test_bad_rows_change_nothing(X, Y, says):
 def test_a_change_that_is_interrupted_changes_nothing(method, learns, monkeypatch):
     rng = np.random.default_rng(0)
     X, Y, queries = few_values(rng, 8), some_labels(rng, 8), few_values(rng, 5)
-    model = METHODS[method]().fit(X, Y)
+    model = EVERY_METHOD[method]().fit(X, Y)
     before, expected = dict(vars(model)), model.predict_proba(queries)
     real = NeighborEstimator._adopt
 
@@ -172,7 +176,7 @@ def test_distances_with_one_rounded_root_keep_the_order_of_their_squares():
         labels = np.eye(len(rows), dtype=np.int32)
         first, later = np.split(np.arange(len(rows)), [len(known)])
         for k in (1, 2):
-            model = METHODS["brknn"](n_neighbors=k).fit(rows[first], labels[first])
+            model = EVERY_METHOD["brknn"](n_neighbors=k).fit(rows[first], labels[first])
             model.partial_fit(rows[later], labels[later])
-            scratch = METHODS["brknn"](n_neighbors=k).fit(rows, labels)
+            scratch = EVERY_METHOD["brknn"](n_neighbors=k).fit(rows, labels)
             assert_same(model, scratch, np.zeros((1, 4)))

@@ -89,15 +89,15 @@ def test_many_small_additions_make_few_segments():
     index = InvertedIndex(sparse.csr_array(np.eye(4)[:1]))
     for i in range(200):
         index.add(np.eye(4)[[i % 4]])
-    assert len(index._segments) <= 9
+    assert len(index._rows.segments) <= 9
     assert index.query(np.eye(4)[[2]], 3).ids.tolist() == [[3, 7, 11]]
 
 
 def test_adding_to_a_large_index_leaves_it_alone():
     index = InvertedIndex(sparse.csr_array(np.tile(np.eye(4), (50, 1))))
-    large = index._segments[0].native
+    large = index._rows.segments[0].native
     index.add(np.eye(4))
-    assert index._segments[0].native is large
+    assert index._rows.segments[0].native is large
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

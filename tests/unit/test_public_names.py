@@ -11,27 +11,33 @@ from vicinal.estimators import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
-        NeighborGraph Scores comparison datasets decision graph index load metrics preprocess
-        reduction report results rivals save selection""",
-    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder SignedRank Standing Table
+        NeighborGraph Pipeline Scores baselines comparison datasets decision distances explain graph
+        index load make_pipeline metrics preprocess reduction report results save selection
+        service""",
+    "vicinal.service": "Limits create_app",
+    "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
-        mean_differences paired_order rank_table read_table results_table run_comparison standing
-        wilcoxon_holm""",
+        mean_differences paired_order rank_methods rank_table read_table results_table
+        run_comparison wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
         FittedNeverEmpty LabelSets LabelThresholds MCut MetricThreshold NeverEmpty PCut
-        PerLabelThreshold RCut Threshold TopS folds_wanted""",
+        PerLabelThreshold RCut Threshold TopS""",
+    "vicinal.explain": """Breakdown Explanation Explanations LabelExplanation Neighbor Part Removal
+        Terms Word exact_shapley linear_breakdown mixture_breakdown shapley_of_maximum
+        vote_breakdowns weighted_breakdowns""",
     "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
-    "vicinal.index": "ApproximateIndex DenseIndex Index InvertedIndex build_index",
+    "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
+        register_distance""",
+    "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
+        ReferenceIndex TrainingRows algorithm_names build_index register_index""",
     "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
-        make_steps""",
-    "vicinal.report": """Block Cell Column Curve DataTable Details Facts Grid Html OwnCell Page
-        Paragraph PlotFigure ReportedCell Section comparison_page comparison_report element
-        mark_best reported_section together""",
-    "vicinal.results": "Result ResultStore data_hash machine provenance",
+        WordPlace make_steps""",
+    "vicinal.report": "comparison_page comparison_report",
+    "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
-    "vicinal.rivals": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
+    "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
         read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",
@@ -68,7 +74,12 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
-SHARED: dict[str, Any] = {"threshold": None, "never_empty": None, "n_jobs": None}
+SHARED: dict[str, Any] = {
+    "threshold": None,
+    "never_empty": None,
+    "n_jobs": None,
+    "algorithm": "auto",
+}
 
 
 @pytest.mark.parametrize("module", EXPORTED)
@@ -95,13 +106,16 @@ def test_parameters_and_defaults(name: str) -> None:
 
 
 CALLS = {
-    "fit": ["X", "Y", "graph", "label_names"],
+    "fit": ["X", "Y", "graph", "label_names", "row_names"],
     "predict": ["X", "graph"],
     "predict_proba": ["X", "graph"],
     "predict_names": ["X", "graph"],
     "scores": ["X", "graph"],
     "rank": ["X", "top", "graph"],
-    "kneighbors": ["X", "k"],
+    "decision_function": ["X", "graph"],
+    "kneighbors": ["X", "n_neighbors", "return_distance"],
+    "neighbor_graph": ["X", "k"],
+    "explain": ["X", "labels", "top", "what_if", "row_names", "feature_names"],
     "save": ["path"],
 }
 
@@ -109,7 +123,9 @@ CALLS = {
 @pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
 def test_methods_take_these_arguments(kind: Any) -> None:
     for call, arguments in CALLS.items():
-        assert list(inspect.signature(getattr(kind, call)).parameters) == ["self", *arguments]
+        given = inspect.signature(getattr(kind, call)).parameters
+        assert list(given) == ["self", *arguments]
+        assert "graph" not in given or given["graph"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_learning_and_forgetting_where_promised() -> None:

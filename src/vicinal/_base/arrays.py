@@ -1,7 +1,7 @@
 """The array types that stages pass to each other, by name."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ Int: TypeAlias = NDArray[np.int64]
 Int32: TypeAlias = NDArray[np.int32]
 Bool: TypeAlias = NDArray[np.bool_]
 
-Csr: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
+if TYPE_CHECKING:
+    Csr: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
+else:
+    Csr = sparse.csr_array  # SciPy before 1.16 cannot subscript it when the program runs
 """Canonical: rows sorted, no repeats, no stored zeros."""
 
 Features: TypeAlias = NDArray[Any] | Csr

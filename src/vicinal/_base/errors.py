@@ -64,3 +64,10 @@ class MissingExtraError(ImportError):
         super().__init__(
             f"{package} is needed for this and is not installed: pip install 'vicinal[{extra}]'"
         )
+
+
+class MissingDistributionError(ImportError):
+    """A part that is installed separately is absent; says what to install."""
+
+    def __init__(self, part: str, distribution: str) -> None:
+        super().__init__(f"{part} is installed separately: pip install {distribution}")

@@ -14,10 +14,21 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from vicinal._base.durable import naming, sync_folder
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.file_lock import lock, unlock
 
 Item = TypeVar("Item")
+
+_NOT_AS_EXPECTED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What a line of another program, or a damaged one, may raise where it is read."""
 
 
 def without_nan(value: object) -> object:
@@ -50,12 +61,15 @@ def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
     """
     line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
+    is_new = not path.exists()
+    with naming(path), path.open("a+b") as file:
         lock(file.fileno())
         try:
             _append(file, line.encode())
         finally:
             unlock(file.fileno())
+    if is_new:
+        sync_folder(path.parent)
 
 
 def _append(file: IO[bytes], line: bytes) -> None:
@@ -91,7 +105,7 @@ def read_json_lines(
     for number, line in enumerate(lines, start=1):
         try:
             item = read(_parsed(line))
-        except ValueError as error:
+        except _NOT_AS_EXPECTED as error:
             raise DataFormatError(str(path), expected, str(error), number) from None
         yield item
 
@@ -110,7 +124,7 @@ def _is_torn(rest: bytes) -> bool:
         return False
     try:
         json.loads(rest)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return False
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, stack_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.scalars import check_sequence
+from vicinal._base.scalars import check_encodable, check_sequence
 
 Kind = Literal["dense", "sparse"]
 
@@ -82,6 +82,7 @@ def _any_labels(
         names = _column_names(Y, matrix.shape[1]) if given is None else given
         kind = "sparse" if sparse.issparse(Y) else "dense"
         dtype = _dtype(Y)
+    check_encodable(name if given is None else "label_names", names)
     if matrix.shape[0] != n_rows:
         raise InvalidArgumentError(name, f"{n_rows} rows, as X has", f"{matrix.shape[0]} rows")
     if len(names) != matrix.shape[1] or len(set(names)) != len(names):

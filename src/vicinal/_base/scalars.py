@@ -1,14 +1,12 @@
 """Numbers, flags and names a user passes, checked; on NumPy alone (see :mod:`vicinal.gpu`)."""
 
 import operator
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
-
-METRICS = ("euclidean", "cosine", "dot")
 
 
 def check_integer(name: str, value: object, low: int | None = None) -> int:
@@ -96,3 +94,26 @@ def check_sequence(name: str, values: object) -> list[Any]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidArgumentError(name, "a sequence of values", repr(values))
     return list(values)
+
+
+def check_encodable(name: str, names: Sequence[str]) -> None:
+    r"""Refuse names that UTF-8 cannot hold: no file could keep them, and no later save would work.
+
+    Examples
+    --------
+    >>> check_encodable("label_names", ["calm", "\ud800"])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: label_names: expected text that UTF-8 can hold, got
+    a lone surrogate in '\ud800'
+    """
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        found = next(each for each in names if _has_surrogate(each))
+        got = f"a lone surrogate in {found!r:.60}"
+        raise InvalidArgumentError(name, "text that UTF-8 can hold", got) from None
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)

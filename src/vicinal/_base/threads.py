@@ -1,15 +1,18 @@
 """How many threads the compiled core may use."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
+from typing import Any, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
+
+Call = TypeVar("Call", bound=Callable[..., Any])
 
 MOST_THREADS = 1024
 """Past this many another thread only costs."""
@@ -75,8 +78,13 @@ def one_blas_thread() -> threadpool_limits:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def library_threads() -> threadpool_limits:
+def library_threads(most: int | None = None) -> threadpool_limits:
     """Return a context in which BLAS and OpenMP use as many threads as the surrounding call may.
+
+    Parameters
+    ----------
+    most : int or None
+        No more than this, for work so small that threads would wait for each other.
 
     Examples
     --------
@@ -84,7 +92,22 @@ def library_threads() -> threadpool_limits:
     ...     thread_count(-1)
     1
     """
-    return _libraries().limit(limits=thread_count())
+    allowed = thread_count()
+    return _libraries().limit(limits=allowed if most is None else min(most, allowed))
+
+
+def on_one_blas_thread(method: Call) -> Call:
+    """Let a method give the same bits whatever number of threads matrix products may use.
+
+    BLAS splits a product by its threads, and each split rounds in another order.
+    """
+
+    @wraps(method)
+    def alone(*given: object, **named: object) -> object:
+        with one_blas_thread():
+            return method(*given, **named)
+
+    return cast("Call", alone)
 
 
 def _available() -> int:

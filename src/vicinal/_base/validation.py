@@ -12,7 +12,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import (
-    METRICS,
+    check_encodable,
     check_flag,
     check_integer,
     check_option,
@@ -20,20 +20,22 @@ from vicinal._base.scalars import (
     check_real,
     check_sequence,
 )
+from vicinal._base.sparse_structure import check_sparse_structure
 
 __all__ = [
-    "METRICS",
     "canonical_csr",
     "check_features",
     "check_flag",
     "check_integer",
     "check_option",
     "check_positive",
+    "check_readable",
     "check_real",
     "check_rows",
     "check_sequence",
     "check_sparse_structure",
     "csr_parts",
+    "owned",
     "sound_csr",
 ]
 
@@ -99,6 +101,54 @@ def _dense(X: object, name: str) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=dtype)
 
 
+def check_readable(X: object, name: str = "X") -> None:
+    """Refuse what must not reach scikit-learn's own checks, which read and keep it.
+
+    Sparse arrays that do not fit each other, and column names that no file could hold.
+    """
+    check_sparse_structure(X, name)
+    columns = getattr(X, "columns", None)
+    if columns is not None and not sparse.issparse(X):
+        check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])
+
+
+def owned(matrix: Features, given: object) -> Features:
+    """Return a checked matrix that no caller can change: itself, or a copy.
+
+    A copy is made where `matrix` shares writeable memory with what the caller gave. Read-only
+    arrays, such as those of a :class:`~vicinal.datasets.Dataset`, are kept as they are.
+
+    Examples
+    --------
+    >>> buffer = np.zeros((1, 2))
+    >>> kept = owned(check_features(buffer), buffer)
+    >>> buffer[:] = 5
+    >>> kept
+    array([[0., 0.]])
+    """
+    if not any(_may_change(part, given) for part in _parts(matrix)):
+        return matrix
+    return matrix.copy()
+
+
+def _parts(matrix: Any) -> list[NDArray[Any]]:
+    """Return the arrays that a matrix is made of."""
+    if not sparse.issparse(matrix):
+        return [matrix]
+    names = ("data", "indices", "indptr")
+    return [getattr(matrix, name) for name in names if hasattr(matrix, name)]
+
+
+def _may_change(part: NDArray[Any], given: object) -> bool:
+    """Tell whether a caller who gave `given` can still write to an array made of it."""
+    if isinstance(given, list | tuple):
+        return False
+    if sparse.issparse(given) or isinstance(given, np.ndarray):
+        shared = any(np.may_share_memory(part, own) for own in _parts(given))
+        return shared and part.flags.writeable
+    return True  # a data frame, which may write where its arrays are read-only
+
+
 def canonical_csr(X: object, name: str = "X") -> Csr:
     """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
     if cast("Any", X).ndim != 2:
@@ -118,11 +168,18 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
 
 
 def sound_csr(X: object, name: str) -> Csr:
-    """Return sparse `X` as CSR that native code can read; what it stores stays as it is."""
+    """Return sparse `X` as CSR that native code can read; what it stores stays as it is.
+
+    The last row ends where the arrays do, also where SciPy's arrays are longer.
+    """
     check_sparse_structure(X, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
-    if cast("Any", X).format == "lil":  # whose lists SciPy copies unseen
+    if cast("Any", X).format in ("lil", "dok", "dia"):  # whose entries SciPy copies unchecked
         check_sparse_structure(matrix, name)
+    n_stored = int(matrix.indptr[-1])
+    if len(matrix.indices) != n_stored or len(matrix.data) != n_stored:
+        parts = (matrix.data[:n_stored], matrix.indices[:n_stored], matrix.indptr)
+        matrix = sparse.csr_array(parts, shape=matrix.shape)
     return matrix
 
 
@@ -133,47 +190,6 @@ def as_csr(matrix: Features) -> Csr:
     stored = cast("Csr", sparse.csr_array(matrix))
     stored.has_canonical_format = True
     return stored
-
-
-def check_sparse_structure(X: object, name: str) -> None:
-    """Refuse CSR, CSC, BSR or COO arrays that would make native code read outside them.
-
-    To be called before SciPy converts or copies: it trusts the arrays it reads. Anything else,
-    sparse or not, passes.
-    """
-    kind = getattr(X, "format", None)
-    matrix = cast("Any", X)
-    if kind == "coo":
-        for ids, size in zip(matrix.coords, matrix.shape, strict=True):
-            _check_ids(ids, size, name)
-    elif kind in ("csr", "csc", "bsr") and matrix.ndim == 2:
-        n_rows, n_columns = matrix.shape
-        if kind == "bsr":
-            n_rows, n_columns = n_rows // matrix.blocksize[0], n_columns // matrix.blocksize[1]
-        elif kind == "csc":
-            n_rows, n_columns = n_columns, n_rows
-        _check_compressed(matrix, n_rows, n_columns, name)
-
-
-def _check_compressed(matrix: Any, n_rows: int, n_columns: int, name: str) -> None:
-    """Refuse row starts and ids, of single entries or of blocks, that do not fit each other."""
-    indptr, indices = matrix.indptr, matrix.indices
-    if max(matrix.shape) >= 2**31 - 1:
-        raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", matrix.shape)
-    if (
-        len(indptr) != n_rows + 1
-        or indptr[0] != 0
-        or indptr[-1] > min(len(indices), len(matrix.data))
-        or np.any(np.diff(indptr) < 0)
-    ):
-        raise InvalidArgumentError(name, "a valid sparse structure", "an inconsistent indptr")
-    _check_ids(indices[: indptr[-1]], n_columns, name)
-
-
-def _check_ids(ids: Int, size: int, name: str) -> None:
-    """Refuse ids of rows, columns or blocks past the last."""
-    if ids.size and (ids.min() < 0 or ids.max() >= size):
-        raise InvalidArgumentError(name, f"ids from 0 to {size - 1}", f"{ids.min()} to {ids.max()}")
 
 
 def csr_parts(matrix: Csr) -> tuple[Int, Int32]:

@@ -8,17 +8,24 @@ from typing import Annotated, Any, cast
 import typer
 from rich.markup import escape
 
-from vicinal._base.errors import DataNotFoundError, MissingExtraError
+from vicinal._base.errors import (
+    DataNotFoundError,
+    MissingDistributionError,
+    MissingExtraError,
+)
 from vicinal.cli.bench import bench
 from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.explain import explain_rows
+from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
-from vicinal.cli.reproduce import reproduce
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
+from vicinal.cli.visible import never_fail_to_print, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,11 +36,13 @@ app.add_typer(data_app, name="data")
 app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
+app.command("explain")(explain_rows)
 app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
-app.command()(reproduce)
+app.command()(serve)
+add_reproduce(app)
 
 
 def show_version(wanted: bool) -> None:
@@ -66,11 +75,18 @@ def run() -> None:
     """Run the program; what a user can cause is one line on standard error and exit code 2."""
     if sys.stdout is None:  # closed by the caller, who wants to see nothing
         sys.stdout = io.StringIO()
+    never_fail_to_print()
     try:
         code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
-    except (ValueError, DataNotFoundError, MissingExtraError, OSError) as error:
+    except (
+        ValueError,
+        DataNotFoundError,
+        MissingDistributionError,
+        MissingExtraError,
+        OSError,
+    ) as error:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"not enough memory: {error}")
@@ -81,7 +97,7 @@ def run() -> None:
 
 def _fail(message: str) -> None:
     """Print the message on one line, with nothing in it read as markup; none after a help text."""
-    line = escape(" ".join(message.split()))
+    line = escape(visible(" ".join(message.split())))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)
     sys.exit(2)

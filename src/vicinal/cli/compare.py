@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.compare_options import (
@@ -18,24 +19,17 @@ from vicinal.cli.compare_options import (
     StoreOption,
     TuneOption,
 )
-from vicinal.cli.contestants import contestants, parse_numbers, tuned_contestants
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import ImportOption, PreprocessOption
 from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
-from vicinal.cli.settings import PreprocessOption, parse_settings
-from vicinal.cli.standings import conclusion, spent_seconds, standing_json, standing_table
-from vicinal.comparison import run_comparison, standing
-from vicinal.comparison.outcome import EXPERIMENT, experiment_name
-from vicinal.metrics.catalogue import every_metric
-from vicinal.papers.reported import reported
-from vicinal.report import ReportedCell, comparison_report
-from vicinal.report.comparison_report import SHOWN
-from vicinal.results import Result, ResultStore
 
-USUAL = ("brknn", "lpknn", "mlknn", "dmlknn", "iblr", "instance-knn")
+if TYPE_CHECKING:
+    from vicinal.results import Result
 
 
 def compare(
     data: DataArguments = None,
-    methods: MethodsOption = None,
+    methods: MethodsOption = "",
     metric: MetricOption = None,
     folds: FoldsOption = None,
     seeds: SeedsOption = 1,
@@ -47,20 +41,28 @@ def compare(
     source: FromOption = None,
     report: ReportOption = None,
     alpha: AlphaOption = 0.05,
+    imports: ImportOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    from vicinal.cli.settings import method_words
+    from vicinal.comparison import run_comparison
+    from vicinal.metrics.catalogue import every_metric
+
     check_target("--report", report)
     metrics = metric or ["hamming-loss"]
-    names = methods.split(",") if methods else []
+    words = methods.split(",") if methods else []
+    import_modules(imports, words)
+    names = method_words(words)
     if source is not None:
         results = stored_results(source, data or [], names, folds)
     elif not data:
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
+        chosen = names or method_words(["quick"])
         results = run_comparison(
             data,
-            entrants(names or USUAL, settings or [], neighbors, metrics[0] if tune else None),
+            chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],
             folds=parse_folds(folds or "10"),
             seeds=range(seeds),
@@ -73,22 +75,28 @@ def compare(
         write_report(results, report, metrics, alpha, json)
 
 
-def entrants(
+def chosen_candidates(
     names: Sequence[str], settings: Sequence[str], neighbors: str | None, tune_for: str | None
 ) -> Mapping[str, object]:
     """Return the methods to compare: as set, at several k, or tuned for a metric."""
+    from vicinal.cli.candidates import candidates, parse_numbers, tuned_candidates
+    from vicinal.cli.settings import parse_settings
+
     given = parse_settings(settings)
     if tune_for is None:
-        return contestants(names, given, parse_numbers("--neighbors", neighbors))
+        return candidates(names, given, parse_numbers("--neighbors", neighbors))
     if neighbors is not None:
-        raise InvalidArgumentError("--neighbors", "nothing, where --tune chooses", neighbors)
-    return tuned_contestants(names, given, tune_for)
+        raise InvalidArgumentError("--neighbors", "none together with --tune", neighbors)
+    return tuned_candidates(names, given, tune_for)
 
 
 def stored_results(
     path: Path, data: Sequence[str], methods: Sequence[str], folds: str | None
-) -> list[Result]:
+) -> "list[Result]":
     """Return the comparison that a file holds, or the part of it that was asked for."""
+    from vicinal.comparison.outcome import EXPERIMENT, experiment_name
+    from vicinal.results import ResultStore
+
     if not path.is_file():
         raise InvalidArgumentError("--from", "a file of results", repr(str(path)))
     found = [each for each in ResultStore(path).read() if each.experiment.startswith(EXPERIMENT)]
@@ -126,42 +134,33 @@ def parse_folds(word: str) -> int | str:
         raise InvalidArgumentError("--folds", "a number, or split", repr(word)) from None
 
 
-def show(results: Sequence[Result], metrics: Sequence[str], alpha: float, json: bool) -> None:
-    """Print where the methods stand by each metric."""
-    found = [standing(results, name, alpha) for name in metrics]
+def show(results: "Sequence[Result]", metrics: Sequence[str], alpha: float, json: bool) -> None:
+    """Print the ranking of the methods by each metric."""
+    from vicinal.cli.rankings import conclusion, ranking_json, ranking_table, spent_seconds
+    from vicinal.comparison import rank_methods
+
+    found = [rank_methods(results, name, alpha) for name in metrics]
     seconds = spent_seconds(results)
     if json:
-        print_json([standing_json(each, seconds) for each in found])
+        print_json([ranking_json(each, seconds) for each in found])
         return
     for each in found:
-        out.print(standing_table(each, seconds))
+        out.print(ranking_table(each, seconds))
         out.print(conclusion(each), soft_wrap=True, highlight=False)
 
 
-def reported_cells() -> list[ReportedCell]:
-    """Return what the papers report, as the report sets it beside ours."""
-    return [
-        ReportedCell(
-            paper=each.paper,
-            table=each.table,
-            dataset=each.data,
-            method=each.method,
-            metric=each.metric,
-            value=each.value,
-            std=each.std,
-        )
-        for each in reported()
-    ]
-
-
 def write_report(
-    results: Sequence[Result], path: Path, metrics: Sequence[str], alpha: float, quiet: bool
+    results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics asked for come first."""
+    from vicinal.cli.extensions import reported_figures
+    from vicinal.report import comparison_report
+    from vicinal.report.comparison_report import SHOWN
+
     measured = {name for result in results for name in result.values}
     shown = dict.fromkeys([*metrics, *(name for name in SHOWN if name in measured)])
     written = comparison_report(
-        results, path, metrics=list(shown), alpha=alpha, reported=reported_cells()
+        results, path, metrics=list(shown), alpha=alpha, reported=reported_figures()
     )
     if not quiet:
         say(f"Report written to {written}")

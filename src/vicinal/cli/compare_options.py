@@ -5,14 +5,18 @@ from typing import Annotated
 
 import typer
 
-from vicinal.comparison.entrants import KNOWN
+from vicinal.cli.options import BASELINES, METHODS
 
 DataArguments = Annotated[
     list[str] | None,
     typer.Argument(help="Names from `vicinal data list`, or files.", metavar="DATA..."),
 ]
 MethodsOption = Annotated[
-    str | None, typer.Option(help=f"Separated by commas, of: {', '.join(KNOWN)}.")
+    str,
+    typer.Option(
+        help=f"quick, all, or separated by commas: {METHODS}; baselines: {', '.join(BASELINES)}; "
+        "module:Class for any multi-label classifier."
+    ),
 ]
 MetricOption = Annotated[
     list[str] | None,
@@ -21,7 +25,7 @@ MetricOption = Annotated[
 FoldsOption = Annotated[
     str | None, typer.Option(help="Number of folds (10), or split: the published one.")
 ]
-SeedsOption = Annotated[int, typer.Option(help="Rounds of folds, each with its own seed.", min=1)]
+SeedsOption = Annotated[int, typer.Option(help="Sets of folds, each with its own seed.", min=1)]
 NeighborsOption = Annotated[
     str | None,
     typer.Option(help="Numbers of neighbours, separated by commas; every method at each."),
@@ -36,9 +40,7 @@ TuneOption = Annotated[
     bool,
     typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
 ]
-StoreOption = Annotated[
-    Path | None, typer.Option(help="File of results: kept there, and not run twice.")
-]
+StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed runs are reused.")]
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]

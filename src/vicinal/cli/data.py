@@ -1,10 +1,11 @@
 """``vicinal data``: list, describe and convert data sets."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vicinal.cli.options import RowsOption
 from vicinal.cli.output import (
     JsonFlag,
     check_target,
@@ -13,15 +14,18 @@ from vicinal.cli.output import (
     print_table,
     say,
 )
-from vicinal.cli.source import RowsOption, choose_rows
-from vicinal.datasets import Listing, available, load, write_file
+
+if TYPE_CHECKING:
+    from vicinal.datasets import Listing
 
 data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
 
 
 @data_app.command("list")
 def list_data(json: JsonFlag = False) -> None:
-    """List the data sets known by name, and which are at hand."""
+    """List the data sets known by name, and which are available locally."""
+    from vicinal.datasets import available
+
     listed = available()
     if json:
         print_json([_facts(listing) for listing in listed])
@@ -30,7 +34,7 @@ def list_data(json: JsonFlag = False) -> None:
     print_table("Data sets", list(_facts(listed[0])), rows)
 
 
-def _facts(listing: Listing) -> dict[str, object]:
+def _facts(listing: "Listing") -> dict[str, object]:
     """Return what the list says of a data set."""
     entry = listing.entry
     return {
@@ -49,6 +53,8 @@ def describe(
     json: JsonFlag = False,
 ) -> None:
     """Show shape, label statistics and split of a data set."""
+    from vicinal.datasets import load
+
     dataset = load(data)
     facts = dataset.statistics()
     if json:
@@ -64,6 +70,9 @@ def convert(
     rows: RowsOption = "all",
 ) -> None:
     """Write a data set in another format."""
+    from vicinal.cli.source import choose_rows
+    from vicinal.datasets import load, write_file
+
     check_target("TARGET", target)
     dataset = choose_rows(load(data), rows, auto="all")
     write_file(dataset, target)

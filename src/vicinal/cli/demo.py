@@ -1,17 +1,17 @@
 """``vicinal demo``: the whole road on the embedded data."""
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from vicinal.cli.output import out, print_facts
 from vicinal.cli.predict import predictions
-from vicinal.datasets import Dataset, load
-from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN, NeighborEstimator
-from vicinal.index import build_index
-from vicinal.metrics import evaluate, metrics_table
+from vicinal.cli.serve import PortOption
+
+if TYPE_CHECKING:
+    from vicinal.datasets import Dataset
+    from vicinal.estimators import NeighborEstimator
 
 SHOWN = (
     "subset-accuracy",
@@ -27,8 +27,22 @@ SHOWN = (
 
 def demo(
     neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the embedded data on a page instead.")
+    ] = False,
+    port: PortOption = 8000,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
+    from vicinal.datasets import load
+    from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN
+    from vicinal.index import build_index
+    from vicinal.metrics import evaluate, metrics_table
+
+    if serve:
+        from vicinal.cli.demo_service import serve_demo
+
+        serve_demo(neighbors, port)
+        return
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
     train, test = data.split()
@@ -55,22 +69,25 @@ def demo(
     for model in models:
         model.fit(train.X, train.Y, graph=training_graph, label_names=data.label_names)
         scores = model.scores(test.X, graph=test_graph)
-        found = evaluate(test.Y, model.decision_.decide(scores), scores, metrics=SHOWN)
+        found = evaluate(test.Y, model.decide(scores), scores, metrics=SHOWN)
         results[_name(model)] = found
     seconds = time.perf_counter() - began
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     out.print(f"All {len(models)} fitted, predicted and measured in {seconds:.1f} s.")
     _show_packages(models[-1], data, test)
+    out.print("\nTry it on a page, and teach it: vicinal demo --serve")
 
 
-def _name(model: NeighborEstimator) -> str:
+def _name(model: "NeighborEstimator") -> str:
     """Return a method's short name."""
     variant = getattr(model, "variant", "base")
     return type(model).__name__ + ("" if variant == "base" else f"-{variant}")
 
 
-def _show_packages(model: NeighborEstimator, data: Dataset, test: Dataset) -> None:
+def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset") -> None:
     """Print true tags, predicted tags and scores of three test packages, evenly spread."""
+    import numpy as np
+
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]
     three = test.subset(chosen)

@@ -2,26 +2,18 @@
 
 from typing import Annotated
 
-import numpy as np
 import typer
-from scipy import sparse
 
-from vicinal._base.arrays import Csr
-from vicinal._base.labels import aligned
-from vicinal.cli.output import JsonFlag, errors, out, print_json
-from vicinal.cli.scoring import ModelArgument, score
-from vicinal.cli.source import (
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import (
     DataArgument,
+    ImportOption,
     LabelsOption,
+    ModelArgument,
     RowsOption,
     TextOption,
-    features_source,
-    reads_text,
-    text_source,
 )
-from vicinal.estimators import load as load_model
-from vicinal.metrics import evaluate, metrics_table
-from vicinal.scores import Scores
+from vicinal.cli.output import JsonFlag, errors, out, print_json
 
 
 def evaluate_model(
@@ -33,16 +25,24 @@ def evaluate_model(
     ] = "vicinal",
     text: TextOption = "text",
     labels: LabelsOption = "labels",
+    imports: ImportOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Predict the rows of a data set and compare with its labels."""
+    from vicinal._base.labels import aligned
+    from vicinal.cli.scoring import score, widen, widen_labels
+    from vicinal.cli.source import features_source, reads_text, text_source
+    from vicinal.estimators import load as load_model
+    from vicinal.metrics import evaluate, metrics_table
+
+    import_modules(imports)
     fitted = load_model(model)
     if reads_text(fitted):
         source = text_source(data, text, labels, None)
     else:
         source = features_source(data, rows, auto="test")
     estimator, scores = score(fitted, source)
-    predicted = estimator.decision_.decide(scores)
+    predicted = estimator.decide(scores)
     truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)
     strangers = truth.shape[1] - predicted.shape[1]
     if strangers:
@@ -54,17 +54,3 @@ def evaluate_model(
     else:
         column = f"{source.name}, {source.n_rows:,} rows"
         out.print(metrics_table({column: found}))
-
-
-def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels that score 0 everywhere."""
-    if isinstance(scores.values, sparse.csr_array):
-        base = np.concatenate([scores.base, np.zeros(n_more)])
-        return Scores.sparse(widen_labels(scores.values, n_more), base)
-    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more))))
-
-
-def widen_labels(labels: Csr, n_more: int) -> Csr:
-    """Return the matrix with further, empty columns."""
-    shape = (labels.shape[0], labels.shape[1] + n_more)
-    return sparse.csr_array((labels.data, labels.indices, labels.indptr), shape=shape)

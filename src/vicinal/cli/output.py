@@ -13,6 +13,7 @@ from rich.table import Table
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.json_lines import without_nan
+from vicinal.cli.visible import speaks_unicode, visible, visible_json
 
 out = Console()
 errors = Console(stderr=True)
@@ -26,24 +27,25 @@ def check_target(option: str, path: Path | None) -> None:
         raise InvalidArgumentError(option, "a file in a folder that is there", str(path))
 
 
-def dump_json(value: object) -> str:
+def dump_json(value: object, *, ascii_only: bool = False) -> str:
     """Return one JSON document on one line; a number that is none is null."""
-    return json.dumps(without_nan(value), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(without_nan(value), ensure_ascii=ascii_only, allow_nan=False)
+    return visible_json(text)
 
 
 def print_json(value: object) -> None:
-    """Print one JSON document on one line."""
-    sys.stdout.write(dump_json(value) + "\n")
+    """Print one JSON document on one line, in ASCII where the output takes no more."""
+    sys.stdout.write(dump_json(value, ascii_only=not speaks_unicode()) + "\n")
 
 
 def say(line: str) -> None:
     """Print one line as it stands: brackets in it are no markup, and a long path is not broken."""
-    out.print(line, markup=False, highlight=False, soft_wrap=True)
+    out.print(visible(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a header; numbers to the right."""
-    table = Table(title=escape(title), title_justify="left", header_style="bold")
+    table = Table(title=escape(visible(title)), title_justify="left", header_style="bold")
     for column, name in enumerate(header):
         is_number = bool(rows) and isinstance(rows[0][column], int | float)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
@@ -54,16 +56,16 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[objec
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:
     """Print names and values, one a line."""
-    table = Table(title=escape(title), title_justify="left", show_header=False)
+    table = Table(title=escape(visible(title)), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(escape(name), escape(show(value)))
+        table.add_row(escape(visible(name)), escape(show(value)))
     out.print(table)
 
 
 def show(value: object) -> str:
-    """Return a value as a person reads it.
+    """Return a value as a person reads it, control characters escaped.
 
     Examples
     --------
@@ -76,4 +78,4 @@ def show(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else visible(str(value))

@@ -3,23 +3,18 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from vicinal.cli.output import JsonFlag, check_target, dump_json, say
-from vicinal.cli.scoring import ModelArgument, score
-from vicinal.cli.source import (
-    NamesOption,
-    RowsOption,
-    TextOption,
-    features_source,
-    reads_text,
-    text_source,
-)
-from vicinal.estimators import NeighborEstimator
-from vicinal.estimators import load as load_model
-from vicinal.scores import Scores
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import ImportOption, ModelArgument, NamesOption, RowsOption, TextOption
+from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say
+from vicinal.cli.visible import visible
+
+if TYPE_CHECKING:
+    from vicinal.estimators import NeighborEstimator
+    from vicinal.scores import Scores
 
 
 def predict(
@@ -32,10 +27,16 @@ def predict(
     rows: RowsOption = "all",
     text: TextOption = "text",
     row_names: NamesOption = None,
+    imports: ImportOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
+    from vicinal.cli.scoring import score
+    from vicinal.cli.source import features_source, reads_text, text_source
+    from vicinal.estimators import load as load_model
+
     check_target("--output", output)
+    import_modules(imports)
     fitted = load_model(model)
     if reads_text(fitted):
         source = text_source(file, text, None, row_names)
@@ -49,7 +50,10 @@ def predict(
         say(f"{source.n_rows:,} rows predicted, written to {output}")
         return
     for answer in answers:
-        sys.stdout.write((answer.as_json() if json else answer.as_line()) + "\n")
+        if json:
+            print_json(answer._asdict())
+        else:
+            sys.stdout.write(answer.as_line() + "\n")
 
 
 class Prediction(NamedTuple):
@@ -65,7 +69,8 @@ class Prediction(NamedTuple):
 
     def as_line(self) -> str:
         """Return one line for a person."""
-        return f"{self.row}\t{', '.join(self.labels) or '(none)'}\t[{self.best}]"
+        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:
@@ -74,10 +79,10 @@ class Prediction(NamedTuple):
 
 
 def predictions(
-    estimator: NeighborEstimator, scores: Scores, names: tuple[str, ...] | None, top: int
+    estimator: "NeighborEstimator", scores: "Scores", names: tuple[str, ...] | None, top: int
 ) -> Iterator[Prediction]:
     """Yield for each row its name, the labels decided on and the best labels with their scores."""
-    decided = estimator.decision_.decide(scores)
+    decided = estimator.decide(scores)
     ids, values = scores.top(top)
     label_names = estimator.label_names_
     for row in range(scores.shape[0]):

@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-import typer
+import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Features
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part, shown
 from vicinal.cli.source import Source
 from vicinal.estimators import NeighborEstimator, prepared
-from vicinal.estimators.model import Model, estimator_of, named_pipeline, save
+from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
-
-ModelArgument = Annotated[
-    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
-]
 
 
 def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
@@ -32,7 +29,7 @@ def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
 def save_named(model: Model, source: Source, path: Path) -> None:
     """Save a model with the names of the columns it learned from, if they have any."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
-    save(named_pipeline(steps, source.columns), path)
+    named_pipeline(steps, source.columns).save(path)
 
 
 def rows_for(model: Model, source: Source) -> object:
@@ -69,3 +66,17 @@ def in_order(
         said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
         raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
     return X[:, [place[name] for name in wanted]]
+
+
+def widen(scores: Scores, n_more: int) -> Scores:
+    """Return the scores with further labels that score 0 everywhere."""
+    if isinstance(scores.values, sparse.csr_array):
+        base = np.concatenate([scores.base, np.zeros(n_more)])
+        return Scores.sparse(widen_labels(scores.values, n_more), base)
+    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more))))
+
+
+def widen_labels(labels: Csr, n_more: int) -> Csr:
+    """Return the matrix with further, empty columns."""
+    shape = (labels.shape[0], labels.shape[1] + n_more)
+    return sparse.csr_array((labels.data, labels.indices, labels.indptr), shape=shape)

@@ -1,24 +1,15 @@
 """Words of the command line as estimators and preprocessing steps."""
 
 import ast
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
-
-import typer
-from sklearn.pipeline import Pipeline
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_option
-from vicinal.estimators import METHODS, NeighborEstimator
-
-PreprocessOption = Annotated[
-    str,
-    typer.Option(
-        help=f"none, or by commas of: {', '.join(preprocess.STEPS)}; auto: minmax if dense."
-    ),
-]
+from vicinal.estimators import METHODS
+from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
+from vicinal.estimators.pipeline import Pipeline
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
@@ -55,7 +46,7 @@ def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
         if not equals or not name or not text:
             raise InvalidArgumentError("--grid", "name=value,value", repr(word))
         values = [parse_settings([f"{name}={each}"])[name] for each in text.split(",")]
-        method, dot, parameter = name.partition(".")
+        method, dot, parameter = name.rpartition(".")
         if dot:
             grid.setdefault(method, {})[parameter] = values
         else:
@@ -63,14 +54,64 @@ def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
     return grid or None
 
 
-def make_estimator(method: str, settings: Mapping[str, object]) -> NeighborEstimator:
+def method_class(method: str, option: str) -> type[Any]:
+    """Return the class of a method, a baseline or ``module:Class``."""
+    import_module("vicinal.baselines")  # which registers the baselines
+    return find_method(method, option)
+
+
+def method_words(names: Sequence[str]) -> list[str]:
+    """Return names of methods, those that ``quick`` and ``all`` stand for among them.
+
+    Examples
+    --------
+    >>> method_words(["quick"])
+    ['brknn', 'lpknn', 'mlknn', 'instance-knn', 'feature-knn', 'lcif']
+    """
+    groups = {
+        "all": list(METHODS),
+        "quick": [name for name, kind in METHODS.items() if kind.method.cost == "quick"],
+    }
+    return list(dict.fromkeys(each for name in names for each in groups.get(name, [name])))
+
+
+def make_estimator(method: str, settings: Mapping[str, object], option: str = "--method") -> Any:
     """Return an unfitted estimator with these parameters."""
-    kind = METHODS[check_option("--method", method, tuple(METHODS))]
-    check_parameters(method, kind, settings)
-    return kind(**settings)
+    known = parameters(method_class(method, option))
+    for name in settings:
+        if name not in known:
+            raise InvalidArgumentError(
+                "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
+            )
+    return make_method(method, settings, option)
 
 
-def make_model(steps: Sequence[tuple[str, Any]], estimator: NeighborEstimator) -> Pipeline:
+def neighbor_settings(method: str, k: int) -> dict[str, object]:
+    """Return the parameters that give a method k neighbours: LCIF has two.
+
+    Examples
+    --------
+    >>> neighbor_settings("mlknn", 5)
+    {'n_neighbors': 5}
+    """
+    known = parameters(method_class(method, "--methods"))
+    return {name: k for name in known if name.startswith("n_neighbors")}
+
+
+def check_saveable(option: str, methods: Sequence[str]) -> None:
+    """Refuse, before the work, methods whose models cannot be saved without pickle."""
+    for method in methods:
+        if not can_be_saved(method_class(method, option)):
+            raise InvalidArgumentError(
+                option,
+                "an estimator that can be saved without pickle: one of vicinal, or a class derived "
+                "from one that declares itself (method = Method(name=…)); tune, compare and bench "
+                "take any multi-label classifier",
+                repr(method),
+            )
+
+
+def make_model(steps: Sequence[tuple[str, Any]], estimator: Any) -> Pipeline:
     """Return the pipeline of preprocessing steps and an estimator."""
     return Pipeline([*steps, ("estimator", estimator)])
 
@@ -78,15 +119,3 @@ def make_model(steps: Sequence[tuple[str, Any]], estimator: NeighborEstimator) -
 def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
     """Return the preprocessing steps that ``--preprocess`` names."""
     return preprocess.make_steps(names, is_sparse, "--preprocess")
-
-
-def check_parameters(
-    method: str, kind: Callable[..., object], settings: Mapping[str, object]
-) -> None:
-    """Refuse parameters that the method does not have, naming those it has."""
-    known = [name for name in inspect.signature(kind).parameters if name != "self"]
-    for name in settings:
-        if name not in known:
-            raise InvalidArgumentError(
-                "--set", f"a parameter of {method} ({', '.join(known)})", repr(name)
-            )

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
@@ -17,20 +16,6 @@ from vicinal.datasets import Dataset, is_table, load, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.preprocess import TextVectorizer
-
-DataArgument = Annotated[
-    str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
-]
-RowsOption = Annotated[
-    str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
-]
-TextOption = Annotated[str, typer.Option("--text", help="Column of the text, in JSONL, CSV, TSV.")]
-LabelsOption = Annotated[
-    str, typer.Option("--labels", help="Column of the labels, in JSONL, CSV, TSV.")
-]
-NamesOption = Annotated[
-    str | None, typer.Option("--row-names", help="Column of the row names, in JSONL, CSV, TSV.")
-]
 
 
 @dataclass(frozen=True)
@@ -68,12 +53,17 @@ class Source:
 
 
 def training_source(
-    data: str, rows: str, text: str, labels: str, preprocess: str
+    data: str,
+    rows: str,
+    text: str,
+    labels: str,
+    preprocess: str,
+    row_names: str | None = None,
 ) -> tuple[Source, list[tuple[str, Any]]]:
     """Return the rows to learn from and the steps before the estimator."""
     if is_text_file(data):
         steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
-        return text_source(data, text, labels, None), steps
+        return text_source(data, text, labels, row_names), steps
     source = features_source(data, rows, auto="train")
     return source, make_steps(preprocess, sparse.issparse(source.X))
 
@@ -91,9 +81,9 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
         dataset.X,
         dataset.n_rows,
         dataset.Y,
-        dataset.label_names,
+        tuple(dataset.label_names),
         dataset.row_names,
-        None if is_numbered(names, "feature") else names,
+        None if is_numbered(names, "feature") else tuple(names),
     )
 
 
@@ -125,5 +115,5 @@ def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
         return dataset
     ids = dataset.train if rows == "train" else dataset.test
     if ids is None:
-        raise InvalidArgumentError("--rows", "all: the data has no split", rows)
+        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
     return dataset.subset(ids)

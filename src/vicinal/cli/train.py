@@ -6,27 +6,25 @@ from typing import Annotated
 
 import typer
 
-from vicinal import estimators
 from vicinal._base.progress import part, shown
-from vicinal.cli.output import JsonFlag, print_facts, print_json
-from vicinal.cli.scoring import save_named
-from vicinal.cli.settings import PreprocessOption, make_estimator, make_model, parse_settings
-from vicinal.cli.source import (
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import (
     DataArgument,
+    ImportOption,
     LabelsOption,
+    MethodOption,
+    NamesOption,
+    PreprocessOption,
     RowsOption,
     TextOption,
-    training_source,
 )
-from vicinal.persistence.folder import check_replaceable
-
-METHOD_HELP = "One of: " + ", ".join(estimators.METHODS) + "."
+from vicinal.cli.output import JsonFlag, print_facts, print_json
 
 
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
-    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "mlknn",
+    method: MethodOption = "mlknn",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
@@ -34,16 +32,30 @@ def train(
     rows: RowsOption = "auto",
     text: TextOption = "text",
     labels: LabelsOption = "labels",
+    imports: ImportOption = None,
+    row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Learn from a data set and save the model."""
+    from vicinal.cli.scoring import save_named
+    from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
+    from vicinal.cli.source import training_source
+    from vicinal.persistence.folder import check_replaceable
+
     check_replaceable(output)
+    import_modules(imports, [method])
+    check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, text, labels, preprocess, row_names)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
-        model.fit(source.X, source.labels(), estimator__label_names=source.label_names)
+        model.fit(
+            source.X,
+            source.labels(),
+            estimator__label_names=source.label_names,
+            estimator__row_names=source.row_names,
+        )
     seconds = time.perf_counter() - began
     save_named(model, source, output)
     facts = {

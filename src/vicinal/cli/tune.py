@@ -2,29 +2,26 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal import estimators
-from vicinal._base.validation import check_option
-from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
-from vicinal.cli.scoring import save_named
-from vicinal.cli.settings import PreprocessOption, parse_grid, parse_settings
-from vicinal.cli.source import (
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import (
+    METHODS,
     DataArgument,
+    ImportOption,
     LabelsOption,
+    PreprocessOption,
     RowsOption,
-    Source,
     TextOption,
-    training_source,
 )
-from vicinal.persistence.folder import check_replaceable
-from vicinal.selection import Best, TuningResult, tune
-from vicinal.selection.table import plain
+from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
 
-QUICK = "brknn,lpknn,mlknn,instance-knn,feature-knn,lcif"
-"""Methods whose cost grows with rows × k only."""
+if TYPE_CHECKING:
+    from vicinal.cli.source import Source
+    from vicinal.selection import Best, TuningResult
+
 SHORT = {
     "n_neighbors": "k",
     "n_neighbors_instance": "k",
@@ -33,11 +30,15 @@ SHORT = {
 }
 """What tables for people call parameters; JSON and files have their names."""
 MANY_ROWS = 10_000
-"""Rows past which a coarse pass comes first unless told."""
+"""Rows past which a coarse pass comes first by default."""
 
 
 MethodsOption = Annotated[
-    str, typer.Option(help=f"all, or of: {', '.join(estimators.METHODS)}; by commas.")
+    str,
+    typer.Option(
+        help=f"quick, all, or separated by commas: {METHODS}, module:Class. "
+        "Quick are those whose cost grows with rows × k only."
+    ),
 ]
 MetricsOption = Annotated[
     str, typer.Option(help="What to measure besides: all, or names separated by commas.")
@@ -48,8 +49,11 @@ FastOption = Annotated[
     typer.Option(
         "--fast/--full",
         help="Every third value first, then those around the best; "
-        f"unless told, where there are more than {MANY_ROWS:,} rows.",
+        f"the default where there are more than {MANY_ROWS:,} rows.",
     ),
+]
+SeedOption = Annotated[
+    int, typer.Option(help="Random seed for the folds and for stochastic methods.")
 ]
 GridOption = Annotated[
     list[str] | None,
@@ -62,7 +66,7 @@ PerFoldOption = Annotated[
     bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
 ]
 StoreOption = Annotated[
-    Path | None, typer.Option(help="File to keep results in; a stopped run goes on from it.")
+    Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
 ]
 TableOption = Annotated[
     Path | None, typer.Option(help="Write every value to this .csv or .json file.")
@@ -71,12 +75,12 @@ TableOption = Annotated[
 
 def tune_settings(
     data: DataArgument = "debtags",
-    methods: MethodsOption = QUICK,
+    methods: MethodsOption = "quick",
     metric: Annotated[str, typer.Option(help="What the model is chosen for.")] = "example-f1",
     metrics: MetricsOption = "all",
     folds: FoldsOption = 10,
     fast: FastOption = None,
-    seed: Annotated[int, typer.Option(help="Of the folds, and of methods that draw.")] = 0,
+    seed: SeedOption = 0,
     grid: GridOption = None,
     settings: SetOption = None,
     preprocess: PreprocessOption = "auto",
@@ -88,14 +92,24 @@ def tune_settings(
     table: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    imports: ImportOption = None,
     json: JsonFlag = False,
 ) -> None:
     """Cross-validate the settings of methods from one search; show the best for every metric."""
+    from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
+    from vicinal.cli.source import training_source
+    from vicinal.selection import tune
+
     _check_files(table, save)
+    names = methods.split(",")
+    import_modules(imports, names)
+    names = method_words(names)
+    if save is not None:
+        check_saveable("--methods", names)
     source, steps = training_source(data, rows, text, labels, preprocess)
     began = time.perf_counter()
     found = tune(
-        methods if methods == "all" else methods.split(","),
+        names,
         source.X,
         source.labels(),
         metric,
@@ -117,6 +131,9 @@ def tune_settings(
 
 def _check_files(table: Path | None, save: Path | None) -> None:
     """Refuse what could not be written, before the work."""
+    from vicinal._base.validation import check_option
+    from vicinal.persistence.folder import check_replaceable
+
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))
     check_target("--table", table)
@@ -125,13 +142,15 @@ def _check_files(table: Path | None, save: Path | None) -> None:
 
 
 def _keep(
-    found: TuningResult,
-    source: Source,
+    found: "TuningResult",
+    source: "Source",
     table: Path | None,
     plots: Path | None,
     save: Path | None,
 ) -> None:
     """Write what was asked for."""
+    from vicinal.cli.scoring import save_named
+
     if table is not None:
         write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
         write(table)
@@ -141,7 +160,7 @@ def _keep(
         save_named(found.estimator, source, save)
 
 
-def draw_all(found: TuningResult, folder: Path) -> None:
+def draw_all(found: "TuningResult", folder: Path) -> None:
     """Draw every picture that the settings tried allow."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {
@@ -156,7 +175,7 @@ def draw_all(found: TuningResult, folder: Path) -> None:
             errors.print(f"{name} is not drawn: {error}", markup=False, highlight=False)
 
 
-def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) -> None:
+def _show(found: "TuningResult", source: "Source", seconds: float, *, as_json: bool) -> None:
     """Print the best setting for each metric, and of each method for the chosen one."""
     names = list(dict.fromkeys(found.table.methods))
     by_method = {name: found.table.best(found.metric, name) for name in names}
@@ -181,7 +200,7 @@ def _show(found: TuningResult, source: Source, seconds: float, *, as_json: bool)
 
 
 def _print(
-    found: TuningResult, source: Source, seconds: float, by_method: dict[str, Best | None]
+    found: "TuningResult", source: "Source", seconds: float, by_method: "dict[str, Best | None]"
 ) -> None:
     """Print tables for people."""
     header = ["metric", "method", "settings", "mean", "±"]
@@ -193,13 +212,17 @@ def _print(
     out.print(f"{measured} in {seconds:.1f} s")
 
 
-def _facts(best: Best) -> dict[str, object]:
+def _facts(best: "Best") -> dict[str, object]:
     """Return a setting as JSON holds it."""
+    from vicinal.results.digest import plain
+
     params = {name: plain(value) for name, value in best.params.items()}
     return {"method": best.method, "params": params, "mean": best.mean, "std": best.std}
 
 
-def _cells(best: Best) -> list[object]:
+def _cells(best: "Best") -> list[object]:
     """Return a setting as a row of a table."""
+    from vicinal.results.digest import plain
+
     params = [f"{SHORT.get(name, name)}={plain(value)}" for name, value in best.params.items()]
     return [best.method, ", ".join(params), best.mean, best.std]

@@ -2,15 +2,15 @@
 
 Comes in: methods and data sets, or scores of methods on the same folds or data sets. Goes out:
 results with their provenance, frozen records of the tests, and figures. The tests import only
-``metrics`` and ``_base``, experiments what lies below; ``report``, ``papers`` and the command line
-import it.
+``metrics`` and ``_base``, experiments what lies below; ``report`` and the command line import
+it.
 
 ::
 
-    entrants, folds ─▶ trial ─▶ unfinished, outcome ─▶ rounds ─▶ experiment (run_comparison)
-                                                                     │ results
-                                                                     ▼
-                                                        tables ─▶ standing (of one metric)
+    candidates, folds ─▶ trial ─▶ kept_trials, outcome ─▶ runner ─▶ experiment (run_comparison)
+                                                                        │ results
+                                                                        ▼
+                                                           tables ─▶ ranking (of one metric)
                                                           │
 
     table ─▶ ranks ─▶ friedman ─▶ groups ─▶ diagram
@@ -24,8 +24,8 @@ from vicinal.comparison.diagram import critical_difference_diagram
 from vicinal.comparison.experiment import run_comparison
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
 from vicinal.comparison.paired_order import PairedOrder, Win, paired_order
+from vicinal.comparison.ranking import Ranking, rank_methods
 from vicinal.comparison.ranks import rank_table
-from vicinal.comparison.standing import Standing, standing
 from vicinal.comparison.table import Table, read_table
 from vicinal.comparison.tables import results_table
 from vicinal.comparison.tuned import Tuned
@@ -35,8 +35,8 @@ __all__ = [
     "FriedmanNemenyi",
     "MeanDifference",
     "PairedOrder",
+    "Ranking",
     "SignedRank",
-    "Standing",
     "Table",
     "Tuned",
     "Win",
@@ -46,10 +46,10 @@ __all__ = [
     "holm",
     "mean_differences",
     "paired_order",
+    "rank_methods",
     "rank_table",
     "read_table",
     "results_table",
     "run_comparison",
-    "standing",
     "wilcoxon_holm",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vicinal.comparison.drawing import draw
-from vicinal.comparison.friedman import friedman_nemenyi
+from vicinal.comparison.friedman import rank_tests
 from vicinal.comparison.ranks import Better
 
 
@@ -49,7 +49,7 @@ def critical_difference_diagram(
     ...     [file.name for file in critical_difference_diagram(scores, Path(folder) / "ranks.svg")]
     ['ranks.svg', 'ranks.png']
     """
-    found = friedman_nemenyi(table, alpha, better=better)
+    found = rank_tests(table, alpha, better=better)
     svg, png = figure_paths(path)
     draw(found, (svg, png), title)
     return svg, png

@@ -1,4 +1,4 @@
-"""Methods × data sets × folds, from one search a fold; what is in the store is not run again."""
+"""Methods × data sets × folds, from one search per fold; stored results are not run again."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import TypeAlias
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import progress as with_bar
 from vicinal._base.validation import check_integer, check_sequence
-from vicinal.comparison.entrants import Methods, read_entrants
+from vicinal.comparison.candidates import Methods, read_candidates
 from vicinal.comparison.folds import Folds, count_folds
-from vicinal.comparison.rounds import Round, Runner
+from vicinal.comparison.runner import Run, Runner
 from vicinal.datasets import Dataset, load
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import every_metric
@@ -39,23 +39,24 @@ def run_comparison(
         As :func:`vicinal.datasets.load` takes them.
     methods : sequence of str, or mapping of name to method or estimator
         Names of ``vicinal.estimators.METHODS`` or of what the papers compare with (``boostexter``,
-        ``adtboost``, ``rank-svm``, ``br-svm``, ``frequency``); or what to call them and such a
-        name, an estimator of vicinal, a :class:`Tuned` method (its settings are chosen on the
-        training rows of each fold), or any scikit-learn estimator that takes a label indicator.
+        ``adtboost``, ``rank-svm``, ``br-svm``, ``frequency``), or ``module:Class``; or what to
+        call them and such a name, an estimator of vicinal, a :class:`Tuned` method (its settings
+        are chosen on the training rows of each fold), or any scikit-learn estimator that takes a
+        label indicator.
     metrics : sequence of str or None
         As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
         estimator without scores is measured by those that need none.
     folds : int or "split"
         Folds of shuffled iterative stratification, or the published split.
     seeds : sequence of int
-        One round of folds each; the seed also goes to methods that left theirs open.
+        One set of folds each; the seed also goes to methods that left theirs open.
     preprocess : str
         Steps fitted on the training rows (:func:`vicinal.preprocess.make_steps`): ``"auto"`` scales
         dense features to [0, 1] and leaves sparse ones as they are.
     store : path or None
         Results are appended as they come. Those of the same data, settings and version that are
         there already are returned and not run again. The folds of the data set and seed in
-        progress are in a file beside it, so that a run that is stopped goes on with the next.
+        progress are in a file beside it, so that an interrupted run resumes with the next.
     n_jobs : int or None
     progress : bool
         Whether to show a bar on a terminal.
@@ -85,7 +86,7 @@ def run_comparison(
     line LP {'hamming-loss': (0.0, 0.0, 0.0)}
     """
     runner = Runner(
-        entrants=read_entrants(methods),
+        candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
         folds=folds,
         preprocess=preprocess,
@@ -100,19 +101,19 @@ def run_comparison(
     steps = _steps(runner, named, seeds)
     for _ in with_bar(steps, "Comparing", n_steps) if progress else steps:
         pass
-    keys = [(data, method.name, s) for data in named for method in runner.entrants for s in seeds]
+    keys = [(data, method.name, s) for data in named for method in runner.candidates for s in seeds]
     return [runner.found[key] for key in keys]
 
 
 def _steps(
     runner: Runner, named: Mapping[str, str | Dataset], seeds: Sequence[int]
 ) -> Iterator[None]:
-    """Run round by round, one step a fold; one data set is held at a time."""
+    """Measure data set by data set, one step per fold; one data set is held at a time."""
     for name, given in named.items():
         dataset = given if isinstance(given, Dataset) else load(given)
         origin = provenance(dataset)
         for seed in seeds:
-            yield from runner.run(Round(name, dataset, seed, origin))
+            yield from runner.run(Run(name, dataset, seed, origin))
 
 
 def _named(datasets: Data) -> dict[str, str | Dataset]:
@@ -131,7 +132,7 @@ def _named(datasets: Data) -> dict[str, str | Dataset]:
 
 
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:
-    """Return the metrics to measure, checked; all of them unless told."""
+    """Return the metrics to measure, checked; all of them by default."""
     if metrics is None:
         return every_metric()
     names = [metrics] if isinstance(metrics, str) else metrics

@@ -9,6 +9,11 @@ With :math:`R_j` the mean rank of method j of k over N samples (Demšar 2006),
 
 where :math:`q_\alpha` is the quantile of the studentized range, divided by :math:`\sqrt 2`.
 
+Where all samples rank the methods alike, :math:`F_F` is infinite and its distribution says nothing.
+The probability of that is known exactly: were all methods alike, each of the N − 1 further samples
+would repeat the ranks of the first with probability 1 / M, with M the number of ways to order them
+(k! without ties), so :math:`p = M^{-(N - 1)}`.
+
 References
 ----------
 J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
@@ -18,6 +23,7 @@ Communications in Statistics 9, 1980.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import factorial, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -26,6 +32,7 @@ from scipy import stats
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_integer, check_real
+from vicinal._base.warn import warn_user
 from vicinal.comparison.groups import groups_within
 from vicinal.comparison.ranks import Better, rank_table
 
@@ -43,8 +50,8 @@ class FriedmanNemenyi:
     chi2, p_chi2 : float
         Friedman's statistic and its probability were all methods alike.
     f, p_f : float
-        The same by Iman and Davenport: less conservative, the one to read. `f` is infinite where
-        all samples rank the methods alike.
+        The same by Iman and Davenport: less conservative, the one to read. Where all samples rank
+        the methods alike, `f` is infinite and `p_f` the exact probability of such agreement.
     critical_difference : float
         Two methods differ (Nemenyi, at `alpha`) where their mean ranks are so far apart.
     groups : tuple of tuples of str
@@ -60,6 +67,11 @@ class FriedmanNemenyi:
     p_f: float
     critical_difference: float
     groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def least_p(self) -> float:
+        """The smallest `p_f` that so few samples can give: that of complete agreement."""
+        return float(factorial(len(self.mean_ranks)) ** -(self.n_samples - 1))
 
     @property
     def rejected(self) -> bool:
@@ -89,6 +101,8 @@ def friedman_nemenyi(
         Divide the statistic by the share of rank variance that ties leave, as SciPy does. The
         formula above, and most papers, do not.
 
+    Warns where the samples are so few that even complete agreement would not be significant.
+
     Examples
     --------
     >>> found = friedman_nemenyi({"A": [9, 8, 9, 7], "B": [5, 6, 5, 8], "C": [1, 2, 3, 1]})
@@ -97,6 +111,19 @@ def friedman_nemenyi(
     >>> round(found.critical_difference, 3), found.groups
     (1.657, (('A', 'B'), ('B', 'C')))
     """
+    found = rank_tests(table, alpha, better=better, correct_ties=correct_ties)
+    if found.least_p >= alpha:
+        warn_user(
+            f"{found.n_samples} samples of {len(found.mean_ranks)} methods are too few for a test "
+            f"at alpha = {alpha:g}: even if all samples agreed, p would be {found.least_p:.2g}"
+        )
+    return found
+
+
+def rank_tests(
+    table: object, alpha: float, *, better: Better = "high", correct_ties: bool = False
+) -> FriedmanNemenyi:
+    """Return what :func:`friedman_nemenyi` does, without its warning, for reports that say it."""
     check_real("alpha", alpha, 0.0, 1.0)
     ranks = rank_table(table, better)
     n_samples, n_methods = ranks.values.shape
@@ -114,7 +141,7 @@ def friedman_nemenyi(
         chi2=chi2,
         p_chi2=float(stats.chi2.sf(chi2, n_methods - 1)),
         f=float(f),
-        p_f=float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1))),
+        p_f=_p_of_agreement(ranks.values) if np.isinf(f) else _p_of_f(f, n_samples, n_methods),
         critical_difference=apart,
         groups=groups_within(mean_ranks, apart),
     )
@@ -134,6 +161,25 @@ def critical_difference(n_methods: int, n_samples: int, alpha: float = 0.05) -> 
         raise InvalidArgumentError("alpha", "a number between 0 and 1", alpha)
     q = float(stats.studentized_range.ppf(1 - alpha, n_methods, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_samples)))
+
+
+def _p_of_f(f: float, n_samples: int, n_methods: int) -> float:
+    """Return the probability of a larger F, were all methods alike."""
+    return float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1)))
+
+
+def _p_of_agreement(ranks: Float) -> float:
+    """Return the exact probability that all samples have the ranks of the first.
+
+    Examples
+    --------
+    >>> round(_p_of_agreement(np.array([[1.0, 2.0, 3.0]] * 2)), 4)
+    0.1667
+    """
+    n_samples, n_methods = ranks.shape
+    _, ties = np.unique(ranks[0], return_counts=True)
+    orders = factorial(n_methods) / prod(factorial(int(count)) for count in ties)
+    return float(orders ** -(n_samples - 1))
 
 
 def _chi2(ranks: Float, correct_ties: bool) -> float:

@@ -126,7 +126,7 @@ def _tables(results: Mapping[str, object]) -> dict[str, Table]:
     tables = {name: read_table(table, name=f"results[{name!r}]") for name, table in results.items()}
     for name in tables:
         if metric_info(name).better == "none":
-            raise InvalidArgumentError("results", "metrics with a better side", repr(name))
+            raise InvalidArgumentError("results", "metrics that can be optimised", repr(name))
     return tables
 
 

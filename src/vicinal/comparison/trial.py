@@ -1,14 +1,13 @@
-"""One method on one fold: learned, asked, measured."""
+"""One method on one fold: fitted, asked, measured."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vicinal.comparison.answers import answers, dense_labels
-from vicinal.comparison.entrants import Entrant
-from vicinal.comparison.folds import PreparedFold
+from vicinal.comparison.candidates import Candidate
 from vicinal.comparison.tuned import Tuned
-from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.answers import answers, answers_on, fit_on
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import evaluate, metric_info
 from vicinal.metrics.inputs import check_labels
 from vicinal.metrics.label_based import LabelCounts, count_labels
@@ -16,7 +15,7 @@ from vicinal.metrics.label_based import LabelCounts, count_labels
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What one fold brought.
+    """The results of one fold.
 
     Parameters
     ----------
@@ -39,30 +38,30 @@ class Trial:
 
 
 def run_trial(
-    entrant: Entrant,
-    fold: PreparedFold,
+    candidate: Candidate,
+    fold: Fold,
     metrics: Sequence[str],
     seed: int | None,
     n_jobs: int | None,
 ) -> Trial:
     """Fit a method on a fold's training rows and measure it on the test rows."""
-    graphs = fold.graphs[entrant.estimator.metric] if entrant.n_neighbors else None
-    model = entrant.fresh(seed, n_jobs)
+    model = candidate.fresh(seed, n_jobs)
     began = time.perf_counter()
-    if isinstance(model, NeighborEstimator):
-        model.fit(fold.X, fold.Y, graph=None if graphs is None else graphs.training)
-    else:
-        model.fit(fold.X, fold.Y if isinstance(model, Tuned) else dense_labels(fold.Y))
+    fit_on(model, fold)
     fitted = time.perf_counter()
-    labels, scores = answers(model, fold.X_test, None if graphs is None else graphs.test)
+    if isinstance(model, Tuned):  # which may have chosen other neighbours than the fold's
+        labels, scores = answers(model.model_, fold.X)
+    else:
+        labels, scores = answers_on(model, fold)
     asked = time.perf_counter()
     wanted = [m for m in metrics if scores is not None or metric_info(m).needs == "labels"]
+    train_labels = fold.training.Y
     values = evaluate(
-        fold.Y_test, labels, scores, metrics=wanted, train_label_counts=fold.Y, n_jobs=n_jobs
+        fold.Y, labels, scores, metrics=wanted, train_label_counts=train_labels, n_jobs=n_jobs
     )
     seconds = {"fit": fitted - began, "predict": asked - fitted}
-    if graphs is not None:
-        seconds["search"] = graphs.seconds
-    counts = count_labels(fold.Y_test, check_labels(labels, fold.Y_test))
+    if candidate.n_neighbors:
+        seconds["search"] = fold.search_seconds
+    counts = count_labels(fold.Y, check_labels(labels, fold.Y))
     chosen = model.chosen_ if isinstance(model, Tuned) else {}
     return Trial(values, counts, seconds, scores is not None, chosen)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from vicinal.estimators import NeighborEstimator
+from vicinal._base.arrays import Csr
 from vicinal.estimators.model import estimator_of
 from vicinal.scores import Scores
 from vicinal.selection import tune
@@ -17,7 +17,7 @@ class Tuned(BaseEstimator):
     Parameters
     ----------
     method : str
-        A name of ``METHODS``.
+        A name of ``METHODS``, or ``module:Class``.
     metric : str
         What settings are chosen for.
     cv : int
@@ -79,7 +79,7 @@ class Tuned(BaseEstimator):
         )
         if not result.complete or result.estimator is None:
             raise KeyboardInterrupt  # which tuning answers with the best so far
-        self.model_: NeighborEstimator = estimator_of(result.estimator)
+        self.model_: Any = estimator_of(result.estimator)
         self.chosen_ = dict(result.best[self.metric].params)
         return self
 
@@ -89,4 +89,10 @@ class Tuned(BaseEstimator):
 
     def scores(self, X: object) -> Scores:
         """Return the scores of every row and label."""
-        return self.model_.scores(X)
+        found: Scores = self.model_.scores(X)
+        return found
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator that follows from scores."""
+        decided: Csr = self.model_.decide(scores)
+        return decided

@@ -10,12 +10,15 @@ from vicinal._base.errors import DataFormatError
 from vicinal.datasets.files import FilePath, decode, open_data, without_mark
 
 _DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# Possessive: a pattern that may go back keeps a place for each character of a long name.
+_QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
 _KEYWORD = re.compile(r"[ \t]*@(\w+)[ \t]*(.*)", re.DOTALL)
 _NAME = re.compile(rf"({_QUOTED}|[^ \t{{'\"%][^ \t{{]*)[ \t]*(.*)", re.DOTALL)
 _VALUE = re.compile(rf"[ \t,]*({_QUOTED}|[^ \t,}}'\"%]+)")
 _VALUES_END = re.compile(r"[ \t,]*\}[ \t]*(?:%.*)?", re.DOTALL)
 _NUMERIC = re.compile(r"(?:numeric|real|integer)(?:[ \t%\[].*)?", re.IGNORECASE | re.DOTALL)
+MOST_CHARACTERS = 2**20
+"""Longest name or value that a header may hold."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -43,6 +46,8 @@ class ArffFile:
         The whole file, unpacked.
     rows_start, rows_line : int
         Where in `data` the rows start, and on which line.
+    max_bytes : int
+        The caller's limit on unpacked bytes.
     """
 
     path: FilePath
@@ -52,6 +57,7 @@ class ArffFile:
     data: bytes
     rows_start: int
     rows_line: int
+    max_bytes: int
 
 
 def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
@@ -65,7 +71,7 @@ def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
     if not attributes:
         raise DataFormatError(str(path), "attributes before '@data'", "none")
     rows_line = header.count("\n") + 1
-    return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line)
+    return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line, max_bytes)
 
 
 def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:
@@ -79,7 +85,7 @@ def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:
         keyword = match[1].lower() if match else ""
         if match and keyword == "relation":
             named = _NAME.fullmatch(match[2])
-            relation = unquoted(named[1]) if named else ""
+            relation = _limited(unquoted(named[1]), path, number) if named else ""
         elif match and keyword == "attribute":
             attributes.append(_attribute(match[2], path, number))
         else:
@@ -92,7 +98,7 @@ def _attribute(text: str, path: FilePath, line: int) -> Attribute:
     match = _NAME.fullmatch(text)
     if match is None or not match[2]:
         raise DataFormatError(str(path), "an attribute's name and type", _short(text), line)
-    name, kind = unquoted(match[1]), match[2]
+    name, kind = _limited(unquoted(match[1]), path, line), match[2]
     if kind.startswith("{"):
         return Attribute(name, "nominal", line, _values(kind, path, line))
     if _NUMERIC.fullmatch(kind):
@@ -107,7 +113,7 @@ def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
     """Return the values of a nominal attribute, in the order they are declared."""
     values, at = [], 1
     while match := _VALUE.match(text, at):
-        values.append(unquoted(match[1]))
+        values.append(_limited(unquoted(match[1]), path, line))
         at = match.end()
     if not _VALUES_END.fullmatch(text, at):
         raise DataFormatError(str(path), "values in '{…}'", _short(text[at:]), line)
@@ -115,6 +121,14 @@ def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
         got = "a value twice" if values else "none"
         raise DataFormatError(str(path), "distinct values in '{…}'", got, line)
     return tuple(values)
+
+
+def _limited(name: str, path: FilePath, line: int) -> str:
+    """Return a name or value that is not too long to be one."""
+    if len(name) > MOST_CHARACTERS:
+        expected = f"names of at most {MOST_CHARACTERS} characters"
+        raise DataFormatError(str(path), expected, f"one of {len(name)}", line)
+    return name
 
 
 def unquoted(text: str) -> str:

@@ -1,5 +1,6 @@
 """What the attributes of an ARFF file become: columns of features, labels, or nothing."""
 
+import re
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -10,10 +11,14 @@ from vicinal._base.validation import check_option
 from vicinal.datasets.arff_header import ArffFile, Attribute
 from vicinal.datasets.columns import features_of, labels_of
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import bare_name
+from vicinal.datasets.files import bare_name, parsed_limit
+from vicinal.datasets.lazy_names import ValueNames
 from vicinal.datasets.native_parsers import ArffPlan, parse_arff_rows
 
 NOMINAL = ("auto", "onehot")
+BYTES_PER_VALUE = 12
+"""Memory of a feature value: its column and its number."""
+_SPARSE_ROW = re.compile(rb"^[ \t]*\{", re.MULTILINE)
 
 _NUMBER, _NOMINAL, _LABEL_NUMBER, _LABEL_NOMINAL, _DROPPED = range(5)
 _NEGATIVE_POSITIVE = (
@@ -59,7 +64,7 @@ class Columns:
 
     def __init__(self, arff: ArffFile, labels: Collection[int], nominal: str) -> None:
         check_option("nominal", nominal, NOMINAL)
-        self.feature_names: list[str] = []
+        self.feature_names: list[str | tuple[str, str]] = []
         self.label_names: list[str] = []
         self._path = str(arff.path)
         self._labels = frozenset(labels)
@@ -82,7 +87,7 @@ class Columns:
             attribute.line,
         )
 
-    def _feature(self, name: str) -> int:
+    def _feature(self, name: str | tuple[str, str]) -> int:
         self.feature_names.append(name)
         return len(self.feature_names) - 1
 
@@ -105,7 +110,7 @@ class Columns:
         if positive is not None:
             column = self._feature(attribute.name)
             return tuple(column if v == positive else -1 for v in attribute.values)
-        return tuple(self._feature(f"{attribute.name}={v}") for v in attribute.values)
+        return tuple(self._feature((attribute.name, v)) for v in attribute.values)
 
 
 def dataset_of(
@@ -118,16 +123,36 @@ def dataset_of(
         columns.role(i, attribute, attribute.name in dropped)
         for i, attribute in enumerate(arff.attributes)
     ]
-    parts = parse_arff_rows(
-        arff.data, arff.rows_start, arff.rows_line, _plan(arff, roles), arff.path
-    )
+    plan = _plan(arff, roles)
+    _check_defaults(arff, plan)
+    parts = parse_arff_rows(arff.data, arff.rows_start, arff.rows_line, plan, arff.path)
     return Dataset(
         X=features_of(parts.indptr, parts.indices, parts.values, len(columns.feature_names)),
         Y=labels_of(parts.label_indptr, parts.label_indices, len(columns.label_names)),
-        feature_names=tuple(columns.feature_names),
+        feature_names=ValueNames(columns.feature_names),
         label_names=tuple(columns.label_names),
         source=bare_name(arff.path),
     )
+
+
+def _check_defaults(arff: ArffFile, plan: ArffPlan) -> None:
+    """Refuse sparse rows whose absent attributes alone would fill the memory.
+
+    An absent nominal attribute has its first value, so that a row ``{}`` of two bytes switches on a
+    column for each of them. What rows do name takes at least four bytes of text a value.
+    """
+    per_row = int(np.count_nonzero(plan.default_column >= 0))
+    n_bytes = len(arff.data) - arff.rows_start
+    sparse_rows = _SPARSE_ROW.finditer(arff.data, arff.rows_start) if per_row else ()
+    n_rows = sum(1 for _ in sparse_rows)
+    filled = (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE
+    limit = parsed_limit(n_bytes, arff.max_bytes)
+    if filled > limit:
+        raise DataFormatError(
+            str(arff.path),
+            f"rows that take at most {limit} bytes of memory (see max_bytes)",
+            f"{n_rows} sparse rows, each with {per_row} nominal values that need no text",
+        )
 
 
 def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _sparse_lines(dataset: Dataset, labels_first: bool) -> Iterator[str]:
 
 def check_attribute_names(dataset: Dataset) -> None:
     """Refuse names that occur twice: in an ARFF file, a name says which attribute is meant."""
-    counts = Counter(dataset.feature_names + dataset.label_names)
+    counts = Counter(chain(dataset.feature_names, dataset.label_names))
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     if count > 1:
         raise InvalidArgumentError(

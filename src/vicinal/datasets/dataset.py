@@ -1,6 +1,6 @@
 """The one value that every reader makes and every writer takes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,7 +11,9 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.scalars import check_encodable
 from vicinal._base.validation import check_features
+from vicinal.datasets.lazy_names import LazyNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,8 @@ class Dataset:
         Features, finite; CSR (canonical) where the content is sparse.
     Y : csr_array of int32, shape (n, L)
         Label indicator: canonical, every stored value 1. Any 0/1 matrix is accepted.
-    feature_names, label_names : tuple of str
+    feature_names, label_names : sequence of str
+        Tuples, or :class:`~vicinal.datasets.lazy_names.LazyNames` where a reader made them up.
     row_names : tuple of str or None
     train, test : ndarray of int64 or None
         Row ids of a published split, rising, disjoint; None where there is none.
@@ -52,8 +55,8 @@ class Dataset:
 
     X: Features
     Y: Csr
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
+    feature_names: Sequence[str]
+    label_names: Sequence[str]
     row_names: tuple[str, ...] | None = None
     train: Int | None = None
     test: Int | None = None
@@ -201,8 +204,10 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _names(field: str, names: Iterable[str], count: int) -> tuple[str, ...]:
-    """Return `names` as a tuple of `count` strings that a file can hold."""
+def _names(field: str, names: Iterable[str], count: int) -> Sequence[str]:
+    """Return `names` as a tuple of `count` strings that a file can hold; lazy ones as they are."""
+    if isinstance(names, LazyNames) and len(names) == count:
+        return names
     if isinstance(names, str):
         raise InvalidArgumentError(field, "several names", repr(names))
     names = tuple(names)
@@ -211,10 +216,7 @@ def _names(field: str, names: Iterable[str], count: int) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise InvalidArgumentError(field, "strings", repr(name))
-    try:
-        "".join(names).encode()
-    except UnicodeEncodeError:
-        raise InvalidArgumentError(field, "text that UTF-8 can hold", "a lone surrogate") from None
+    check_encodable(field, names)
     return names
 
 

@@ -1,9 +1,12 @@
 """Files in and out: compression, the limit on unpacked bytes, encodings."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
+import os
+import stat
 import uuid
 import zlib
 from collections.abc import Iterable
@@ -11,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
+from vicinal._base.durable import naming, sync_file, sync_folder
 from vicinal._base.errors import DataFormatError
 from vicinal._base.validation import check_integer, check_option
 
@@ -18,6 +22,15 @@ FilePath: TypeAlias = str | PathLike[str]
 
 DEFAULT_MAX_BYTES = 2**32
 """Most bytes a file may unpack to unless the caller says otherwise: 4 GiB."""
+
+MOST_EXPANSION = 1000
+"""Most times its own size that a packed file may unpack to; what people pack stays below 200."""
+
+MOST_MEMORY = 64
+"""Most bytes of memory for a byte of text, where a format lets few bytes say much."""
+
+FREE_BYTES = 2**24
+"""Up to 16 MiB both of them do not count: a tiny file may well hold one long repetition."""
 
 ENCODINGS = ("utf-8", "latin-1")
 PACKED = (".gz", ".bz2", ".xz")
@@ -36,26 +49,62 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
     """Return the content of a file, unpacked where it is gzip, bzip2 or xz.
 
     What is packed shows in the first bytes; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` must
-    keep its promise. Memory: the unpacked content, at most `max_bytes`.
+    keep its promise. Memory: the unpacked content, at most `max_bytes` and at most
+    :func:`unpacked_limit`.
 
     Raises
     ------
     DataFormatError
-        The archive is truncated or corrupt, or the content is longer than `max_bytes`.
+        The path is no regular file, the archive is truncated or corrupt, or the content is longer
+        than allowed.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
     path = Path(path)
-    with path.open("rb") as raw:
+    with _open_regular(path) as raw:
         packing = _packing(path, raw)
+        limit = unpacked_limit(path, max_bytes) if packing else max_bytes
         try:
             with _unpacker(packing, raw) as stream:
-                return _read_limited(path, stream, max_bytes)
+                return _read_limited(path, stream, limit)
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
             # The operating system's own errors carry a number; those of the archive do not.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             expected = f"a complete {packing} archive"
             raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+
+
+def unpacked_limit(path: FilePath, max_bytes: int) -> int:
+    """Return the most bytes that the packed file `path` may unpack to.
+
+    `max_bytes`, and at most ``MOST_EXPANSION`` times the bytes of the file, which a caller who
+    trusts it can unpack first. ``FREE_BYTES`` are always allowed, if `max_bytes` allows them.
+    """
+    return min(max_bytes, max(FREE_BYTES, MOST_EXPANSION * Path(path).stat().st_size))
+
+
+def parsed_limit(n_bytes: int, max_bytes: int) -> int:
+    """Return the most memory that `n_bytes` of text may take when they are parsed."""
+    return min(max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
+
+
+def too_long(path: FilePath, limit: int) -> DataFormatError:
+    """Return the error for a file whose content is longer than `limit`."""
+    rule = f"max_bytes, or {MOST_EXPANSION} times the size of the file"
+    return DataFormatError(str(path), f"at most {limit} bytes when unpacked ({rule})", "more")
+
+
+def _open_regular(path: Path) -> IO[bytes]:
+    """Open a file to read it; refuse a pipe or a device, which may never begin or never end."""
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe may have no writer
+    descriptor = os.open(path, os.O_RDONLY | flags)
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind == stat.S_IFREG:
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise DataFormatError(str(path), "a regular file", "a pipe or a device (copy it first)")
 
 
 def _packing(path: Path, raw: IO[bytes]) -> str:
@@ -87,9 +136,7 @@ def _read_limited(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
     while chunk := stream.read(min(_CHUNK, max_bytes + 1 - content.tell())):
         content.write(chunk)
         if content.tell() > max_bytes:
-            raise DataFormatError(
-                str(path), f"at most {max_bytes} bytes when unpacked (see max_bytes)", "more"
-            )
+            raise too_long(path, max_bytes)
     return content.getvalue()
 
 
@@ -150,10 +197,13 @@ def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
     path = Path(path)
     beside = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
-        with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
-            for chunk in chunks:
-                stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+        with naming(path):
+            with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
+                for chunk in chunks:
+                    stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+            sync_file(beside)
         beside.replace(path)
+        sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -17,7 +17,7 @@ from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.validation import check_features
 from vicinal.datasets.columns import by_content
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, unpacked_limit
 from vicinal.datasets.mat_elements import read_matrices
 from vicinal.datasets.names import MAX_NUMBERED, numbered
 
@@ -38,8 +38,9 @@ def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
         Most bytes the file, and the variables packed in it, may unpack to.
     """
     data = open_data(path, max_bytes=max_bytes)
+    limit = unpacked_limit(path, max_bytes)
     known = {name for *names, _ in _LAYOUTS for name in names}
-    variables = read_matrices(data, known, max_bytes, path)
+    variables = read_matrices(data, known, limit, path)
     for names in _LAYOUTS:
         *matrices, by_column = names
         if matrices[0] in variables and matrices[1] in variables:

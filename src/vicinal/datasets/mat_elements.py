@@ -8,6 +8,7 @@ Every length is checked against what is there, since files come from anywhere an
 trusts them can be made to read outside its memory.
 """
 
+import itertools
 import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -16,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.errors import DataFormatError
+from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal._base.sparse_structure import check_compressed
 from vicinal.datasets.files import FilePath
 
 HEADER_BYTES = 128
+MOST_PARTS = 7
+"""A variable of numbers has up to six; a seventh is one too many."""
 _MATRIX, _COMPRESSED = 14, 15
 _SPARSE = 5
 _NUMERIC = range(6, 16)
@@ -61,7 +65,8 @@ def read_matrices(
                 kind, content = _unpacked(content, max_bytes, order)
                 max_bytes -= len(content)
             if kind == _MATRIX:
-                _add_variable(found, list(_elements(content, order)), wanted, order)
+                parts = list(itertools.islice(_elements(content, order), MOST_PARTS))
+                _add_variable(found, parts, wanted, order)
     except _Damaged as error:
         raise DataFormatError(str(path), "an intact MATLAB file", str(error)) from None
     return found
@@ -94,7 +99,7 @@ def _unpacked(packed: bytes, max_bytes: int, order: str) -> _Element:
         raise _Damaged(str(error)) from None
     if len(content) > max_bytes:
         raise _Damaged("variables that unpack to more than max_bytes")
-    inner = list(_elements(content, order))
+    inner = list(itertools.islice(_elements(content, order), 2))
     if not unpacker.eof or len(inner) != 1:
         raise _Damaged("a packed variable cut off")
     return inner[0]
@@ -152,15 +157,12 @@ def _sparse(
         raise _Damaged(f"{name} without ids, starts and values")
     ids, starts = _integers(parts[0], order), _integers(parts[1], order)
     values = _numbers(parts[2], order).astype(np.float64)
-    if len(starts) != shape[1] + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
-        raise _Damaged(f"column starts in {name} that do not rise from 0")
-    stored = int(starts[-1])
     try:
-        matrix = sparse.csc_array(
-            (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),
-            shape=(shape[0], shape[1]),
-        )
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise _Damaged(f"{name}: {error}") from None
-    return matrix
+        check_compressed(starts, ids, len(values), (shape[1], shape[0]), name)
+    except InvalidArgumentError as error:
+        raise _Damaged(str(error)) from None
+    stored = int(starts[-1])
+    return sparse.csc_array(
+        (values[:stored], ids[:stored].astype(np.int64), starts.astype(np.int64)),
+        shape=(shape[0], shape[1]),
+    )

@@ -6,23 +6,24 @@ from pathlib import Path
 
 from vicinal._base.errors import DataFormatError
 from vicinal.datasets.files import FilePath, open_text, write_data
+from vicinal.datasets.lazy_names import NumberedNames
 
 MAX_NUMBERED = 10_000_000
 """Most columns that get a number for a name, so that a damaged count cannot exhaust memory."""
 
 
-def numbered(count: int, what: str, path: FilePath) -> tuple[str, ...]:
+def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
     """Return names for columns that have none: what they are, and their number from 0.
 
     Examples
     --------
-    >>> numbered(3, "label", "data.txt")
-    ('label0', 'label1', 'label2')
+    >>> list(numbered(3, "label", "data.txt"))
+    ['label0', 'label1', 'label2']
     """
     if count > MAX_NUMBERED:
         expected = f"at most {MAX_NUMBERED} {what}s where no file names them"
         raise DataFormatError(str(path), expected, str(count))
-    return tuple(f"{what}{i}" for i in range(count))
+    return NumberedNames(what, count)
 
 
 def is_numbered(names: Sequence[str], what: str) -> bool:
@@ -33,6 +34,8 @@ def is_numbered(names: Sequence[str], what: str) -> bool:
     >>> is_numbered(["label0", "label1"], "label"), is_numbered(["label1", "sad"], "label")
     (True, False)
     """
+    if isinstance(names, NumberedNames) and names.what == what:
+        return True
     return all(name == f"{what}{i}" for i, name in enumerate(names))
 
 

@@ -9,9 +9,11 @@ numbered, so that ``numpy.savez(path, X=X, Y=Y)`` makes a file this reads.
 
 import io
 import json
+import lzma
+import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,9 +25,18 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.npy_header import read_npy_header
+from vicinal._base.sparse_structure import MOST_ROWS, check_compressed
 from vicinal._base.validation import check_features
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, write_data
+from vicinal.datasets.files import (
+    DEFAULT_MAX_BYTES,
+    FilePath,
+    open_data,
+    too_long,
+    unpacked_limit,
+    write_data,
+)
 from vicinal.datasets.names import numbered
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -48,7 +59,18 @@ _KNOWN = frozenset(
 )
 
 # What zipfile raises on a damaged archive; ValueError where a place in it is negative.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def read_npz(
@@ -62,9 +84,11 @@ def read_npz(
     unlabelled : bool
         Read an archive without labels as rows that have none, not as a mistake.
     max_bytes : int
-        Most bytes the file, and the arrays packed in it, may unpack to.
+        Most bytes the file, and the arrays packed in it, may unpack to; never more than
+        :func:`~vicinal.datasets.files.unpacked_limit` allows for its size.
     """
-    arrays = _open_archive(open_data(path, max_bytes=max_bytes), path, max_bytes)
+    data = open_data(path, max_bytes=max_bytes)
+    arrays = _open_archive(data, path, unpacked_limit(path, max_bytes))
     try:
         X = check_features(_features(arrays))
         if unlabelled and not arrays.keys() & {"Y", "Y_indices"}:
@@ -94,8 +118,7 @@ def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDAr
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > max_bytes:
-                expected = f"at most {max_bytes} bytes when unpacked (see max_bytes)"
-                raise DataFormatError(str(path), expected, "more")
+                raise too_long(path, max_bytes)
             arrays = {}
             for member in members:
                 name = member.filename.removesuffix(".npy")
@@ -114,14 +137,12 @@ def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
     """Return an array from the bytes of an .npy file, whose header must fit its length."""
     stream = io.BytesIO(content)
     try:
-        version = npy.read_magic(stream)
-        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, is_fortran, dtype = read_header(stream)
-        if dtype.kind not in "fiub":
-            raise ValueError(f"dtype {dtype}")
-        values = np.frombuffer(content, dtype=dtype, offset=stream.tell())
-        return values.reshape(shape, order="F" if is_fortran else "C")
-    except (ValueError, TypeError, OverflowError) as error:
+        header = read_npy_header(stream)
+        if header.nbytes != len(content) - stream.tell():
+            raise ValueError(f"shape {header.shape} of {header.dtype} in {len(content)} bytes")
+        values: NDArray[Any] = np.frombuffer(content, dtype=header.dtype, offset=stream.tell())
+        return values.reshape(header.shape, order="F" if header.is_fortran else "C")
+    except ValueError as error:
         raise DataFormatError(str(path), f"an array of numbers as {name}", str(error)) from None
 
 
@@ -138,15 +159,12 @@ def _part(arrays: Arrays, name: str, kinds: str = "iu") -> NDArray[Any]:
 def _compressed(arrays: Arrays, prefix: str, data: NDArray[Any]) -> Csr:
     """Return a CSR after every check on its structure."""
     shape = _part(arrays, f"{prefix}_shape").tolist()
-    if len(shape) != 2 or min(shape) < 0 or max(shape) >= 2**31 - 1:
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > MOST_ROWS:
         raise InvalidArgumentError(f"{prefix}_shape", "two counts", shape)
-    parts = (data, _part(arrays, f"{prefix}_indices"), _part(arrays, f"{prefix}_indptr"))
-    try:
-        matrix: Csr = sparse.csr_array(parts, shape=(shape[0], shape[1]), copy=True)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidArgumentError(prefix, "a valid CSR", str(error)) from None
-    return matrix
+    indices, indptr = _part(arrays, f"{prefix}_indices"), _part(arrays, f"{prefix}_indptr")
+    size = (shape[0], shape[1])
+    check_compressed(indptr, indices, len(data), size, prefix, exact=True)
+    return sparse.csr_array((data, indices, indptr), shape=size, copy=True)
 
 
 def _features(arrays: Arrays) -> NDArray[Any] | Csr:
@@ -177,7 +195,7 @@ def _about(arrays: Arrays, path: FilePath) -> dict[str, Any]:
     return about
 
 
-def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> tuple[str, ...]:
+def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> Sequence[str]:
     names = about.get(f"{what}_names")
     return numbered(count, what, path) if names is None else tuple(names)
 
@@ -193,8 +211,8 @@ def write_npz(dataset: Dataset, path: FilePath) -> None:
     if dataset.train is not None and dataset.test is not None:
         arrays |= {"train": dataset.train, "test": dataset.test}
     about = {
-        "feature_names": dataset.feature_names,
-        "label_names": dataset.label_names,
+        "feature_names": list(dataset.feature_names),
+        "label_names": list(dataset.label_names),
         "row_names": dataset.row_names,
         "source": dataset.source,
     }

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,7 +19,7 @@ from vicinal.datasets.cells import sparse_rows
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
 from vicinal.datasets.table_cells import label_cell, text_cell, text_columns
-from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, Row, read_rows, table_ending
+from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, Rows, read_rows, table_ending
 
 MOST_REPEATS = 1_000_000
 """Most times one token is written for one row."""
@@ -72,10 +73,9 @@ def read_table(
     parts = text_columns(text)
     wanted = [*parts, labels, *([] if row_names is None else [row_names])]
     rows = read_rows(path, wanted, columns, quoting, encoding, max_bytes)
-    own_names = None if row_names is None else tuple(str(r.values[row_names]) for r in rows)
+    own_names = None if row_names is None else tuple(map(str, rows.cells[row_names]))
     X, feature_names = bag_of_words([text_cell(row, parts, path) for row in rows], options, path)
-    sets = [label_cell(row, labels, separator, path) for row in rows]
-    Y, known = _indicator(rows, sets, label_names, path)
+    Y, known = _indicator(rows, labels, separator, label_names, path)
     try:
         return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:
@@ -84,21 +84,25 @@ def read_table(
 
 
 def _indicator(
-    rows: Sequence[Row], sets: list[list[str]], names: Sequence[str] | None, path: FilePath
+    rows: Rows, column: str, separator: str | None, names: Sequence[str] | None, path: FilePath
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the label sets as an indicator, and the names of its columns."""
-    known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
-    number = {name: i for i, name in enumerate(known)}
-    if len(number) != len(known):
+    """Return the label sets as an indicator, and the names of its columns: given, or sorted."""
+    number = {} if names is None else {name: i for i, name in enumerate(names)}
+    if names is not None and len(number) != len(names):
         raise InvalidArgumentError("label_names", "different names", "one twice")
-    for row, labels in zip(rows, sets, strict=True):
-        for label in labels:
-            if label not in number:
+    indices, ends = array("i"), array("q", [0])
+    for row in rows:
+        for label in label_cell(row, column, separator, path):
+            if names is not None and label not in number:
                 raise DataFormatError(str(path), "a label of label_names", repr(label), row.line)
-    indptr = np.cumsum([0, *map(len, sets)])
-    indices = np.array([number[label] for row in sets for label in row], dtype=np.int32)
+            indices.append(number.setdefault(label, len(number)))
+        ends.append(len(indices))
+    known = tuple(sorted(number) if names is None else names)
+    place = np.empty(len(known), dtype=np.int32)
+    place[[number[name] for name in known]] = np.arange(len(known))
     ones = np.ones(len(indices), dtype=np.int32)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(sets), len(known))), known
+    parts = (ones, place[np.asarray(indices)], np.asarray(ends))
+    return sparse.csr_array(parts, shape=(len(rows), len(known))), known
 
 
 def write_table(

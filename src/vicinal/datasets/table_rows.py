@@ -3,9 +3,9 @@
 import csv
 import io
 import json
-import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
@@ -13,6 +13,9 @@ from vicinal.datasets.files import FilePath, bare_name, open_text
 
 JSON_ENDINGS = (".jsonl", ".ndjson")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+MOST_CHARACTERS = 2**24
+"""Longest cell of a CSV or TSV file and longest line of a JSONL file that is read."""
 
 # The csv module keeps its limit on the length of a cell for the whole process.
 _cell_limit = threading.Lock()
@@ -23,6 +26,34 @@ class Row(NamedTuple):
 
     values: Mapping[str, Any]
     line: int
+
+
+class Rows:
+    """The rows of a table, held by column: 8 bytes a cell and a row besides the cells themselves.
+
+    Examples
+    --------
+    >>> rows = Rows(["text"], [Row({"text": "red"}, 2), Row({"text": "blue"}, 5)])
+    >>> [(row.values["text"], row.line) for row in rows]
+    [('red', 2), ('blue', 5)]
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        self.cells: dict[str, list[Any]] = {column: [] for column in columns}
+        self._lines = array("q")
+        for row in rows:
+            for column, cells in self.cells.items():
+                cells.append(row.values[column])
+            self._lines.append(row.line)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows in order."""
+        for at, line in enumerate(self._lines):
+            yield Row({column: cells[at] for column, cells in self.cells.items()}, line)
 
 
 def table_ending(path: FilePath) -> str:
@@ -42,31 +73,35 @@ def read_rows(
     quoting: bool,
     encoding: str,
     max_bytes: int,
-) -> list[Row]:
+) -> Rows:
     """Return the rows of a table; each has the `wanted` columns."""
     ending = table_ending(path)
     content = open_text(path, encoding=encoding, max_bytes=max_bytes)
     if not content.strip():
         raise DataFormatError(str(path), "rows of a table", "an empty file")
     if ending in JSON_ENDINGS:
-        rows = list(_json_rows(content, wanted, path))
+        rows = Rows(wanted, _json_rows(content, wanted, path))
     else:
         with _cell_limit:
-            before = csv.field_size_limit(sys.maxsize)
+            before = csv.field_size_limit(MOST_CHARACTERS)
             try:
-                rows = list(_cell_rows(content, DELIMITERS[ending], wanted, columns, quoting, path))
+                found = _cell_rows(content, DELIMITERS[ending], wanted, columns, quoting, path)
+                rows = Rows(wanted, found)
             finally:
                 csv.field_size_limit(before)
-    if not rows:
+    if not len(rows):
         raise DataFormatError(str(path), "rows of a table", "a header only")
     return rows
 
 
 def _json_rows(content: str, wanted: Sequence[str], path: FilePath) -> Iterator[Row]:
     """Yield the objects of a JSONL file; blank lines are passed over."""
-    for line, text in enumerate(content.split("\n"), start=1):
+    for line, text in enumerate(io.StringIO(content, newline="\n"), start=1):
         if not text.strip():
             continue
+        if len(text) > MOST_CHARACTERS:
+            expected = f"lines of at most {MOST_CHARACTERS} characters"
+            raise DataFormatError(str(path), expected, f"one of {len(text)}", line)
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -68,5 +68,5 @@ def read_texts(
     return Texts(
         [cell if isinstance(cell, str) else " ".join(cell) for cell in cells],
         None if labels is None else [label_cell(row, labels, separator, path) for row in rows],
-        None if row_names is None else tuple(str(row.values[row_names]) for row in rows),
+        None if row_names is None else tuple(map(str, rows.cells[row_names])),
     )

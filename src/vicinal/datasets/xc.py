@@ -11,7 +11,7 @@ naming id i: for ``some.xc.txt`` in ``some-labels.txt`` and ``some-features.txt`
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vicinal.datasets.cells import sparse_rows
@@ -71,7 +71,7 @@ def read_xc(
 
 def _names(
     path: FilePath, given: FilePath | None, what: str, count: int, encoding: str, max_bytes: int
-) -> tuple[str, ...]:
+) -> Sequence[str]:
     """Return names from the file given or found, else numbers."""
     plain = f"{_stem(path)}-{what}s.txt"
     found = given or find_beside(path, [plain, *(plain + ending for ending in PACKED)])

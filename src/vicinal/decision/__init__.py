@@ -15,7 +15,7 @@ and changes nothing. Sparse scores are read as they are stored, never made dense
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
-from vicinal.decision.cross_validated import CrossValidated, folds_wanted
+from vicinal.decision.cross_validated import CrossValidated
 from vicinal.decision.label_sets import LabelSets
 from vicinal.decision.mcut import MCut
 from vicinal.decision.metric import MetricThreshold
@@ -43,5 +43,4 @@ __all__ = [
     "RCut",
     "Threshold",
     "TopS",
-    "folds_wanted",
 ]

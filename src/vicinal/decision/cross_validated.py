@@ -10,7 +10,6 @@ from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer
-from vicinal.decision.never_empty import NeverEmpty
 from vicinal.decision.rule import Decision, FittedDecision
 from vicinal.scores import Scores
 
@@ -50,17 +49,3 @@ class CrossValidated(SaveableRecord):
     def fit(self, scores: Scores, Y: Csr) -> FittedDecision:
         """Fit the rule on these scores, which are to be K-fold ones."""
         return self.rule.fit(scores, Y)
-
-
-def folds_wanted(decision: Decision) -> int | None:
-    """Return how many folds a rule wants its scores made by, None for leave-one-out.
-
-    Examples
-    --------
-    >>> from vicinal.decision.cardinality import CardinalityThreshold
-    >>> folds_wanted(NeverEmpty(CrossValidated(CardinalityThreshold(), n_folds=5)))
-    5
-    """
-    if isinstance(decision, NeverEmpty):
-        return folds_wanted(decision.rule)
-    return decision.n_folds if isinstance(decision, CrossValidated) else None

@@ -10,7 +10,7 @@ from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
-from vicinal.decision.rule import BlockwiseDecision, Decision, FittedDecision, fit_blocks
+from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
 from vicinal.scores import Scores
 
 
@@ -46,6 +46,21 @@ class NeverEmpty(SaveableRecord):
         if not isinstance(self.rule, Decision):
             raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
 
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the rule needs scores of the training rows."""
+        return needs_of(self.rule).needs_scores
+
+    @property
+    def n_folds(self) -> int | None:
+        """By how many folds the rule wants its scores made."""
+        return needs_of(self.rule).n_folds
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether the rule takes its scores some rows at a time."""
+        return needs_of(self.rule).by_blocks
+
     def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
         """Fit the rule, and find the most frequent label."""
         return FittedNeverEmpty(self.rule.fit(scores, Y), self._label(Y))
@@ -73,6 +88,11 @@ class FittedNeverEmpty(SaveableRecord):
         if not isinstance(self.rule, FittedDecision):
             raise InvalidArgumentError("rule", "a fitted decision rule", repr(self.rule))
 
+    @property
+    def cut(self) -> object:
+        """What the rule itself compares scores with, where it has a fixed threshold; else None."""
+        return getattr(self.rule, "cut", None)
+
     def decide(self, scores: Scores) -> Csr:
         """Return the rule's labels, and the best one where it gives none."""
         n_labels = scores.shape[1]
@@ -91,19 +111,3 @@ class FittedNeverEmpty(SaveableRecord):
         union = sparse.csr_array(decided + sparse.csr_array(filled))
         union.sort_indices()
         return union
-
-
-def is_fitted_by_blocks(decision: Decision) -> bool:
-    """Tell whether a rule is fitted without holding the scores of all rows at once.
-
-    Examples
-    --------
-    >>> from vicinal.decision import MetricThreshold, PCut, Threshold
-    >>> [is_fitted_by_blocks(NeverEmpty(rule)) for rule in (PCut(), MetricThreshold())]
-    [True, False]
-    >>> is_fitted_by_blocks(NeverEmpty(Threshold(0.5)))  # looks at none
-    True
-    """
-    if isinstance(decision, NeverEmpty):
-        return is_fitted_by_blocks(decision.rule)
-    return isinstance(decision, FittedDecision | BlockwiseDecision)

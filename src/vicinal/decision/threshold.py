@@ -42,6 +42,11 @@ class Threshold(SaveableRecord):
         check_real("threshold", self.value)
         check_flag("inclusive", self.inclusive)
 
+    @property
+    def cut(self) -> float:
+        """Labels that score more than this are predicted, and no others."""
+        return float(np.nextafter(self.value, -np.inf)) if self.inclusive else float(self.value)
+
     def fit(self, scores: Scores, Y: Csr) -> Self:
         """Return the rule itself: there is nothing to fit."""
         return self
@@ -80,6 +85,11 @@ class LabelThresholds(SaveableRecord):
             or np.isnan(values).any()
         ):
             raise InvalidArgumentError("values", "a float64 threshold for each label", repr(values))
+
+    @property
+    def cut(self) -> Float:
+        """Labels that score more than this are predicted, and no others."""
+        return self.values
 
     def fit(self, scores: Scores, Y: Csr) -> Self:
         """Return the rule itself: there is nothing to fit."""

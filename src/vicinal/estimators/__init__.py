@@ -11,6 +11,7 @@ from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.blend import Blend
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.dmlknn import DMLkNN
+from vicinal.estimators.explained_models import explain
 from vicinal.estimators.feature_knn import FeatureKNN
 from vicinal.estimators.iblr import IBLR
 from vicinal.estimators.instance_knn import InstanceKNN
@@ -18,21 +19,19 @@ from vicinal.estimators.label_ridge import LabelRidge
 from vicinal.estimators.lamlknn import LAMLkNN
 from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.lpknn import LPkNN
+from vicinal.estimators.method import Method
 from vicinal.estimators.mlknn import MLkNN
 from vicinal.estimators.model import load, prepared, save
+from vicinal.estimators.pipeline import Pipeline, make_pipeline
 
-METHODS: Mapping[str, type[NeighborEstimator]] = {
-    "brknn": BRkNN,
-    "lpknn": LPkNN,
-    "mlknn": MLkNN,
-    "dmlknn": DMLkNN,
-    "lamlknn": LAMLkNN,
-    "iblr": IBLR,
-    "instance-knn": InstanceKNN,
-    "feature-knn": FeatureKNN,
-    "lcif": LCIF,
-}
-"""The methods by the names the command line uses."""
+_LIBRARY: tuple[type[NeighborEstimator], ...] = (
+    *(BRkNN, LPkNN, MLkNN, DMLkNN, LAMLkNN, IBLR),
+    *(InstanceKNN, FeatureKNN, LCIF),
+)
+"""In the order of tables; of equally good methods, tuning chooses the first."""
+
+METHODS: Mapping[str, type[NeighborEstimator]] = {kind.method.name: kind for kind in _LIBRARY}
+"""The methods of the library by the names that they declare for the command line."""
 
 __all__ = [
     "IBLR",
@@ -47,8 +46,12 @@ __all__ = [
     "LPkNN",
     "LabelRidge",
     "MLkNN",
+    "Method",
     "NeighborEstimator",
+    "Pipeline",
+    "explain",
     "load",
+    "make_pipeline",
     "prepared",
     "save",
 ]

@@ -2,8 +2,8 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +19,24 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
-from vicinal._base.validation import (
-    METRICS,
-    check_features,
-    check_integer,
-    check_option,
-    check_sparse_structure,
-)
-from vicinal.decision import Decision, FittedDecision, folds_wanted
-from vicinal.decision.never_empty import is_fitted_by_blocks
-from vicinal.decision.rule import fit_blocks
+from vicinal._base.validation import check_features, check_integer, check_readable, owned
+from vicinal.decision import Decision, FittedDecision
+from vicinal.decision.rule import fit_blocks, needs_of
+from vicinal.distances import get_distance
 from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
+from vicinal.estimators.explainable import Explainable
+from vicinal.estimators.method import Method, declare
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
-from vicinal.estimators.search import Search, check_graph, check_training_graph, narrowed
+from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.graph import NeighborGraph
+from vicinal.graph.checks import check_graph, check_training_graph
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
+from vicinal.index.build import index_factory
 from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
@@ -43,8 +44,11 @@ from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.training import leave_one_out
 
 
-class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(Explainable, ClassifierMixin, BaseEstimator, ABC):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
+
+    A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
+    (:class:`vicinal.estimators.method.Method`).
 
     Attributes
     ----------
@@ -58,40 +62,69 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X came with column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, where they were given.
     """
+
+    method: ClassVar[Method]
 
     n_neighbors: int
     metric: str
     threshold: object
     never_empty: bool | None
     n_jobs: int | None
+    algorithm: object = "auto"
+    row_names_: tuple[str, ...] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a class that declares itself."""
+        super().__init_subclass__(**options)
+        declare(cls)
 
     def _neighbors(self) -> int:
-        """Return the number of neighbours the method looks at, checked; 0 if it looks at none."""
+        """Return the number of neighbours the method uses, checked; 0 if it uses none."""
         return check_integer("n_neighbors", self.n_neighbors, low=1)
 
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
 
-    @abstractmethod
     def _own_decision(self) -> Decision:
-        """Return the method's own rule."""
+        """Return the method's own rule, as the class or one that it derives from declares it."""
+        for kind in type(self).__mro__:
+            rule = getattr(vars(kind).get("method"), "rule", None)
+            if isinstance(rule, Decision):
+                return rule
+        name = type(self).__name__
+        raise InvalidArgumentError("method", f"a rule of its own for {name} (Method(rule=…))", None)
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
+        """Learn from the training rows for each of rising `ks`; by default one fit per k."""
+        return refitted(self, training, ks)
+
+    def needed_neighbors(self) -> int:
+        """Return how many neighbours of each row the method uses; 0 for none."""
+        return self._neighbors()
+
+    def decision_rule(self) -> Decision:
+        """Return the rule that the parameters ask for, not fitted."""
+        return resolve_decision(self.threshold, self.never_empty, self._own_decision())
 
     def fit(
         self,
         X: object,
         Y: object,
-        graph: NeighborGraph | None = None,
         *,
+        graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
-            Kept by reference: it is searched when the model predicts.
+            Kept, and searched when the model predicts: copied, unless its arrays are read-only.
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
             A column of a frame that holds lists of names will do for the latter.
         graph : NeighborGraph, optional
@@ -99,13 +132,15 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
             Replaces the search, and its metric becomes the model's.
         label_names : sequence of str, optional
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
+        row_names : sequence of str, optional
+            Names of the rows, which explanations show; saved with the model.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._learn(X, Y, graph, label_names)
+            self._learn(X, Y, graph, label_names, row_names)
         return self
 
     def _learn(
@@ -114,22 +149,26 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         Y: object,
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
     ) -> None:
         """Check everything, then learn and keep it."""
         k = self._neighbors()
-        metric = check_option("metric", self.metric, METRICS)
-        rows = self._read_X(X, reset=True)
+        metric = get_distance(self.metric).name
+        index_factory(self.algorithm)
+        rows = owned(self._read_X(X, reset=True), X)
         refuse_one_dimensional(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
-        search = Search(rows, metric, self.n_jobs)
+        search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         self._adopt(search, search.query_self(k) if graph is None else graph, labels)
+        self.row_names_ = names
 
-    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
-        decision = resolve_decision(self.threshold, self.never_empty, self._own_decision())
+        decision = self.decision_rule()
         training = Training(graph, labels.matrix, search.X)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
@@ -142,19 +181,26 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         self.label_dtype_ = labels.dtype
 
     def _fit_decision(
-        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
-        """Fit a rule on leave-one-out or K-fold scores, made only for a rule that needs some."""
+        """Fit a rule on leave-one-out or K-fold scores; refuse one that could not decide."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
-            check_decides(decision, scoring, search.X, search.metric)
             return decision
-        if is_fitted_by_blocks(decision):
+        needs = needs_of(decision)
+        if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)
-        n_folds = folds_wanted(decision)
-        if n_folds is None:
+        if needs.n_folds is None:
             return decision.fit(leave_one_out(scoring, training), training.Y)
         near, k = training.graph, scoring.k
-        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, n_folds)
+        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
         return decision.fit(scores, training.Y)
 
     @property
@@ -162,7 +208,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         """The id of each training row, rising; ids stay as they are when rows are forgotten."""
         return self.search_.row_ids
 
-    def predict(self, X: object, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
+    def predict(self, X: object, *, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
         """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
 
         Parameters
@@ -171,30 +217,47 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows; replaces the search.
         """
-        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
+        blocks = [self.decide(scores) for scores in self._score_blocks(X, graph)]
         decided = cast("Csr", stack_rows(blocks).astype(self.label_dtype_))
         return decided.toarray() if self.label_kind_ == "dense" else decided
 
-    def predict_names(self, X: object, graph: NeighborGraph | None = None) -> list[list[str]]:
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
+        check_is_fitted(self, "scoring_")
+        return self.decision_.decide(scores)
+
+    def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        decided = sparse.csr_array(self.predict(X, graph))
+        decided = sparse.csr_array(self.predict(X, graph=graph))
         return [
             [self.label_names_[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
         ]
 
-    def predict_proba(self, X: object, graph: NeighborGraph | None = None) -> Float | Csr:
+    def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
         """Return the score of every row and label.
 
         One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
-        scores = self.scores(X, graph)
+        scores = self.scores(X, graph=graph)
         if isinstance(scores.values, sparse.csr_array) and self.label_kind_ == "sparse":
             return scores.toarray() if scores.base.any() else scores.values
         return scores.toarray()
 
-    def scores(self, X: object, graph: NeighborGraph | None = None) -> Scores:
+    def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
+        """Return how far every score lies above the threshold: positive where it passes.
+
+        One (n, L) array, refused where it is too large to hold (use :meth:`rank`). The score less
+        the rule's threshold, of all labels or of each. Rules that compare the labels of a row with
+        each other (``RCut``, ``TopS``, label sets, …) have no threshold: then the scores as they
+        are. A row that must not stay empty may be given a label that does not pass.
+        """
+        scores = self.scores(X, graph=graph).toarray()
+        cut: Any = getattr(self.decision_, "cut", None)
+        return scores if cut is None else scores - cut
+
+    def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
 
         Stored sparsely for any number of labels, except by the methods that have a score of its own
@@ -206,7 +269,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         return Scores.stack(list(self._score_blocks(X, graph)))
 
     def rank(
-        self, X: object, top: int = 5, graph: NeighborGraph | None = None
+        self, X: object, top: int = 5, *, graph: NeighborGraph | None = None
     ) -> tuple[Int32, Float]:
         """Return the `top` best labels of each row and their scores, best first, for any L.
 
@@ -221,11 +284,57 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
         blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
-    def kneighbors(self, X: object, k: int | None = None) -> NeighborGraph:
-        """Return the `k` (as many as the method looks at, unless given) nearest training rows."""
+    def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row, as many as the method uses by default.
+
+        The graph can be passed as ``graph=``. Rows are known by their ids (``row_ids_``).
+        """
         rows = self._read_new_X(X)
         width = self.scoring_.k if k is None else check_integer("k", k, low=1)
         return self.search_.by_id(self.search_.query(rows, width))
+
+    def kneighbors(
+        self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Float, Int32] | Int32:
+        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m), or None
+            None for the training rows, each without itself.
+        n_neighbors : int or None
+            At most the number of training rows (less one where `X` is None); None for as many as
+            the method uses, or all rows where there are fewer.
+        return_distance : bool
+
+        Returns
+        -------
+        distances : ndarray of float64, shape (n, n_neighbors)
+            Rising. The Euclidean distance, 1 − cosine, or the negated dot product; inf where there
+            is no further neighbour. Only if `return_distance`.
+        ids : ndarray of int32, of the same shape
+            Ids of training rows (``row_ids_``, which :meth:`forget` leaves as they are); −1 where
+            there is no further neighbour: for cosine and dot product only rows that share a feature
+            are neighbours.
+        """
+        graph = self._neighbors_of(X, n_neighbors)
+        if not return_distance:
+            return graph.ids
+        distances = graph.distance_kind.as_distances(graph.values)
+        return np.where(graph.ids < 0, np.inf, distances), graph.ids
+
+    def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
+        """Return the graph that :meth:`kneighbors` shows, as wide as asked for."""
+        check_is_fitted(self, "scoring_")
+        rows = None if X is None else self._read_new_X(X)
+        most = self.search_.n_rows - (X is None)
+        k = min(self.scoring_.k, most)
+        if n_neighbors is not None:
+            k = check_integer("n_neighbors", n_neighbors, low=1)
+            if k > most:
+                raise InvalidArgumentError("n_neighbors", f"at most {most} (training rows)", k)
+        found = self.search_.query_self(k) if rows is None else self.search_.query(rows, k)
+        return self.search_.by_id(narrowed(found, k))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
@@ -261,7 +370,7 @@ class NeighborEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

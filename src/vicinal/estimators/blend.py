@@ -8,18 +8,25 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import State, read_part
 from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_integer, check_option
-from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty, folds_wanted
+from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
+from vicinal.decision.rule import needs_of
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.estimators.search import Search, narrowed
+from vicinal.estimators.method import Method
 from vicinal.estimators.unfitted import unfitted_from, unfitted_state
-from vicinal.persistence import register
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.blend import BlendScoring, BlendSettings
+from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.fitting import fit_blend, fit_mixture
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import NEIGHBORS, Part
 from vicinal.scoring.blend.settings import COMBINATIONS
-from vicinal.scoring.blend.views import unchanged_view
+from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
+from vicinal.scoring.blend.trees import Trees
+from vicinal.scoring.blend.views import View, unchanged_view
 from vicinal.scoring.ridge.settings import check_memory
 
 
@@ -57,6 +64,9 @@ class Blend(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it does, the most likely one.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows as given: ``"auto"`` (exact: inverted where X is
+        sparse, else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     Attributes
     ----------
@@ -82,6 +92,24 @@ class Blend(IncrementalEstimator):
     40
     """
 
+    method = Method(
+        name="blend",
+        grid={"combine": ("boosting", "mix")},
+        cost="slow",
+        neighbors=None,
+        rule=NeverEmpty(MetricThreshold("micro-f1")),
+        scoring=(
+            BlendScoring,
+            Part,
+            View,
+            CoOccurrence,
+            FeatureSimilarityScoring,
+            Trees,
+            Network,
+            ConvexMix,
+        ),
+    )
+
     part_names_: tuple[str, ...]
 
     def __init__(
@@ -95,6 +123,7 @@ class Blend(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.parts = parts
         self.combine = combine
@@ -104,6 +133,7 @@ class Blend(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Return the number of neighbours that the votes look at, at most."""
@@ -146,14 +176,17 @@ class Blend(IncrementalEstimator):
         self.part_names_ = scoring.names
         return scoring
 
-    def _fit_decision(
-        self, decision: Decision, scoring: Scoring, training: Training, search: Search
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
         """Fit a rule on the training rows that the mixture was trained on, each left out."""
-        needs_scores = not isinstance(decision, FittedDecision) and folds_wanted(decision) is None
-        if needs_scores and isinstance(scoring, BlendScoring) and scoring.held_out is not None:
-            return decision.fit(scoring.held_out.scores, training.Y[scoring.held_out.rows])
-        return super()._fit_decision(decision, scoring, training, search)
+        held_out = scoring.held_out if isinstance(scoring, BlendScoring) else None
+        if held_out is None or isinstance(decision, FittedDecision):
+            return super()._fitted_decision(decision, scoring, training, search)
+        needs = needs_of(decision)
+        if not needs.needs_scores or needs.n_folds is not None:
+            return super()._fitted_decision(decision, scoring, training, search)
+        return decision.fit(held_out.scores, training.Y[held_out.rows])
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""
@@ -176,15 +209,8 @@ class Blend(IncrementalEstimator):
         model.part_names_ = scoring.names
         return model
 
-    def _own_decision(self) -> Decision:
-        """Return the threshold of the best micro-F1, and at least one label."""
-        return NeverEmpty(MetricThreshold("micro-f1"))
-
 
 def _fitted(part: NeighborEstimator, training: Training) -> Scoring:
     """Return what one of the given estimators learns from the shared rows and graph."""
     graph = narrowed(training.graph, part._neighbors())
     return part._fit_scoring(replace(training, graph=graph))
-
-
-register("estimators.Blend", Blend)

@@ -3,7 +3,7 @@
 from vicinal._base.validation import check_flag, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import BRkNNScoring, Training
 
 
@@ -27,6 +27,9 @@ class BRkNN(IncrementalEstimator):
         Whether every row gets a label; None is the variant's own.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -44,6 +47,13 @@ class BRkNN(IncrementalEstimator):
     (array([[1]], dtype=int32), array([[1.]]))
     """
 
+    method = Method(
+        name="brknn",
+        grid={"variant": ("base", "a", "b"), "n_neighbors": EVERY_K},
+        decides_by=("variant", "strict_majority"),
+        scoring=(BRkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -54,6 +64,7 @@ class BRkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.variant = variant
@@ -62,6 +73,7 @@ class BRkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""
@@ -75,6 +87,3 @@ class BRkNN(IncrementalEstimator):
             return TopS()
         half = Threshold(0.5, inclusive=not strict)
         return NeverEmpty(half, when_all_zero="first") if variant == "a" else half
-
-
-register("estimators.BRkNN", BRkNN)

@@ -1,21 +1,48 @@
 """K-fold scores of the training rows, for thresholds that shall not have seen a row's labels."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.estimators.mending import graph_without
-from vicinal.estimators.search import Search
+from vicinal._base.threads import using_threads
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
+from vicinal.index.graph_updates import graph_without
 from vicinal.scores import DENSE_LIMIT, Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.training import leave_one_out
+
+if TYPE_CHECKING:
+    from vicinal.estimators.base import NeighborEstimator
+
+
+def k_fold_scores(model: "NeighborEstimator", training: Training, n_folds: int) -> Scores:
+    """Return the K-fold scores of training rows by a method that is not fitted."""
+    if training.X is None:
+        raise InvalidArgumentError("X", "the features of the training rows", None)
+    search = TrainingRows(
+        training.X, training.graph.metric, model.n_jobs, algorithm=model.algorithm
+    )
+    k = model.needed_neighbors()
+    return fold_scores(model._fit_scoring, search, training.graph, training.Y, k, n_folds)
+
+
+def training_scores(model: "NeighborEstimator") -> Scores:
+    """Return the leave-one-out scores of the rows a fitted model was trained on."""
+    graph: NeighborGraph | None = getattr(model, "graph_", None)
+    if graph is None:
+        graph = model.search_.query_self(model.scoring_.k)
+    with using_threads(model.search_.n_jobs):
+        training = Training(graph, model.scoring_.Y, model.search_.X)
+        return leave_one_out(model.scoring_, training)
 
 
 def fold_scores(
     fit: Callable[[Training], Scoring],
-    search: Search,
+    search: TrainingRows,
     graph: NeighborGraph,
     Y: Csr,
     k: int,
@@ -27,7 +54,7 @@ def fold_scores(
     ----------
     fit : callable
         Learns from training rows.
-    search : Search
+    search : TrainingRows
         The training rows.
     graph : NeighborGraph
         Their leave-one-out graph, from which that of each fold's other rows is obtained.
@@ -50,7 +77,9 @@ def fold_scores(
     blocks, order = [], []
     for fold in range(int(fold_of.max()) + 1):
         held, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        others = Search(search.X[kept], search.metric, search.n_jobs)
+        others = TrainingRows(
+            search.X[kept], search.metric, search.n_jobs, algorithm=search.algorithm
+        )
         scoring = fit(Training(graph_without(graph, others, kept, held, k), Y[kept], others.X))
         rows = search.X[held]
         blocks.append(scoring.scores(others.query(rows, k), rows))

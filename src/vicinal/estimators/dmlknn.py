@@ -1,9 +1,11 @@
 """DML-kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 from vicinal._base.validation import check_integer, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import DMLkNNScoring, Training
 
 
@@ -24,6 +26,9 @@ class DMLkNN(NeighborEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -44,6 +49,14 @@ class DMLkNN(NeighborEstimator):
            [0.25]])
     """
 
+    method = Method(
+        name="dmlknn",
+        grid={"tolerance": (0, 1, 2, 4, 6), "n_neighbors": FEW_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(DMLkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -54,6 +67,7 @@ class DMLkNN(NeighborEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -62,6 +76,7 @@ class DMLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
         """Count the neighbours' votes."""
@@ -69,9 +84,8 @@ class DMLkNN(NeighborEstimator):
         tolerance = check_integer("tolerance", self.tolerance, low=0)
         return DMLkNNScoring.fit(training, self.n_neighbors, smoothing, tolerance)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.DMLkNN", DMLkNN)
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[DMLkNNScoring]:
+        """Count the votes once for all k."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        tolerance = check_integer("tolerance", self.tolerance, low=0)
+        return DMLkNNScoring.fit_sweep(training, ks, smoothing, tolerance)

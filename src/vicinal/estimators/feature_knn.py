@@ -1,15 +1,15 @@
 """Feature kNN, as a scikit-learn estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
@@ -38,6 +38,9 @@ class FeatureKNN(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     Notes
     -----
@@ -63,6 +66,14 @@ class FeatureKNN(IncrementalEstimator):
     array([[0.25, 0.75]])
     """
 
+    method = Method(
+        name="feature-knn",
+        grid={"n_neighbors": ODD_K},
+        beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(FeatureKNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -73,6 +84,7 @@ class FeatureKNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.neighbors_of = neighbors_of
@@ -81,6 +93,7 @@ class FeatureKNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Check ``n_neighbors`` and return 0: no rows are searched."""
@@ -93,9 +106,11 @@ class FeatureKNN(IncrementalEstimator):
             training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
         )
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
+        """Compare features and labels once for all k."""
+        return FeatureKNNScoring.fit_sweep(
+            training, ks, self.neighbors_of, self.aggregate, self.n_jobs
+        )
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -116,6 +131,3 @@ def with_matching_features(model: Model) -> Model:
             f"similarity: expected {model.n_features_in_} features, got {scoring.n_features}"
         )
     return model
-
-
-register("estimators.FeatureKNN", FeatureKNN)

@@ -1,12 +1,14 @@
 """IBLR-ML and IBLR-ML+, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import IBLRScoring, Training
 
 
@@ -28,6 +30,9 @@ class IBLR(NeighborEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -46,6 +51,14 @@ class IBLR(NeighborEstimator):
            [0, 1]])
     """
 
+    method = Method(
+        name="iblr",
+        grid={"C": (0.1, 1.0, 10.0), "n_neighbors": FEW_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(IBLRScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -56,6 +69,7 @@ class IBLR(NeighborEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.C = C
@@ -64,11 +78,17 @@ class IBLR(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""
         augment = check_flag("augment", self.augment)
         return IBLRScoring.fit(training, self.n_neighbors, self._strength(), augment, self.n_jobs)
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[IBLRScoring]:
+        """Count the votes once for all k."""
+        augment = check_flag("augment", self.augment)
+        return IBLRScoring.fit_sweep(training, ks, self._strength(), augment, self.n_jobs)
 
     def _strength(self) -> float:
         """Return ``C``, checked."""
@@ -78,10 +98,3 @@ class IBLR(NeighborEstimator):
         if strength <= 0:
             raise InvalidArgumentError("C", "a number above 0, or infinity", strength)
         return strength
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.IBLR", IBLR)

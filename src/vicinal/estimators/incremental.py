@@ -22,12 +22,14 @@ from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import Labels, extended_labels
-from vicinal._base.validation import check_rows
+from vicinal._base.validation import check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.mending import graph_with, graph_without
-from vicinal.estimators.search import Search, narrowed
+from vicinal.estimators.row_names import check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_one_dimensional
 from vicinal.graph import NeighborGraph
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
+from vicinal.index.graph_updates import graph_with, graph_without
 
 
 class IncrementalEstimator(NeighborEstimator):
@@ -47,6 +49,7 @@ class IncrementalEstimator(NeighborEstimator):
         classes: object = None,
         *,
         label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn further rows; the model then equals one fitted on all of them at once.
 
@@ -59,6 +62,9 @@ class IncrementalEstimator(NeighborEstimator):
             scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
         label_names : sequence of str, optional
             Names of the columns of `Y`, where they are others than those known.
+        row_names : sequence of str, optional
+            Names of the new rows; in a model whose rows have names, a row without one goes by its
+            id.
 
         Notes
         -----
@@ -66,14 +72,16 @@ class IncrementalEstimator(NeighborEstimator):
         pass over the graph.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names)
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_one_dimensional(Y)
-        fresh = self._read_X(X, reset=False)
+        fresh = owned(self._read_X(X, reset=False), X)
         labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, fresh.shape[0])
         k = self._neighbors()
         graph = self._training_graph(k)
         search = self.search_.grown(fresh)
         self._adopt(search, graph_with(graph, search, fresh, k), labels)
+        self.row_names_ = extended_row_names(self.row_names_, names, search.row_ids)
         return self
 
     @all_or_nothing
@@ -83,12 +91,17 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         rows : array-like of int
-            Ids as in ``row_ids_`` and :meth:`kneighbors`.
+            Ids as in ``row_ids_``, :meth:`kneighbors` and :meth:`neighbor_graph`.
 
         Notes
         -----
         Costs a search for each row that had a forgotten one among its neighbours, and one pass over
         the graph.
+
+        The model no longer holds a forgotten row's features or labels, and the row is not found any
+        more. The index, where one was built, marks it as removed and releases its memory once more
+        than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are; :meth:`compact` does so
+        now.
         """
         check_is_fitted(self, "scoring_")
         gone = _places(rows, self.search_)
@@ -100,9 +113,17 @@ class IncrementalEstimator(NeighborEstimator):
         search = self.search_.reduced(kept)
         labels = replace(self._labels(), matrix=self.scoring_.Y[kept])
         self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
+        if self.row_names_ is not None:
+            self.row_names_ = tuple(self.row_names_[place] for place in kept.tolist())
         return self
 
-    def _adopt(self, search: Search, graph: NeighborGraph, labels: Labels) -> None:
+    def compact(self) -> Self:
+        """Release all memory that the index still holds for forgotten rows."""
+        check_is_fitted(self, "scoring_")
+        self.search_.compact()
+        return self
+
+    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
         """Learn, and keep the graph."""
         super()._adopt(search, graph, labels)
         self.graph_ = graph
@@ -119,7 +140,7 @@ class IncrementalEstimator(NeighborEstimator):
         return narrowed(kept, k)
 
 
-def _places(rows: object, search: Search) -> Int:
+def _places(rows: object, search: TrainingRows) -> Int:
     """Return where the rows with these ids stand; each must be known, once."""
     ids = check_rows("rows", rows, search.n_ids)
     unknown = ids[~np.isin(ids, search.row_ids)]

@@ -1,12 +1,14 @@
 """Instance kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterable, Sequence
+
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_positive
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
-from vicinal.persistence import register
-from vicinal.scoring import InstanceKNNScoring, SecondOrderScoring, Training
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
+from vicinal.scoring import InstanceKNNScoring, Scoring, SecondOrderScoring, Training
 
 
 class InstanceKNN(IncrementalEstimator):
@@ -31,6 +33,9 @@ class InstanceKNN(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -51,6 +56,14 @@ class InstanceKNN(IncrementalEstimator):
     array([[0.5858, 0.4142]])
     """
 
+    method = Method(
+        name="instance-knn",
+        grid={"n_neighbors": ODD_K},
+        beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(InstanceKNNScoring, SecondOrderScoring),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 15,
@@ -61,6 +74,7 @@ class InstanceKNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.second_order = second_order
@@ -69,6 +83,7 @@ class InstanceKNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""
@@ -79,9 +94,11 @@ class InstanceKNN(IncrementalEstimator):
             raise InvalidArgumentError("power", "1 where second_order=True", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
+        """Add up the neighbours once for all k; the first order learns nothing for a k."""
+        if check_flag("second_order", self.second_order):
+            return SecondOrderScoring.fit_sweep(training, ks)
+        return super()._sweep(training, ks)
 
 
 def fit_instance_part(
@@ -91,6 +108,3 @@ def fit_instance_part(
     if check_flag("second_order", second_order):
         return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
     return InstanceKNNScoring.fit(training, k)
-
-
-register("estimators.InstanceKNN", InstanceKNN)

@@ -8,7 +8,8 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.warn import warn_user
-from vicinal.estimators.search import Search
+from vicinal.distances import COSINE
+from vicinal.index import TrainingRows
 from vicinal.scoring import Training
 
 FAR_BELOW = 5
@@ -36,7 +37,7 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
             f"rows have {n_labels / n_rows:.3g} labels and {n_features / n_rows:.3g} features on "
             "average: second_order=True is meant for data where these are comparable"
         )
-    return replace(training, joint=Search(both, "cosine", n_jobs).query_self(k - 1))
+    return replace(training, joint=TrainingRows(both, COSINE.name, n_jobs).query_self(k - 1))
 
 
 def joined(X: Features, Y: Csr) -> Csr:

@@ -2,10 +2,11 @@
 
 from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_flag, check_integer
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
+from vicinal.distances import COSINE
 from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.method import Method
 from vicinal.index.backend import chosen_backend
-from vicinal.persistence import register
 from vicinal.scores import Scores
 from vicinal.scoring import RidgeScoring, Training
 from vicinal.scoring.every_label import check_cells
@@ -50,6 +51,9 @@ class LabelRidge(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it does.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that ``kneighbors`` searches: ``"auto"`` (exact: inverted where X is sparse, else
+        dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     Attributes
     ----------
@@ -77,6 +81,15 @@ class LabelRidge(IncrementalEstimator):
     array([[0.8333, 0.1667]])
     """
 
+    method = Method(
+        name="label-ridge",
+        grid={"alpha": (0.1, 0.3, 1.0, 3.0, 10.0)},
+        cost="slow",
+        neighbors=None,
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(RidgeScoring,),
+    )
+
     alpha_: float
     loo_scores_: Scores
 
@@ -95,6 +108,7 @@ class LabelRidge(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -108,6 +122,7 @@ class LabelRidge(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Return 0: no rows are searched."""
@@ -121,7 +136,7 @@ class LabelRidge(IncrementalEstimator):
         )
         if self.max_features is not None:
             check_integer("max_features", self.max_features, low=1)
-        is_unit = training.graph.metric == "cosine" and self.kernel is None
+        is_unit = training.graph.metric == COSINE.name and self.kernel is None
         with library_threads():
             scoring = RidgeScoring.fit(
                 training, settings, is_unit=is_unit, max_features=self.max_features
@@ -131,10 +146,3 @@ class LabelRidge(IncrementalEstimator):
             check_cells(*training.Y.shape)
             self.loo_scores_ = leave_one_out(scoring, training)
         return scoring
-
-    def _own_decision(self) -> Decision:
-        """Return one threshold, and at least one label."""
-        return NeverEmpty(CardinalityThreshold())
-
-
-register("estimators.LabelRidge", LabelRidge)

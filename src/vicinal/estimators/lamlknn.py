@@ -1,13 +1,15 @@
 """LAML-kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_features, check_integer, check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LAMLkNNScoring, Training
 from vicinal.scoring.clusters import find_centers
 from vicinal.scoring.features import check_given
@@ -35,6 +37,9 @@ class LAMLkNN(NeighborEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -52,6 +57,14 @@ class LAMLkNN(NeighborEstimator):
            [2.]])
     """
 
+    method = Method(
+        name="lamlknn",
+        grid={"n_clusters": (1, 2, 5, 10), "n_neighbors": EVERY_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(LAMLkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -64,6 +77,7 @@ class LAMLkNN(NeighborEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -74,11 +88,17 @@ class LAMLkNN(NeighborEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes, cluster by cluster."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
+        """Find the clusters and count the votes once for all k."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return LAMLkNNScoring.fit_sweep(training, ks, smoothing, self._centers(training))
 
     def _centers(self, training: Training) -> Float:
         """Return the centres, given or found."""
@@ -91,10 +111,3 @@ class LAMLkNN(NeighborEstimator):
         if len(centers) == 0:
             raise InvalidArgumentError("centers", "at least one", "none")
         return centers.astype(np.float64)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.LAMLkNN", LAMLkNN)

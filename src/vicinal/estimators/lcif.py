@@ -5,11 +5,11 @@ from typing import Self
 
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer, check_real
-from vicinal.decision import CardinalityThreshold, Decision, NeverEmpty
+from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.feature_knn import with_matching_features
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
-from vicinal.persistence import register
+from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
 from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
 
 
@@ -39,6 +39,9 @@ class LCIF(IncrementalEstimator):
         most frequent where all score 0.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -58,6 +61,19 @@ class LCIF(IncrementalEstimator):
     array([[1. , 0.5]])
     """
 
+    method = Method(
+        name="lcif",
+        grid={
+            "n_neighbors_instance": ODD_K,
+            "n_neighbors_feature": ODD_K,
+            "mixing": tuple(tenth / 10 for tenth in range(11)),
+        },
+        beyond_edge={"n_neighbors_instance": ODD_K_BEYOND, "n_neighbors_feature": ODD_K_BEYOND},
+        neighbors="n_neighbors_instance",
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(LCIFScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors_instance: int = 15,
@@ -71,6 +87,7 @@ class LCIF(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors_instance = n_neighbors_instance
         self.n_neighbors_feature = n_neighbors_feature
@@ -82,6 +99,7 @@ class LCIF(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _neighbors(self) -> int:
         """Return ``n_neighbors_instance``, checked."""
@@ -97,14 +115,7 @@ class LCIF(IncrementalEstimator):
         )
         return LCIFScoring(instance, feature, mixing)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper."""
-        return NeverEmpty(CardinalityThreshold())
-
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         return with_matching_features(super().from_state(state))
-
-
-register("estimators.LCIF", LCIF)

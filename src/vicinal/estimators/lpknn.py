@@ -1,8 +1,8 @@
 """LPkNN, as a scikit-learn estimator."""
 
-from vicinal.decision import Decision, LabelSets
+from vicinal.decision import LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import LPkNNScoring, Training
 
 
@@ -19,6 +19,9 @@ class LPkNN(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -36,6 +39,10 @@ class LPkNN(IncrementalEstimator):
     [['low'], ['high']]
     """
 
+    method = Method(
+        name="lpknn", grid={"n_neighbors": EVERY_K}, rule=LabelSets(), scoring=(LPkNNScoring,)
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -44,20 +51,15 @@ class LPkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
-
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the most frequent set as a whole."""
-        return LabelSets()
-
-
-register("estimators.LPkNN", LPkNN)

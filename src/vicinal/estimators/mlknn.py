@@ -1,9 +1,11 @@
 """ML-kNN, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+
 from vicinal._base.validation import check_real
-from vicinal.decision import Decision, Threshold
+from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.persistence import register
+from vicinal.estimators.method import EVERY_K, Method
 from vicinal.scoring import MLkNNScoring, Training
 
 
@@ -22,6 +24,9 @@ class MLkNN(IncrementalEstimator):
         Whether every row gets a label; None is the method's own rule: it may get none.
     n_jobs : int or None
         Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
+        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
@@ -45,6 +50,13 @@ class MLkNN(IncrementalEstimator):
            [0]])
     """
 
+    method = Method(
+        name="mlknn",
+        grid={"n_neighbors": EVERY_K},
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(MLkNNScoring,),
+    )
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -54,6 +66,7 @@ class MLkNN(IncrementalEstimator):
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
+        algorithm: object = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -61,15 +74,14 @@ class MLkNN(IncrementalEstimator):
         self.threshold = threshold
         self.never_empty = never_empty
         self.n_jobs = n_jobs
+        self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
-    def _own_decision(self) -> Decision:
-        """Return the rule of the paper: the more probable of with and without."""
-        return Threshold(0.5, inclusive=True)
-
-
-register("estimators.MLkNN", MLkNN)
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
+        """Count the votes once for all k."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return MLkNNScoring.fit_sweep(training, ks, smoothing)

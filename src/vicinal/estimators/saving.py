@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.sparse_structure import MOST_ROWS
 from vicinal._base.state import (
     State,
     damage_if_refused,
@@ -18,10 +19,13 @@ from vicinal._base.state import (
     read_plain,
     restore_feature_names,
 )
-from vicinal._base.validation import METRICS, check_features, check_option
+from vicinal._base.validation import check_features, check_option
 from vicinal.decision import FittedDecision
+from vicinal.distances import get_distance
+from vicinal.estimators.row_names import packed_names, unpacked_names
 from vicinal.estimators.rules import check_decides
-from vicinal.estimators.search import Search
+from vicinal.index import TrainingRows
+from vicinal.index.build import algorithm_name, index_factory
 from vicinal.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -50,15 +54,19 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "label_kind": model.label_kind_,
         "label_dtype": model.label_dtype_,
         "feature_names": feature_names_of(model),
+        "row_names": packed_names(model.row_names_),
     }
 
 
 def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
     """Return the parameters of an estimator as a file can hold them."""
-    return {key: _plain(value) for key, value in model.get_params(deep=False).items()}
+    return {
+        key: algorithm_name(value) if key == "algorithm" else _saved(value)
+        for key, value in model.get_params(deep=False).items()
+    }
 
 
-def _plain(value: Any) -> State:
+def _saved(value: Any) -> State:
     """Return a parameter as a file can hold it: array-likes as arrays, a random generator as None.
 
     What a generator would draw next is of no use to a model that is fitted.
@@ -68,7 +76,7 @@ def _plain(value: Any) -> State:
     if sparse.issparse(value):
         return np.asarray(cast("Csr", value).toarray())
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_saved(each) for each in value]
     if hasattr(value, "__array__") and not isinstance(value, np.generic):
         return np.asarray(value)
     return cast("State", value)
@@ -87,20 +95,23 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     decision: FittedDecision = read_part(state, "decision", FittedDecision)
     try:
         model = kind(**params)
-        metric = check_option("metric", state.get("metric"), METRICS)
+        metric = get_distance(state.get("metric")).name
+        index_factory(model.algorithm)
         check_decides(decision, scoring, X, metric)
         label_kind = check_option("label_kind", state.get("label_kind"), ("dense", "sparse"))
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     model.scoring_ = scoring
     model.decision_ = decision
-    model.search_ = Search(X, metric, model.n_jobs, *_row_ids(state, X.shape[0]))
+    ids = _row_ids(state, X.shape[0])
+    model.search_ = TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm)
     model.metric_ = metric
     model.label_names_ = label_names
     model.label_kind_ = "dense" if label_kind == "dense" else "sparse"
     model.label_dtype_ = _label_dtype(state)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
+    model.row_names_ = unpacked_names(state, X.shape[0])
     return model
 
 
@@ -113,7 +124,9 @@ def _features(state: Mapping[str, State]) -> Features:
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     """Return the rows' ids, rising, and how many were ever given."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
-    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(np.diff(ids) <= 0)):
+    if not n_rows <= n_ids <= MOST_ROWS:
+        raise ModelFormatError(f"n_ids: expected a number from {n_rows} to {MOST_ROWS}")
+    if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
 

@@ -16,6 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vicinal.distances import Distance
+
 
 @dataclass(frozen=True, eq=False)
 class Definition:
@@ -24,17 +26,19 @@ class Definition:
     Parameters
     ----------
     X : Tensor of float32 or float64, shape (n, d)
-    metric : {"euclidean", "cosine", "dot"}
+    distance : Distance
+        One that the compiled core knows too.
 
     Examples
     --------
+    >>> from vicinal.distances import EUCLIDEAN
     >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0]])
-    >>> Definition(X, "euclidean").chosen(X[:1], torch.tensor([[1, 0, -1]]))
+    >>> Definition(X, EUCLIDEAN).chosen(X[:1], torch.tensor([[1, 0, -1]]))
     tensor([[25.,  0., nan]], dtype=torch.float64)
     """
 
     X: Tensor
-    metric: str
+    distance: Distance
 
     def chosen(self, Q: Tensor, ids: Tensor) -> Tensor:
         """Return the keys of rows `ids` (−1 for none) for each query; float64, shape of `ids`."""
@@ -43,8 +47,8 @@ class Definition:
         shares = torch.zeros(ids.shape, dtype=torch.bool, device=ids.device)
         for j in range(self.X.shape[1]):
             column = self.X[:, j].double()
-            _add_feature(keys, shares, Q[:, j, None].double(), column[at], self.metric)
-        finished = _finished(keys, shares, _norms(Q, self.metric), self.norms[at], self.metric)
+            _add_feature(keys, shares, Q[:, j, None].double(), column[at], self.distance)
+        finished = _finished(keys, shares, _norms(Q, self.distance), self.norms[at], self.distance)
         return finished.masked_fill(ids < 0, torch.nan)
 
     def all(self, Q: Tensor) -> Tensor:
@@ -53,13 +57,13 @@ class Definition:
         shares = torch.zeros(keys.shape, dtype=torch.bool, device=Q.device)
         for j in range(self.X.shape[1]):
             column = self.X[None, :, j].double()
-            _add_feature(keys, shares, Q[:, j, None].double(), column, self.metric)
-        return _finished(keys, shares, _norms(Q, self.metric), self.norms, self.metric)
+            _add_feature(keys, shares, Q[:, j, None].double(), column, self.distance)
+        return _finished(keys, shares, _norms(Q, self.distance), self.norms, self.distance)
 
     @cached_property
     def norms(self) -> Tensor:
-        """Lengths of the rows, for the metric that needs them (zeros for others)."""
-        return _norms(self.X, self.metric)
+        """Lengths of the rows, for the distance that needs them (zeros for others)."""
+        return _norms(self.X, self.distance)
 
 
 def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -76,9 +80,9 @@ def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return ids, keys[:, :k]
 
 
-def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, metric: str) -> None:
+def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, distance: Distance) -> None:
     """Add one feature's part to the sums, in place."""
-    if metric == "euclidean":
+    if not distance.is_similarity:
         difference = q - x
         keys += difference * difference
         return
@@ -87,23 +91,23 @@ def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, metric: str
 
 
 def _finished(
-    keys: Tensor, shares: Tensor, norms: Tensor, row_norms: Tensor, metric: str
+    keys: Tensor, shares: Tensor, norms: Tensor, row_norms: Tensor, distance: Distance
 ) -> Tensor:
     """Turn sums into keys: similarities with the opposite sign, NaN where no feature is shared."""
-    if metric == "euclidean":
+    if not distance.is_similarity:
         return keys
     similarity = keys
-    if metric == "cosine":
+    if distance.is_normalized:
         size = norms[:, None] * row_norms
         similarity = torch.where(size == 0, 0.0, keys / size)
     similarity = similarity.masked_fill(similarity.isnan(), 0.0)
     return (-similarity).masked_fill(~shares, torch.nan)
 
 
-def _norms(rows: Tensor, metric: str) -> Tensor:
-    """Return lengths by the definition, for the metric that needs them."""
+def _norms(rows: Tensor, distance: Distance) -> Tensor:
+    """Return lengths by the definition, for the distance that needs them."""
     sums = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
-    if metric == "cosine":
+    if distance.is_normalized:
         for j in range(rows.shape[1]):
             column = rows[:, j].double()
             sums += column * column

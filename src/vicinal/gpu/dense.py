@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.scalars import METRICS, check_integer, check_option
+from vicinal._base.scalars import check_integer
+from vicinal.distances import EUCLIDEAN, get_distance
 from vicinal.gpu.definition import Definition, nearest, square_roots
 from vicinal.gpu.device import cells_at_once, pick_device
 from vicinal.gpu.fused import Fused, runs_on, squared_distances
@@ -53,22 +54,26 @@ class DenseSearch:
             [1.0000]], dtype=torch.float64))
     """
 
-    def __init__(self, X: Tensor, metric: str = "euclidean", *, fused: bool | None = None) -> None:
-        self.definition = Definition(X, metric)
-        self.prepared: Prepared | None = prepare(X, metric)
+    def __init__(
+        self, X: Tensor, metric: str = EUCLIDEAN.name, *, fused: bool | None = None
+    ) -> None:
+        distance = get_distance(metric)
+        distance.native()
+        self.definition = Definition(X, distance)
+        self.prepared: Prepared | None = prepare(X, distance)
         self._wants_fused = fused
 
     @classmethod
     def of(
         cls,
         X: object,
-        metric: str = "euclidean",
+        metric: str = EUCLIDEAN.name,
         device: str | torch.device | None = None,
         *,
         fused: bool | None = None,
     ) -> Self:
         """Bring rows to a device: None for CUDA where there is one, else the CPU."""
-        metric = check_option("metric", metric, METRICS)
+        metric = get_distance(metric).name  # before anything is copied to the device
         return cls(on_device(X, "X", pick_device(device)), metric, fused=fused)
 
     @cached_property
@@ -110,7 +115,7 @@ class DenseSearch:
 
     def _values(self, keys: Tensor) -> Tensor:
         """Turn keys into distances or similarities, padded as a graph is."""
-        if self.definition.metric == "euclidean":
+        if not self.definition.distance.is_similarity:
             return square_roots(keys).nan_to_num(nan=torch.inf, posinf=torch.inf)
         return (-keys).nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
@@ -150,7 +155,7 @@ class DenseSearch:
     def _keys(self, Q: Tensor, ids: Tensor) -> Tensor:
         """Compare with the candidates by the definition."""
         kernels = self._wants_fused or (self._wants_fused is None and runs_on(Q.device))
-        if kernels and self.definition.metric == "euclidean":
+        if kernels and not self.definition.distance.is_similarity:
             return squared_distances(self.definition.X, Q, ids)
         return self.definition.chosen(Q, ids)
 
@@ -183,7 +188,7 @@ def dense_graph(
     X: object,
     Q: object = None,
     k: int = 10,
-    metric: str = "euclidean",
+    metric: str = EUCLIDEAN.name,
     device: str | torch.device | None = None,
     *,
     fused: bool | None = None,

@@ -42,17 +42,17 @@ def merge_graphs(
         raise InvalidArgumentError("second", "a graph of the same queries and metric", "another")
     ids = np.hstack([first.ids, second.ids])
     values = np.hstack([first.values, second.values])
-    is_distance = first.metric == "euclidean"
+    distance = first.distance_kind
     # Of distances with one rounded root a graph's own order knows better than the ids.
-    later = np.broadcast_to(np.arange(ids.shape[1]), ids.shape) if is_distance else ids
-    order = np.lexsort((later, values if is_distance else -values, ids < 0), axis=1)
+    later = np.broadcast_to(np.arange(ids.shape[1]), ids.shape) if distance.is_root else ids
+    order = np.lexsort((later, distance.rising(values), ids < 0), axis=1)
     kept = NeighborGraph(
         np.take_along_axis(ids, order[:, :width], axis=1),
         np.take_along_axis(values, order[:, :width], axis=1),
         first.metric,
         first.n_rows,
     )
-    if not is_distance:
+    if not distance.is_root:
         return kept, np.zeros(0, dtype=np.int64)
     return kept, _rounded_ties(np.take_along_axis(values, order, axis=1), order >= first.k)
 

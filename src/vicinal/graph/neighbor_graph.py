@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import METRICS, check_integer, check_option, check_rows
+from vicinal._base.validation import check_integer, check_rows
+from vicinal.distances import Distance, get_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class NeighborGraph:
         Distance for ``"euclidean"`` (inf where there is none), similarity for ``"cosine"`` and
         ``"dot"`` (0 where there is none).
     metric : {"euclidean", "cosine", "dot"}
-        What `values` holds.
+        What `values` holds: the name of a distance (:mod:`vicinal.distances`).
     n_rows : int
         Number of training rows, so that ids lie in [0, n_rows).
 
@@ -52,7 +53,7 @@ class NeighborGraph:
 
     def __post_init__(self) -> None:
         """Check the arrays against each other and freeze them."""
-        check_option("metric", self.metric, METRICS)
+        get_distance(self.metric)
         check_integer("n_rows", self.n_rows, low=0)
         ids = np.asarray(self.ids)
         if ids.ndim != 2 or ids.dtype != np.int32:
@@ -84,6 +85,11 @@ class NeighborGraph:
         return int(self.ids.shape[1])
 
     @property
+    def distance_kind(self) -> Distance:
+        """The distance that `metric` names."""
+        return get_distance(self.metric)
+
+    @property
     def found(self) -> Int32:
         """How many neighbours each query has, at most k."""
         found: Int32 = np.count_nonzero(self.ids >= 0, axis=1).astype(np.int32)
@@ -92,14 +98,14 @@ class NeighborGraph:
     @property
     def similarity(self) -> Float:
         """Similarities, for the metrics that have them."""
-        if self.metric == "euclidean":
-            raise AttributeError("a euclidean graph has .distance, not .similarity")
+        if not self.distance_kind.is_similarity:
+            raise AttributeError(f"a {self.metric} graph has .distance, not .similarity")
         return self.values
 
     @property
     def distance(self) -> Float:
         """Distances, for the metric that has them."""
-        if self.metric != "euclidean":
+        if self.distance_kind.is_similarity:
             raise AttributeError(f"a {self.metric} graph has .similarity, not .distance")
         return self.values
 
@@ -159,8 +165,8 @@ class NeighborGraph:
         short = np.flatnonzero(gone.any(axis=1) & (self.ids[:, -1] >= 0))
         place = np.argsort(gone, axis=1, kind="stable")
         ids = np.take_along_axis(np.where(gone, np.int32(-1), self.ids), place, axis=1)
-        padding = np.inf if self.metric == "euclidean" else 0.0
-        values = np.take_along_axis(np.where(gone, padding, self.values), place, axis=1)
+        values = np.where(gone, self.distance_kind.padding, self.values)
+        values = np.take_along_axis(values, place, axis=1)
         return self._trusted(ids, values), short
 
     def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
@@ -178,3 +184,16 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def no_neighbors(n_queries: int, n_rows: int, metric: str) -> NeighborGraph:
+    """Return the graph of width 0, for a method that looks at no neighbours."""
+    ids = np.empty((n_queries, 0), dtype=np.int32)
+    return NeighborGraph(ids, np.empty((n_queries, 0)), metric, n_rows)
+
+
+def narrowed(graph: NeighborGraph, k: int) -> NeighborGraph:
+    """Return the nearest k of a graph, or all it has; k may be 0."""
+    if k == 0:
+        return no_neighbors(graph.n_queries, graph.n_rows, graph.metric)
+    return graph.prefix(min(k, graph.k))

@@ -6,19 +6,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float, Int32
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
-from vicinal._base.validation import (
-    METRICS,
-    as_csr,
-    check_features,
-    check_integer,
-    check_option,
-    check_real,
-)
+from vicinal._base.validation import as_csr, check_features, check_integer, check_real
+from vicinal.distances import Distance, get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.build import Index, build_index
-from vicinal.index.chunks import as_dense
+from vicinal.index.chunks import as_dense, row_chunks
+from vicinal.index.exact import exact_index
+from vicinal.index.protocol import Index
+from vicinal.index.widths import graph_width
 
 SAMPLE = 200
 """Queries that recall is measured on, at most."""
@@ -67,15 +63,21 @@ class ApproximateIndex:
         oversample: int = 4,
         n_jobs: int | None = None,
     ) -> None:
-        self.metric = check_option("metric", metric, METRICS)
+        self._distance = get_distance(metric)
         self.keep = check_real("keep", keep, 0.0, 1.0)
         self.oversample = check_integer("oversample", oversample, low=1)
         self.recall_: float | None = None
         self._rows: Features = check_features(X)
-        if sparse.issparse(self._rows) and self.metric == "euclidean":
-            raise InvalidArgumentError("metric", "'cosine' or 'dot' for sparse rows", "'euclidean'")
-        self._exact: Index = build_index(self._rows, self.metric, n_jobs)
+        if sparse.issparse(self._rows) and not self._distance.is_similarity:
+            raise InvalidArgumentError("metric", "'cosine' or 'dot' for sparse rows", repr(metric))
+        self._distance.native()
+        self._exact: Index = exact_index(self._rows, self.metric, n_jobs)
         self._small_world = None if sparse.issparse(self._rows) else self._linked()
+
+    @property
+    def metric(self) -> str:
+        """Name of the distance."""
+        return self._distance.name
 
     @property
     def n_rows(self) -> int:
@@ -87,22 +89,56 @@ class ApproximateIndex:
         """Number of features of a row."""
         return self._exact.n_features
 
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes: the exact index, and the small-world graph with its float32 rows."""
+        if self._small_world is None:
+            return self._exact.nbytes
+        links = 2 * 32 * 4 * self.n_rows
+        return self._exact.nbytes + 4 * self.n_rows * self.n_features + links
+
     def query(self, Q: object, k: int) -> NeighborGraph:
         """Return up to k near rows for each row of `Q`, and measure the recall on a sample."""
         queries = check_features(Q, "Q", n_features=self.n_features)
-        k = check_integer("k", k, low=1)
-        found = self._candidates(queries, k * self.oversample)
-        keys = self._keys(queries, found)
-        order = np.lexsort((found, keys, found < 0), axis=1)[:, :k]
-        ids = np.take_along_axis(found, order, axis=1)
-        values = np.take_along_axis(keys, order, axis=1)
-        values = np.sqrt(values) if self.metric == "euclidean" else -values
-        values[ids < 0] = np.inf if self.metric == "euclidean" else 0.0
-        graph = NeighborGraph(ids, values, self.metric, self.n_rows)
-        self.recall_ = self._recall(queries, graph)
+        graph = self._search(queries, check_integer("k", k, low=1), leave_out=False)
+        chosen = self._sample(queries.shape[0])
+        exact = self._exact.query(queries[chosen], graph.k)
+        self.recall_ = _recall(exact.ids, graph.ids[chosen])
         return graph
 
+    def query_self(self, k: int) -> NeighborGraph:
+        """Return up to k near other rows for each row, and measure the recall on a sample."""
+        graph = self._search(self._rows, check_integer("k", k, low=1), leave_out=True)
+        chosen = self._sample(self.n_rows)
+        exact = self._exact.query(self._rows[chosen], min(graph.k + 1, self.n_rows + 1)).ids
+        exact = np.where(exact == chosen[:, np.newaxis], np.int32(-1), exact)
+        # Without itself a row has k others, or k + 1 where it is not among its own nearest.
+        exact[(exact >= 0).all(axis=1), -1] = -1
+        self.recall_ = _recall(exact, graph.ids[chosen])
+        return graph
+
+    def _search(self, queries: Features, k: int, *, leave_out: bool) -> NeighborGraph:
+        width = graph_width(k, self.n_rows)
+        ids = np.full((queries.shape[0], width), -1, dtype=np.int32)
+        values = np.full(ids.shape, self._distance.padding)
+        k = min(k, self.n_rows)
+        for start, stop in row_chunks(queries):
+            part = queries[start:stop]
+            found = self._candidates(part, min((k + leave_out) * self.oversample, self.n_rows))
+            if leave_out:
+                found = np.where(found == np.arange(start, stop)[:, np.newaxis], -1, found)
+            keys = self._keys(part, found)
+            order = np.lexsort((found, keys, found < 0), axis=1)[:, :k]
+            near = np.take_along_axis(found, order, axis=1)
+            near_values = self._distance.values(np.take_along_axis(keys, order, axis=1))
+            near_values[near < 0] = self._distance.padding
+            ids[start:stop, : near.shape[1]] = near
+            values[start:stop, : near.shape[1]] = near_values
+        return NeighborGraph(ids, values, self.metric, self.n_rows)
+
     def _candidates(self, queries: Features, width: int) -> Int32:
+        if width == 0:
+            return np.empty((queries.shape[0], 0), dtype=np.int32)
         if self._small_world is None:
             return self._exact.query(_heaviest(as_csr(queries), self.keep), width).ids
         _, ids = self._small_world.search(self._placed(queries), width)
@@ -113,25 +149,23 @@ class ApproximateIndex:
         keys = np.zeros(ids.shape)
         for place in range(ids.shape[1]):
             rows = self._rows[np.maximum(ids[:, place], 0)]
-            keys[:, place] = _keys(queries, rows, self.metric)
+            keys[:, place] = _keys(queries, rows, self._distance)
         return keys
 
-    def _recall(self, queries: Features, graph: NeighborGraph) -> float:
-        n_queries = queries.shape[0]
-        chosen = np.unique(np.linspace(0, max(n_queries - 1, 0), SAMPLE).astype(np.int64))
+    @staticmethod
+    def _sample(n_queries: int) -> Int:
+        """Return the queries that recall is measured on, evenly spread."""
         if not n_queries:
-            return 1.0
-        exact = self._exact.query(queries[chosen], graph.k).ids
-        near = graph.ids[chosen]
-        hits = (exact[:, :, np.newaxis] == near[:, np.newaxis, :]).any(axis=2) & (exact >= 0)
-        return float(hits.sum() / max(1, np.count_nonzero(exact >= 0)))
+            return np.zeros(0, dtype=np.int64)
+        return np.unique(np.linspace(0, n_queries - 1, SAMPLE).astype(np.int64))
 
     def _linked(self) -> Any:
         try:
             faiss = importlib.import_module("faiss")
         except ImportError:
             raise MissingExtraError("faiss", "approx") from None
-        kind = faiss.METRIC_L2 if self.metric == "euclidean" else faiss.METRIC_INNER_PRODUCT
+        by_product = self._distance.is_similarity
+        kind = faiss.METRIC_INNER_PRODUCT if by_product else faiss.METRIC_L2
         graph = faiss.IndexHNSWFlat(self.n_features, 32, kind)
         graph.hnsw.efConstruction = 80
         graph.hnsw.efSearch = 128
@@ -141,7 +175,7 @@ class ApproximateIndex:
     def _placed(self, rows: Features) -> Any:
         """Return rows as faiss wants them: float32, for cosine of length one."""
         dense = as_dense(rows)
-        if self.metric == "cosine":
+        if self._distance.is_normalized:
             norms = np.sqrt(np.einsum("ij,ij->i", dense, dense))[:, np.newaxis]
             dense = dense / np.where(norms == 0, 1.0, norms)
         return np.ascontiguousarray(dense, dtype=np.float32)
@@ -163,17 +197,25 @@ def _heaviest(queries: Csr, keep: float) -> Csr:
     return pruned
 
 
-def _keys(queries: Features, rows: Features, metric: str) -> Float:
+def _recall(exact: Int32, near: Int32) -> float:
+    """Return the share of the exact neighbours that were found; 1 where there are none."""
+    if not exact.size:
+        return 1.0
+    hits = (exact[:, :, np.newaxis] == near[:, np.newaxis, :]).any(axis=2) & (exact >= 0)
+    return float(hits.sum() / max(1, np.count_nonzero(exact >= 0)))
+
+
+def _keys(queries: Features, rows: Features, distance: Distance) -> Float:
     """Compare query i with row i."""
     if isinstance(rows, sparse.csr_array):
         a, b = as_csr(queries).astype(np.float64), rows.astype(np.float64)
         dots, squares = _sums(a.multiply(b)), _sums(a.multiply(a)) * _sums(b.multiply(b))
     else:
         left, right = as_dense(queries), as_dense(rows)
-        if metric == "euclidean":
+        if not distance.is_similarity:
             return _dots(left - right, left - right)
         dots, squares = _dots(left, right), _dots(left, left) * _dots(right, right)
-    if metric == "dot":
+    if not distance.is_normalized:
         return -dots
     return -dots / np.sqrt(np.where(squares == 0, 1.0, squares))
 

@@ -1,40 +1,135 @@
-"""The backend that suits the data."""
+"""Indexes by name: the one that suits the data, a named one, or a caller's own."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import cast
 
-from scipy import sparse
-
-from vicinal.graph.neighbor_graph import NeighborGraph
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_features
+from vicinal.distances import get_distance
+from vicinal.index.approximate import ApproximateIndex
 from vicinal.index.dense import DenseIndex
+from vicinal.index.exact import exact_index
 from vicinal.index.inverted import InvertedIndex
+from vicinal.index.protocol import Index, IndexFactory
+from vicinal.index.reference import ReferenceIndex
+
+_FACTORIES: dict[str, IndexFactory] = {
+    "auto": exact_index,
+    "inverted": lambda X, metric, n_jobs: InvertedIndex(X, metric, n_jobs=n_jobs),
+    "dense": lambda X, metric, n_jobs: DenseIndex(X, metric, n_jobs=n_jobs),
+    "approximate": lambda X, metric, n_jobs: ApproximateIndex(X, metric, n_jobs=n_jobs),
+    "reference": lambda X, metric, n_jobs: ReferenceIndex(X, metric),
+}
+_OURS = frozenset(_FACTORIES)
+"""Their indexes check what they are given, and need no check themselves."""
 
 
-class Index(Protocol):
-    """What every backend offers."""
+def register_index(name: str, factory: IndexFactory) -> None:
+    """Let ``algorithm=`` take a further index by name, so that models that use it can be saved.
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows searched."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of features of a row."""
-
-    def query(self, Q: object, k: int) -> NeighborGraph:
-        """Return the k nearest rows for each row of `Q`, dense or sparse."""
-
-    def query_self(self, k: int) -> NeighborGraph:
-        """Return the k nearest other rows for each indexed row."""
+    Parameters
+    ----------
+    name : str
+        Not yet taken by another factory.
+    factory : callable
+        ``factory(X, metric, n_jobs)`` returns an :class:`~vicinal.index.protocol.Index`.
+    """
+    if _FACTORIES.setdefault(name, factory) is not factory:
+        raise InvalidArgumentError("name", "a name that is not taken", repr(name))
 
 
-def build_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
-    """Return an exact index over the rows of `X`: inverted where `X` is sparse, else dense.
+def algorithm_names() -> tuple[str, ...]:
+    """Return the names that ``algorithm=`` takes."""
+    return tuple(_FACTORIES)
+
+
+def index_factory(algorithm: object) -> IndexFactory:
+    """Return the factory that ``algorithm=`` stands for: a registered name, or a factory itself.
+
+    Examples
+    --------
+    >>> index_factory("ball_tree")
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
+    'dense', 'approximate', 'reference' or a factory (X, metric, n_jobs) -> Index, got 'ball_tree'
+    """
+    if isinstance(algorithm, str) and algorithm in _FACTORIES:
+        factory = _FACTORIES[algorithm]
+        return factory if algorithm in _OURS else _checked(factory)
+    if callable(algorithm):
+        return _checked(algorithm)
+    names = ", ".join(map(repr, _FACTORIES))
+    raise InvalidArgumentError(
+        "algorithm", f"one of {names} or a factory (X, metric, n_jobs) -> Index", repr(algorithm)
+    )
+
+
+def algorithm_name(algorithm: object) -> str:
+    """Return the name under which a saved model holds ``algorithm=``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For a factory that has none: code is never saved.
+    """
+    for name, factory in _FACTORIES.items():
+        if algorithm == name or algorithm is factory:
+            return name
+    raise InvalidArgumentError(
+        "algorithm",
+        "a name, or a factory that vicinal.index.register_index gave a name, to save the model",
+        repr(algorithm),
+    )
+
+
+def build_index(
+    X: object, metric: str, n_jobs: int | None = None, algorithm: object = "auto"
+) -> Index:
+    """Return an index over the rows of `X`.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array, shape (n, m)
+    metric : str
+        Name of a distance (:mod:`vicinal.distances`).
+    n_jobs : int or None
+    algorithm : str or callable
+        ``"auto"``: exact, inverted where `X` is sparse, else dense. Else another registered name,
+        or a factory ``(X, metric, n_jobs) -> Index``.
 
     Examples
     --------
     >>> build_index([[0.0], [1.0], [5.0]], "euclidean").query([[2.0]], 1).ids
     array([[1]], dtype=int32)
     """
-    if sparse.issparse(X):
-        return InvertedIndex(X, metric, n_jobs=n_jobs)
-    return DenseIndex(X, metric, n_jobs=n_jobs)
+    name = get_distance(metric).name
+    rows = X if isinstance(algorithm, str) and algorithm in _OURS else check_features(X)
+    return index_factory(algorithm)(cast("Features", rows), name, n_jobs)
+
+
+def _checked(factory: Callable[..., object]) -> IndexFactory:
+    """Return a caller's factory, what it builds compared with what was asked for."""
+
+    def build(X: Features, metric: str, n_jobs: int | None) -> Index:
+        index = factory(X, metric, n_jobs)
+        if not isinstance(index, Index):
+            missing = [name for name in _MEMBERS if not hasattr(index, name)]
+            raise InvalidArgumentError(
+                "algorithm",
+                "a factory of indexes (vicinal.index.Index)",
+                f"a {type(index).__name__} without {', '.join(missing)}",
+            )
+        if (index.metric, index.n_rows, index.n_features) != (metric, *X.shape):
+            raise InvalidArgumentError(
+                "algorithm",
+                f"an index of {X.shape[0]} rows × {X.shape[1]} features by {metric}",
+                f"{index.n_rows} × {index.n_features} by {index.metric}",
+            )
+        return index
+
+    return build
+
+
+_MEMBERS = ("metric", "n_rows", "n_features", "nbytes", "query", "query_self")

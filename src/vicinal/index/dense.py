@@ -1,6 +1,7 @@
 """Exact search over dense rows: products in float32, the nearest compared by the definition."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,21 +10,19 @@ from numpy.typing import NDArray
 
 from vicinal._base.arrays import Features, Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fork_lock import ForkLock
 from vicinal._base.threads import one_blas_thread, thread_count
-from vicinal._base.validation import (
-    METRICS,
-    check_features,
-    check_integer,
-    check_option,
-    check_rows,
-)
+from vicinal._base.validation import check_features, check_integer, check_rows
 from vicinal._native import DenseBatch
+from vicinal.distances import get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.backend import chosen_backend
 from vicinal.index.chunks import as_dense, row_chunks
 from vicinal.index.dense_rows import DenseRows
 from vicinal.index.products import usable
+from vicinal.index.row_ids import by_row_id, check_room_for_ids, ids_at
 from vicinal.index.simd import simd_level
+from vicinal.index.widths import graph_width
 
 if TYPE_CHECKING:
     from vicinal.gpu import DenseSearch
@@ -83,7 +82,7 @@ class DenseIndex:
         backend: str = "numpy",
         device: str | None = None,
     ) -> None:
-        self.metric = check_option("metric", metric, METRICS)
+        self._distance = get_distance(metric)
         self.n_jobs = n_jobs
         self.block_rows = check_integer("block_rows", block_rows, low=1)
         self.batch_queries = check_integer("batch_queries", batch_queries, low=1)
@@ -97,19 +96,32 @@ class DenseIndex:
         if self.backend == "torch":
             self._on_device = _device_search(rows, self.metric, device)
         there = self._on_device is not None
-        self._rows = (DenseRows.unprepared if there else DenseRows.of)(rows, self.metric)
+        self._distance.native()
+        self._rows = (DenseRows.unprepared if there else DenseRows.of)(rows, self._distance)
+        self._writing = ForkLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rows and build again: the index is made from nothing else."""
-        rows = self._rows
-        blocks = self.n_jobs, self.block_rows, self.batch_queries, self.simd
-        removed = np.flatnonzero(rows.removed)
-        return _rebuild, (rows.values, self.metric, *blocks, self.backend, self.device, removed)
+        """Pickle the rows that are left and build again: the index is made from nothing else."""
+        rows = self._rows.compacted()
+        options = {
+            "n_jobs": self.n_jobs,
+            "block_rows": self.block_rows,
+            "batch_queries": self.batch_queries,
+            "simd": self.simd,
+            "backend": self.backend,
+            "device": self.device,
+        }
+        return _rebuild, (rows.values, self.metric, options, rows.ids, rows.n_ids)
+
+    @property
+    def metric(self) -> str:
+        """Name of the distance."""
+        return self._distance.name
 
     @property
     def n_rows(self) -> int:
         """Number of row ids given so far; ids of removed rows are never given again."""
-        return self._rows.count
+        return self._rows.n_ids
 
     @property
     def n_features(self) -> int:
@@ -133,8 +145,14 @@ class DenseIndex:
         """
         k, rows = check_integer("k", k, low=1), self._rows
         if self._on_device is not None:
-            return NeighborGraph(*self._on_device.self_graph(k), self.metric, rows.count)
+            width = graph_width(k, rows.count)
+            return NeighborGraph(*self._on_device.self_graph(width), self.metric, rows.count)
         return self._search(rows, rows.values, k, leave_out=True)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether rows can be added and removed: not on a device."""
+        return self._on_device is None
 
     def add(self, rows: object) -> Int:
         """Index more rows, and return the ids they got: the next ones, in order.
@@ -146,44 +164,62 @@ class DenseIndex:
         """
         self._refuse_on_device()
         fresh = _dense_features(rows, "rows", self.n_features)
-        first, count = self.n_rows, len(fresh)
-        if first + count >= 2**31 - 1:
-            raise InvalidArgumentError("rows", "fewer than 2^31 - 1 rows in all", first + count)
-        if count:
-            self._rows = self._rows.with_rows(fresh)
+        with self._writing:
+            first, count = self.n_rows, len(fresh)
+            check_room_for_ids(first, count)
+            if count:
+                self._rows = self._rows.with_rows(fresh)
         return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
-        """Take rows out by id. Ids of other rows stay, and those of removed rows are not reused.
+        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
 
-        Their memory stays taken.
+        Their memory is released by :meth:`compact`, which happens by itself once more than
+        :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are removed.
         """
         self._refuse_on_device()
-        ids = check_rows("rows", rows, self.n_rows)
-        if len(ids):
-            self._rows = self._rows.without(ids)
+        with self._writing:
+            ids = check_rows("rows", rows, self.n_rows)
+            if len(ids):
+                self._rows = self._rows.without(ids)
+
+    def compact(self) -> None:
+        """Release the memory of removed rows now, by copying the others."""
+        with self._writing:
+            self._rows = self._rows.compacted()
+
+    def copy(self) -> "DenseIndex":
+        """Return an index of the same rows; changes of one leave the other as it is."""
+        twin = object.__new__(DenseIndex)
+        with self._writing:  # shared: both may write to the same arrays
+            twin.__dict__.update(self.__dict__)
+        return twin
 
     def _refuse_on_device(self) -> None:
-        if self._on_device is not None:
+        if not self.is_mutable:
             raise InvalidArgumentError("backend", "'numpy' for rows that come and go", "'torch'")
 
     def _search(
         self, rows: DenseRows, queries: Features, k: int, *, leave_out: bool
     ) -> NeighborGraph:
-        ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
-        padding = np.inf if self.metric == "euclidean" else 0.0
+        ids = np.full((queries.shape[0], graph_width(k, rows.n_ids)), -1, dtype=np.int32)
+        padding = self._distance.padding
         values = np.full(ids.shape, padding)
         for start, stop in row_chunks(queries):
             chunk = as_dense(queries[start:stop])
             if self._on_device is not None:
-                ids[start:stop], values[start:stop] = self._on_device.graph(chunk, k)
+                found = self._on_device.graph(chunk, ids.shape[1])
+                ids[start:stop], values[start:stop] = found
                 continue
             excluded = np.arange(start if leave_out else stop, stop, dtype=np.int32)
             self._answer(rows, chunk, excluded, ids[start:stop], values[start:stop])
+        found_ids = ids_at(ids, rows.ids)
         if leave_out:
             gone = np.flatnonzero(rows.removed)
-            ids[gone], values[gone] = -1, padding
-        return NeighborGraph(ids, values, self.metric, rows.count)
+            found_ids[gone], values[gone] = -1, padding
+            if rows.ids is not None:
+                found_ids, values = by_row_id(found_ids, values, rows.ids, rows.n_ids, padding)
+        return NeighborGraph(found_ids, values, self.metric, rows.n_ids)
 
     def _answer(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
@@ -248,26 +284,8 @@ def _device_search(rows: Features, metric: str, device: str | None) -> "DenseSea
 
 
 def _rebuild(
-    X: Float,
-    metric: str,
-    n_jobs: int | None,
-    block_rows: int,
-    batch_queries: int,
-    simd: str | None,
-    backend: str,
-    device: str | None,
-    removed: Int,
+    X: Float, metric: str, options: dict[str, Any], ids: Int32 | None, n_ids: int
 ) -> DenseIndex:
-    index = DenseIndex(
-        X,
-        metric,
-        n_jobs=n_jobs,
-        block_rows=block_rows,
-        batch_queries=batch_queries,
-        simd=simd,
-        backend=backend,
-        device=device,
-    )
-    if len(removed):
-        index.remove(removed)
+    index = DenseIndex(X, metric, **options)
+    index._rows = replace(index._rows, ids=ids, n_ids=n_ids)
     return index

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Float, Int
-from vicinal._base.validation import METRICS
+from vicinal._base.arrays import Float, Int, Int32
 from vicinal._native import DenseIndexFloat32, DenseIndexFloat64, dense_norms
+from vicinal.distances import Distance
 from vicinal.index.products import Prepared, prepare
+from vicinal.index.row_ids import places_of, should_compact
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Room:
     """Arrays that may be longer than the rows in them.
 
@@ -23,6 +24,8 @@ class Room:
     norms : ndarray of float64, shape (capacity,)
     prepared : Prepared or None
         `values` for float32 products; None where those would say nothing.
+    used : int
+        Rows written so far, by any of the versions that share the arrays.
     owned : bool
         False while `values` is the caller's array, which has no room.
     """
@@ -30,10 +33,11 @@ class Room:
     values: NDArray[Any]
     norms: Float
     prepared: Prepared | None
+    used: int
     owned: bool = False
 
     @classmethod
-    def joined(cls, old: NDArray[Any], fresh: NDArray[Any], metric: str) -> "Room":
+    def joined(cls, old: NDArray[Any], fresh: NDArray[Any], distance: Distance) -> "Room":
         """Copy rows into new arrays, half as long again as need be."""
         count = len(old) + len(fresh)
         capacity = count + count // 2
@@ -42,8 +46,8 @@ class Room:
         values[len(old) : count] = fresh
         norms = np.empty(capacity)
         norms[:count] = dense_norms(values[:count])
-        prepared = prepare(values[:count], metric, capacity)
-        return cls(values, norms, prepared, owned=True)
+        prepared = prepare(values[:count], distance, capacity)
+        return cls(values, norms, prepared, count, owned=True)
 
     @property
     def nbytes(self) -> int:
@@ -52,8 +56,11 @@ class Room:
         return own + self.norms.nbytes + (0 if self.prepared is None else self.prepared.nbytes)
 
     def takes(self, fresh: NDArray[Any], first: int) -> bool:
-        """Say whether rows can be written from `first` on, exactly and with the same bounds."""
-        fits = first + len(fresh) <= len(self.values)
+        """Say whether rows can be written from `first` on, exactly and with the same bounds.
+
+        Not where another version has written there already.
+        """
+        fits = first == self.used and first + len(fresh) <= len(self.values)
         same = np.result_type(self.values, fresh) == self.values.dtype
         return fits and same and (self.prepared is None or self.prepared.takes(fresh))
 
@@ -64,6 +71,7 @@ class Room:
         self.norms[first:stop] = dense_norms(self.values[first:stop])
         if self.prepared is not None:
             self.prepared.write(fresh, first)
+        self.used = stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,26 +83,34 @@ class DenseRows:
     room : Room
         Shared with the rows after a change, which are written behind the first `count`.
     count : int
+        Rows in the arrays, removed ones among them. A row's number there is its place.
     removed : ndarray of uint8
         1 for a row that is no longer there; empty while all are.
-    metric : str
+    distance : Distance
+    n_ids : int
+        How many ids were given so far.
+    ids : ndarray of int32, shape (count,), or None
+        The id of the row at each place, rising; None where it is the place.
     """
 
     room: Room
     count: int
     removed: NDArray[np.uint8]
-    metric: str
+    distance: Distance
+    n_ids: int
+    ids: Int32 | None = None
 
     @classmethod
-    def of(cls, rows: NDArray[Any], metric: str) -> "DenseRows":
+    def of(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
         """Prepare rows, which are kept by reference."""
-        room = Room(rows, dense_norms(rows), prepare(rows, metric))
-        return cls(room, len(rows), np.zeros(0, dtype=np.uint8), metric)
+        room = Room(rows, dense_norms(rows), prepare(rows, distance), len(rows))
+        return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
 
     @classmethod
-    def unprepared(cls, rows: NDArray[Any], metric: str) -> "DenseRows":
+    def unprepared(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
         """Keep rows that are searched elsewhere."""
-        return cls(Room(rows, np.zeros(0), None), len(rows), np.zeros(0, dtype=np.uint8), metric)
+        room = Room(rows, np.zeros(0), None, len(rows))
+        return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
 
     @property
     def values(self) -> NDArray[Any]:
@@ -111,22 +127,36 @@ class DenseRows:
     def native(self) -> DenseIndexFloat32 | DenseIndexFloat64:
         """The compiled comparison by the definition."""
         kind = DenseIndexFloat32 if self.values.dtype == np.float32 else DenseIndexFloat64
-        return kind(self.values, self.room.norms[: self.count], METRICS.index(self.metric))
+        return kind(self.values, self.room.norms[: self.count], self.distance.native())
 
     def with_rows(self, fresh: NDArray[Any]) -> "DenseRows":
-        """Return these rows and further ones behind them."""
-        room = self.room
+        """Return these rows and further ones behind them, which get the next ids."""
+        room, ids = self.room, self.ids
         if room.takes(fresh, self.count):
             room.write(fresh, self.count)
         else:
-            room = Room.joined(self.values, fresh, self.metric)
+            room = Room.joined(self.values, fresh, self.distance)
         removed = self.removed
         if len(removed):
             removed = np.append(removed, np.zeros(len(fresh), dtype=np.uint8))
-        return DenseRows(room, self.count + len(fresh), removed, self.metric)
+        n_ids = self.n_ids + len(fresh)
+        if ids is not None:
+            ids = np.append(ids, np.arange(self.n_ids, n_ids, dtype=np.int32))
+        return DenseRows(room, self.count + len(fresh), removed, self.distance, n_ids, ids)
 
     def without(self, ids: Int) -> "DenseRows":
-        """Return these rows, those of `ids` taken out."""
+        """Return these rows, those of `ids` removed; compacted where many have been."""
+        places = places_of(ids, self.ids)
         removed = self.removed.copy() if len(self.removed) else np.zeros(self.count, np.uint8)
-        removed[ids] = 1
-        return replace(self, removed=removed)
+        removed[places] = 1
+        fewer = replace(self, removed=removed)
+        return fewer.compacted() if should_compact(removed) else fewer
+
+    def compacted(self) -> "DenseRows":
+        """Return the rows that are left, in arrays of their own."""
+        if not self.removed.any():
+            return self
+        kept = np.flatnonzero(self.removed == 0)
+        ids = kept.astype(np.int32) if self.ids is None else self.ids[kept]
+        rows = DenseRows.of(self.values[kept], self.distance)
+        return replace(rows, room=replace(rows.room, owned=True), n_ids=self.n_ids, ids=ids)

@@ -1,23 +1,22 @@
 """Exact search over sparse rows through an inverted index."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
-from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
-from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fork_lock import ForkLock
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import (
-    METRICS,
-    as_csr,
-    check_features,
-    check_integer,
-    check_option,
-    check_rows,
-)
+from vicinal._base.validation import as_csr, check_features, check_integer, check_rows, owned
+from vicinal.distances import get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import row_chunks
-from vicinal.index.segment import Build, Segment
+from vicinal.index.row_ids import by_row_id, check_room_for_ids, ids_at
+from vicinal.index.segment import Build
 from vicinal.index.simd import simd_level
+from vicinal.index.sparse_rows import SparseRows
+from vicinal.index.widths import graph_width
 
 
 class InvertedIndex:
@@ -50,11 +49,13 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes an entry of `X` besides `X` itself, 42 for each feature that occurs and
-    16 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
-    512 a thread.
+    20 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
+    512 a thread. Removed rows are held until a segment has lost more than
+    :data:`~vicinal.index.row_ids.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> X = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     >>> graph = InvertedIndex(X).query(X[[1]], 2)
     >>> graph.ids
@@ -74,59 +75,77 @@ class InvertedIndex:
         simd: str | None = None,
         patterns: bool = True,
     ) -> None:
-        self.metric = check_option("metric", metric, METRICS)
+        self._distance = get_distance(metric)
         self.n_jobs = n_jobs
         self.block_rows = check_integer("block_rows", block_rows, low=1)
         self.batch_queries = check_integer("batch_queries", batch_queries, low=1)
         self.simd = simd
         self.patterns = bool(patterns)
         self._threads = thread_count(n_jobs)
-        self._build = Build(self.metric, self.block_rows, simd_level(simd), self.patterns)
-        rows = as_csr(check_features(X))
-        self._segments: tuple[Segment, ...] = (Segment.of(rows, 0, self._build),)
+        self._build = Build(self._distance, self.block_rows, simd_level(simd), self.patterns)
+        self._rows = SparseRows.of(as_csr(check_features(X)), self._build)
+        self._writing = ForkLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rows and build again: the index is made from nothing else."""
-        options = self.n_jobs, self.block_rows, self.batch_queries, self.simd, self.patterns
-        removed = [np.flatnonzero(s.removed) + s.first_id for s in self._segments]
-        return _rebuild, (self._rows(), self.metric, *options, np.concatenate(removed))
+        """Pickle the rows that are left and build again: the index is made from nothing else."""
+        options = {
+            "n_jobs": self.n_jobs,
+            "block_rows": self.block_rows,
+            "batch_queries": self.batch_queries,
+            "simd": self.simd,
+            "patterns": self.patterns,
+        }
+        rows = self._rows
+        return _rebuild, (*rows.joined(), rows.n_ids, self.metric, options)
+
+    @property
+    def metric(self) -> str:
+        """Name of the distance."""
+        return self._distance.name
 
     @property
     def n_rows(self) -> int:
         """Number of row ids given so far; ids of removed rows are never given again."""
-        return self._segments[-1].stop_id
+        return self._rows.n_ids
 
     @property
     def n_features(self) -> int:
         """Number of features of a row."""
-        return int(self._segments[0].rows.shape[1])
+        return int(self._rows.segments[0].rows.shape[1])
 
     @property
     def nbytes(self) -> int:
         """Memory of the index in bytes, `X` itself not counted."""
-        return sum(segment.native.bytes() for segment in self._segments)
+        return sum(segment.nbytes for segment in self._rows.segments)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether rows can be added and removed: always."""
+        return True
 
     def query(self, Q: object, k: int) -> NeighborGraph:
         """Return the k nearest rows for each row of `Q`, dense or sparse."""
         queries = check_features(Q, "Q", n_features=self.n_features)
-        k = check_integer("k", k, low=1)
-        segments = self._segments
-        ids, values = self._search(segments, queries, k, None)
-        return NeighborGraph(ids, values, self.metric, segments[-1].stop_id)
+        k, rows = check_integer("k", k, low=1), self._rows
+        places, values = self._search(rows, queries, k, None)
+        return NeighborGraph(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the k nearest other rows for each indexed row; a duplicate is another row.
 
         A removed row has no neighbours, and is nobody's.
         """
-        k = check_integer("k", k, low=1)
-        segments = self._segments
-        parts = [self._search(segments, s.rows, k, s.first_id) for s in segments]
-        ids, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-        for segment in segments:
-            gone = np.flatnonzero(segment.removed) + segment.first_id
-            ids[gone], values[gone] = -1, self._padding
-        return NeighborGraph(ids, values, self.metric, segments[-1].stop_id)
+        k, rows = check_integer("k", k, low=1), self._rows
+        parts = [
+            self._search(rows, segment.rows, k, start)
+            for start, segment in zip(rows.starts, rows.segments, strict=False)
+        ]
+        places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+        ids, padding, gone = ids_at(places, rows.ids), self._distance.padding, rows.removed()
+        ids[gone], values[gone] = -1, padding
+        if rows.ids is not None:
+            ids, values = by_row_id(ids, values, rows.ids, rows.n_ids, padding)
+        return NeighborGraph(ids, values, self.metric, rows.n_ids)
 
     def add(self, rows: object) -> Int:
         """Index more rows, and return the ids they got: the next ones, in order.
@@ -135,92 +154,63 @@ class InvertedIndex:
         takes in the segments before it that are not much larger. So a row is indexed at most
         ``log2(n_rows)`` times, however many calls bring it.
         """
-        fresh = as_csr(check_features(rows, "rows", n_features=self.n_features))
-        first, count = self.n_rows, fresh.shape[0]
-        if first + count >= 2**31 - 1:
-            raise InvalidArgumentError("rows", "fewer than 2^31 - 1 rows in all", first + count)
-        ids = np.arange(first, first + count)
-        if count:
-            self._segments = self._grown(fresh)
-        return ids
+        checked = check_features(rows, "rows", n_features=self.n_features)
+        fresh = as_csr(owned(checked, rows))
+        with self._writing:
+            first, count = self.n_rows, fresh.shape[0]
+            check_room_for_ids(first, count)
+            if count:
+                self._rows = self._rows.with_rows(fresh, self._build)
+        return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
-        """Take rows out by id. Ids of other rows stay, and those of removed rows are not reused."""
-        ids = check_rows("rows", rows, self.n_rows)
-        for segment in self._segments:
-            segment.remove(ids)
+        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
 
-    def _grown(self, fresh: Csr) -> tuple[Segment, ...]:
-        """Return the segments with one for `fresh` rows at the end."""
-        kept = list(self._segments)
-        rows, removed = [fresh], [np.zeros(0, dtype=np.int64)]
-        first_id, count = self.n_rows, fresh.shape[0]
-        while kept and kept[-1].rows.shape[0] <= 2 * count:
-            last = kept.pop()
-            rows.insert(0, last.rows)
-            removed.append(np.flatnonzero(last.removed) + last.first_id)
-            first_id, count = last.first_id, count + last.rows.shape[0]
-        joined = rows[0] if len(rows) == 1 else as_csr(sparse.vstack(rows, format="csr"))
-        segment = Segment.of(joined, first_id, self._build)
-        segment.remove(np.concatenate(removed))
-        return (*kept, segment)
+        Removed rows are no longer found. Their memory is released when the segment they are in is
+        built again: once more than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed,
+        when :meth:`add` merges it, or by :meth:`compact`.
+        """
+        with self._writing:
+            ids = check_rows("rows", rows, self.n_rows)
+            self._rows = self._rows.without(ids, self._build)
 
-    def _rows(self) -> Csr:
-        rows = [segment.rows for segment in self._segments]
-        return rows[0] if len(rows) == 1 else as_csr(sparse.vstack(rows, format="csr"))
+    def compact(self) -> None:
+        """Release the memory of removed rows now; segments that lost none stay as they are."""
+        with self._writing:
+            self._rows = self._rows.compacted(self._build)
 
-    @property
-    def _padding(self) -> float:
-        return np.inf if self.metric == "euclidean" else 0.0
+    def copy(self) -> "InvertedIndex":
+        """Return an index of the same rows; changes of one leave the other as it is."""
+        twin = object.__new__(InvertedIndex)
+        twin.__dict__.update(self.__dict__, _writing=ForkLock())
+        return twin
 
     def _search(
-        self, segments: tuple[Segment, ...], queries: Features, k: int, self_from: int | None
+        self, rows: SparseRows, queries: Features, k: int, self_from: int | None
     ) -> tuple[Int32, Float]:
-        """Search all segments in turn; `self_from` is the first query's own id, if it has one."""
+        """Search all segments in turn; `self_from` is the first query's own place, if any."""
         n_queries = queries.shape[0]
-        ids = np.full((n_queries, k), -1, dtype=np.int32)
-        values = np.empty((n_queries, k))
+        width = graph_width(k, rows.n_ids)
+        places = np.full((n_queries, width), -1, dtype=np.int32)
+        values = np.zeros((n_queries, width))
         for start, stop in row_chunks(queries):
             chunk = as_csr(queries[start:stop])
             own = 0 if self_from is None else self_from
             excluded = np.arange(own + start, own + stop, dtype=np.int32)
             if self_from is None:
                 excluded = excluded[:0]
-            found = ids[start:stop], values[start:stop]
-            for segment in segments:
+            found = places[start:stop], values[start:stop]
+            for first, segment in zip(rows.starts, rows.segments, strict=False):
                 segment.search(
-                    chunk, excluded, found, segments[-1].stop_id, self._threads, self.batch_queries
+                    chunk, excluded, found, first, rows.count, self._threads, self.batch_queries
                 )
-            self._to_values(*found)
-        return ids, values
-
-    def _to_values(self, ids: Int32, keys: Float) -> None:
-        """Turn keys, which are ordered rising, into distances or similarities, in place."""
-        if self.metric == "euclidean":
-            np.sqrt(keys, out=keys, where=ids >= 0)
-        else:
-            np.negative(keys, out=keys)
-        keys[ids < 0] = self._padding
+            values[start:stop] = self._distance.values(values[start:stop])
+        values[places < 0] = self._distance.padding
+        return places, values
 
 
-def _rebuild(
-    X: Csr,
-    metric: str,
-    n_jobs: int | None,
-    block_rows: int,
-    batch_queries: int,
-    simd: str | None,
-    patterns: bool,
-    removed: Int,
-) -> InvertedIndex:
-    index = InvertedIndex(
-        X,
-        metric,
-        n_jobs=n_jobs,
-        block_rows=block_rows,
-        batch_queries=batch_queries,
-        simd=simd,
-        patterns=patterns,
-    )
-    index.remove(removed)
+def _rebuild(X: Csr, ids: Int32, n_ids: int, metric: str, options: dict[str, Any]) -> InvertedIndex:
+    index = InvertedIndex(X, metric, **options)
+    segment = replace(index._rows.segments[0], ids=ids)
+    index._rows = SparseRows((segment,), n_ids)
     return index

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vicinal._base.arrays import Bool, Float
+from vicinal.distances import Distance
 
 Single = NDArray[np.float32]
 
@@ -46,6 +47,7 @@ class Prepared:
     center : ndarray of float64, shape (d,)
     scale : float
         A power of two.
+    distance : Distance
     """
 
     rows: Single
@@ -53,7 +55,7 @@ class Prepared:
     biases: Single
     center: Float
     scale: float
-    metric: str
+    distance: Distance
 
     @property
     def largest(self) -> float:
@@ -68,12 +70,12 @@ class Prepared:
     def first(self, count: int) -> "Prepared":
         """Return the first rows only, without copying them."""
         parts = self.rows[:count], self.sizes[:count], self.biases[:count]
-        return Prepared(*parts, self.center, self.scale, self.metric)
+        return Prepared(*parts, self.center, self.scale, self.distance)
 
     def takes(self, X: NDArray[Any]) -> bool:
         """Say whether the bounds hold for further rows too: none too large for the scale."""
         sizes = _sizes(X)
-        if self.metric == "cosine":
+        if self.distance.is_normalized:
             return _tame(sizes[sizes > 0])
         largest = float(sizes.max(initial=0.0))
         return largest < 1e120 and largest * self.scale <= HEADROOM
@@ -82,18 +84,18 @@ class Prepared:
         """Write the rows of `X` at the places from `first` on."""
         for start in range(0, len(X), STEP):
             part = X[start : start + STEP].astype(np.float64)
-            cosine = self.metric == "cosine"
-            moved = _unit_length(part) if cosine else (part - self.center) * self.scale
+            unit = self.distance.is_normalized
+            moved = _unit_length(part) if unit else (part - self.center) * self.scale
             norms = _norms(moved)
             place = slice(first + start, first + start + len(part))
             self.rows[place] = moved
             self.sizes[place] = _up(norms)
-            self.biases[place] = norms**2 / 2 if self.metric == "euclidean" else 0.0
+            self.biases[place] = 0.0 if self.distance.is_similarity else norms**2 / 2
 
     def queries(self, Q: Float) -> tuple[Single, Single, Single]:
         """Return queries in float32, their errors per row size and their constant errors."""
-        moves = self.metric == "euclidean"
-        moved = (Q - self.center) * self.scale if moves else _unit_length(Q)
+        scaled = self.distance.is_similarity
+        moved = _unit_length(Q) if scaled else (Q - self.center) * self.scale
         norms = _norms(moved)
         d = Q.shape[1]
         largest = self.largest
@@ -102,19 +104,20 @@ class Prepared:
         return moved.astype(np.float32), _up(errors), _up(constants)
 
 
-def prepare(X: NDArray[Any], metric: str, capacity: int | None = None) -> Prepared | None:
+def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> Prepared | None:
     """Return `X` ready for products, or None where float32 products would say nothing.
 
     Memory: 4 bytes a cell and 8 a row, of `capacity` rows where room for more is wanted.
     """
-    if not _in_range(X, metric):
+    if not _in_range(X, distance):
         return None
     n_rows, n_features = capacity or len(X), X.shape[1]
-    center = X.mean(axis=0, dtype=np.float64) if metric == "euclidean" else np.zeros(n_features)
+    still = distance.is_similarity
+    center = np.zeros(n_features) if still else X.mean(axis=0, dtype=np.float64)
     scale = float(2.0 ** -np.frexp(_sizes(X).max())[1])
     rows = np.empty((n_rows, n_features), dtype=np.float32)
     sizes, biases = np.zeros((2, n_rows), dtype=np.float32)
-    prepared = Prepared(rows, sizes, biases, center, scale, metric)
+    prepared = Prepared(rows, sizes, biases, center, scale, distance)
     prepared.write(X, 0)
     return prepared
 
@@ -122,19 +125,19 @@ def prepare(X: NDArray[Any], metric: str, capacity: int | None = None) -> Prepar
 def usable(Q: Float, prepared: Prepared) -> Bool:
     """Say which queries the error bound holds for."""
     sizes = _sizes(Q)
-    if prepared.metric == "euclidean":
+    if not prepared.distance.is_similarity:
         near: Bool = sizes * prepared.scale < 1e15
         return near
     tame: Bool = (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
     return tame
 
 
-def _in_range(X: NDArray[Any], metric: str) -> bool:
+def _in_range(X: NDArray[Any], distance: Distance) -> bool:
     """Say whether squares neither overflow nor vanish, so that relative errors mean something."""
     if not X.size or X.shape[1] > 2**20:
         return False
     sizes = _sizes(X)
-    if metric == "cosine":
+    if distance.is_normalized:
         sizes = sizes[sizes > 0]
         return sizes.size > 0 and _tame(sizes)
     return bool(1e-120 < sizes.max() < 1e120)

@@ -1,45 +1,48 @@
 """A run of rows with its compiled index: what an inverted index is made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Float, Int32
-from vicinal._base.validation import METRICS, csr_parts
+from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.validation import csr_parts
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
+from vicinal.distances import Distance
+from vicinal.index.row_ids import places_of
 
 
 @dataclass(frozen=True)
 class Build:
     """How segments are built; see :class:`vicinal.index.InvertedIndex`."""
 
-    metric: str
+    distance: Distance
     block_rows: int
     simd: str
     patterns: bool
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Segment:
-    """Rows with ids from `first_id` on.
+    """Rows with rising ids.
 
     Parameters
     ----------
     rows : csr_array
-    first_id : int
+    ids : ndarray of int32
+        One per row, rising.
     removed : ndarray of uint8
         1 for a row that is no longer there; empty while all are.
     native : compiled index over `rows`
     """
 
     rows: Csr
-    first_id: int
+    ids: Int32
     removed: NDArray[np.uint8]
     native: InvertedIndexFloat32 | InvertedIndexFloat64
 
     @classmethod
-    def of(cls, rows: Csr, first_id: int, build: Build) -> "Segment":
+    def of(cls, rows: Csr, ids: Int32, build: Build) -> "Segment":
         """Index `rows`."""
         kind = InvertedIndexFloat32 if rows.dtype == np.float32 else InvertedIndexFloat64
         indptr, indices = csr_parts(rows)
@@ -48,44 +51,57 @@ class Segment:
             indices,
             np.ascontiguousarray(rows.data[: indptr[-1]]),
             rows.shape[1],
-            METRICS.index(build.metric),
+            build.distance.native(),
             build.block_rows,
             build.simd,
             build.patterns,
         )
-        return cls(rows, first_id, np.zeros(0, dtype=np.uint8), native)
+        return cls(rows, ids, np.zeros(0, dtype=np.uint8), native)
+
+    def __len__(self) -> int:
+        """Return the number of rows, removed ones among them."""
+        return len(self.ids)
 
     @property
-    def stop_id(self) -> int:
-        """One more than the last row id."""
-        return self.first_id + int(self.rows.shape[0])
+    def nbytes(self) -> int:
+        """Memory in bytes, the rows themselves not counted."""
+        return self.native.bytes() + self.ids.nbytes + self.removed.nbytes
 
-    def remove(self, ids: NDArray[np.int64]) -> None:
-        """Take out the rows of `ids` that lie in this segment."""
-        local = ids[(ids >= self.first_id) & (ids < self.stop_id)] - self.first_id
-        if len(local):
-            removed = self.removed if len(self.removed) else np.zeros(self.rows.shape[0], np.uint8)
-            removed = removed.copy()  # a search that is under way keeps the one it has
-            removed[local] = 1
-            self.removed = removed
+    @property
+    def left(self) -> Int:
+        """Places of the rows that are not removed."""
+        return np.flatnonzero(self.removed == 0) if len(self.removed) else np.arange(len(self))
+
+    def without(self, ids: NDArray[np.int64]) -> "Segment":
+        """Return this segment, those of `ids` that lie in it marked as removed."""
+        places = places_of(ids, self.ids)
+        if not len(places):
+            return self
+        removed = self.removed.copy() if len(self.removed) else np.zeros(len(self), np.uint8)
+        removed[places] = 1
+        return replace(self, removed=removed)
 
     def search(
         self,
         queries: Csr,
         excluded: Int32,
         found: tuple[Int32, Float],
+        first: int,
         n_rows: int,
         n_threads: int,
         batch: int,
     ) -> None:
-        """Let this segment's rows take part in what was `found`: ids and keys, sorted."""
+        """Let this segment's rows take part in what was `found`: places and keys, sorted.
+
+        Its rows have the places from `first` on, of `n_rows` in all segments.
+        """
         values = np.ascontiguousarray(queries.data, dtype=np.float64)
         self.native.search(
             *csr_parts(queries),
             values,
             excluded,
             self.removed,
-            self.first_id,
+            first,
             n_rows,
             *found,
             n_threads,

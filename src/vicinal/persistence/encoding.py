@@ -14,7 +14,8 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable, State
+from vicinal._base.sparse_structure import check_compressed
+from vicinal._base.state import Saveable, State, damage_if_refused
 from vicinal.persistence.registry import build, name_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -92,15 +93,14 @@ def _array(name: Json, arrays: Arrays) -> NDArray[Any]:
 
 
 def _csr(json: dict[str, Json], arrays: Arrays) -> Csr:
-    """Return a sparse matrix; SciPy checks that its arrays fit each other."""
-    n_rows, n_columns = _sizes(json["$csr"])
-    parts = [_array_in(json.get(key), arrays) for key in ("data", "indices", "indptr")]
-    if any(part.dtype not in (np.int32, np.int64) for part in parts[1:]):
-        raise ModelFormatError("a sparse matrix has places that are no integers")
-    try:
-        return sparse.csr_array((parts[0], parts[1], parts[2]), shape=(n_rows, n_columns))
-    except (ValueError, OverflowError) as error:
-        raise ModelFormatError(f"a sparse matrix is inconsistent: {error}") from None
+    """Return a sparse matrix, after a check that its arrays fit each other."""
+    shape = _sizes(json["$csr"])
+    data, indices, indptr = (
+        _array_in(json.get(key), arrays) for key in ("data", "indices", "indptr")
+    )
+    with damage_if_refused():
+        check_compressed(indptr, indices, len(data), shape, "a sparse matrix", exact=True)
+    return sparse.csr_array((data, indices, indptr), shape=shape)
 
 
 def _sizes(shape: Json) -> tuple[int, int]:

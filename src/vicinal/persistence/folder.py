@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vicinal._base.durable import naming, sync_folder
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable
+from vicinal.persistence.arrays import FILE_NAME, Mapping, read_arrays, write_array
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 from vicinal.persistence.save_lock import SaveLock
 from vicinal.persistence.unfinished import remove_unfinished, unfinished_folder
@@ -36,7 +37,17 @@ from vicinal.persistence.unfinished import remove_unfinished, unfinished_folder
 FORMAT = 1
 _ATTEMPTS = 20
 MANIFEST = "manifest.json"
-_FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
+MOST_MANIFEST_BYTES = 2**28
+"""Longest manifest that is read or written: 256 MiB, the names of some ten million labels."""
+_WRONG_VALUES = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
+"""What a value that no check foresaw may raise where a part is built from it."""
 _KEPT_MANIFEST = re.compile(r"manifest\.[0-9a-f]{16}\.json")
 _OF_A_SAVE = re.compile(rf"model[A-Za-z0-9_.-]*\.npy|{_KEPT_MANIFEST.pattern}")
 """Names of files that a save which was killed may have left."""
@@ -78,12 +89,14 @@ def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
         with SaveLock(fresh):
             _write_parts(fresh, encoded, arrays)
             fresh.chmod(0o755)
+            sync_folder(fresh)
             fresh.rename(target)
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
         if isinstance(error, OSError) and (target / MANIFEST).is_file():
             return False
         raise
+    sync_folder(target.parent)
     return True
 
 
@@ -111,6 +124,7 @@ def _overwrite(target: Path, encoded: Json, arrays: Arrays) -> None:
         own = [file.name for file in target.glob(f"*{save}.*")]
         _remove_unlisted(target, [*own, kept.name])
         raise
+    sync_folder(target)
     _remove_unlisted(target, older)
     _remove_unlisted(target, [kept.name])
 
@@ -164,16 +178,14 @@ def _listed_files(manifest: dict[str, Json]) -> set[str]:
     arrays = manifest.get("arrays")
     entries = arrays.values() if isinstance(arrays, dict) else ()
     names = {str(entry.get("file")) for entry in entries if isinstance(entry, dict)}
-    return {name for name in names if _FILE_NAME.fullmatch(name)}
+    return {name for name in names if FILE_NAME.fullmatch(name)}
 
 
 def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") -> Path:
     """Write arrays, then the manifest that vouches for them; its path, with `save` in all names."""
     files: dict[str, Json] = {}
     for name, array in arrays.items():
-        file = folder / f"{name}{save}.npy"
-        _write_array(file, array)
-        files[name] = {"file": file.name, "bytes": file.stat().st_size, "sha256": _sha256(file)}
+        files[name] = write_array(folder / f"{name}{save}.npy", array)
     body: Json = {
         "format": FORMAT,
         "written_by": {
@@ -184,28 +196,25 @@ def _write_parts(folder: Path, encoded: Json, arrays: Arrays, save: str = "") ->
         "model": encoded,
         "arrays": files,
     }
-    text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1)
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError("model", "names that UTF-8 can hold", str(error)) from None
+    if len(text) > MOST_MANIFEST_BYTES:
+        expected = f"names and parameters of at most {MOST_MANIFEST_BYTES} bytes"
+        raise InvalidArgumentError("model", expected, f"{len(text)} bytes")
     manifest = (folder / MANIFEST).with_suffix(f"{save}.json")
-    with manifest.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.write(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
+    with naming(manifest), manifest.open("wb") as stream:
+        stream.write(b"%s\n%s\n" % (hashlib.sha256(text).hexdigest().encode(), text))
         stream.flush()
         os.fsync(stream.fileno())
     return manifest
 
 
-def _write_array(file: Path, array: NDArray[Any]) -> None:
-    """Write one array; where there is no room for it, say so rather than how many items went."""
-    try:
-        with file.open("wb") as stream:
-            np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise OSError(f"{file} cannot be written: {error}") from error
-
-
-def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveable:
-    """Return the part saved as the folder `path`, its arrays memory-mapped.
+def read_folder(
+    path: str | os.PathLike[str], *, verify: bool = True, mmap: Mapping = "auto"
+) -> Saveable:
+    """Return the part saved as the folder `path`.
 
     Parameters
     ----------
@@ -213,19 +222,21 @@ def read_folder(path: str | os.PathLike[str], *, verify: bool = True) -> Saveabl
     verify : bool
         Compare every array with its SHA-256 first, which reads them all once. Structure, shapes and
         ranges are checked in any case.
+    mmap : bool or "auto"
+        Whether arrays of fractions are mapped; see :func:`~vicinal.persistence.arrays.read_arrays`.
     """
     folder = Path(path)
     for _ in range(_ATTEMPTS):
         before = _identity(folder)
         try:
-            part = _read_once(folder, verify)
+            part = _read_once(folder, verify, mmap)
         except (ModelFormatError, OSError):
             if _identity(folder) == before:
                 raise
         else:
             if _identity(folder) == before:
                 return part
-    return _read_once(folder, verify)
+    return _read_once(folder, verify, mmap)
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -237,17 +248,16 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return status.st_ino, status.st_mtime_ns
 
 
-def _read_once(folder: Path, verify: bool) -> Saveable:
+def _read_once(folder: Path, verify: bool, mmap: Mapping) -> Saveable:
     """Read the model that stands there now."""
     manifest = _read_manifest(folder)
-    files = manifest.get("arrays")
-    if not isinstance(files, dict):
-        raise ModelFormatError(f"{folder}: the manifest lists no arrays")
-    arrays = {name: _read_array(folder, entry, verify) for name, entry in files.items()}
+    arrays = read_arrays(folder, manifest.get("arrays"), verify, mmap)
     try:
         part = decode(manifest.get("model"), arrays)
-    except (ModelFormatError, RecursionError) as error:
+    except ModelFormatError as error:
         raise ModelFormatError(f"{folder}: {error}") from None
+    except _WRONG_VALUES as error:
+        raise ModelFormatError(f"{folder}: {type(error).__name__}: {error}") from None
     if not isinstance(part, Saveable):
         raise ModelFormatError(f"{folder}: the manifest holds no model")
     return part
@@ -258,44 +268,29 @@ def _read_manifest(folder: Path, name: str = MANIFEST) -> dict[str, Json]:
     file = folder / name
     if not file.is_file():
         raise ModelFormatError(f"{folder}: expected a saved model, found no {name}")
+    with file.open("rb") as stream:
+        is_long = os.fstat(stream.fileno()).st_size > MOST_MANIFEST_BYTES + 128
+        content = b"" if is_long else stream.read()
+        if is_long:
+            expected = f"a manifest of at most {MOST_MANIFEST_BYTES} bytes"
+            raise ModelFormatError(f"{file}: expected {expected}, got more")
+    checksum, _, text = content.partition(b"\n")
+    if len(checksum) != 64 or not text:
+        raise ModelFormatError(f"{file}: expected a checksum and JSON, got something else")
+    if hashlib.sha256(text.rstrip(b"\n")).hexdigest().encode() != checksum:
+        raise ModelFormatError(f"{file}: damaged: its checksum does not match")
     try:
-        checksum, text = file.read_text(encoding="utf-8").split("\n", 1)
         body: Any = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise ModelFormatError(
             f"{file}: expected a checksum and JSON, got something else"
         ) from None
-    if hashlib.sha256(text.rstrip("\n").encode()).hexdigest() != checksum:
-        raise ModelFormatError(f"{file}: damaged: its checksum does not match")
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         got = body.get("format") if isinstance(body, dict) else None
-        raise ModelFormatError(f"{file}: expected format {FORMAT}, got {got}")
+        raise ModelFormatError(f"{file}: expected format {FORMAT}, got {got!r:.60}")
     return body
 
 
 def _refuse_constant(name: str) -> None:
     """Refuse NaN and infinity, which JSON does not have."""
     raise ValueError(name)
-
-
-def _read_array(folder: Path, entry: Json, verify: bool) -> NDArray[Any]:
-    """Map one array, after its name, size and, if wanted, content are as the manifest says."""
-    name = entry.get("file") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
-        raise ModelFormatError(f"{folder}: the manifest lists an array without a file name")
-    file = folder / name
-    if not file.is_file() or file.stat().st_size != entry.get("bytes"):
-        raise ModelFormatError(f"{file}: missing or cut short")
-    if verify and _sha256(file) != entry.get("sha256"):
-        raise ModelFormatError(f"{file}: damaged: its checksum does not match")
-    try:
-        array: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise ModelFormatError(f"{file}: not an array: {error}") from None
-    return array
-
-
-def _sha256(file: Path) -> str:
-    """Return the SHA-256 of a file, read in pieces."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -29,27 +29,6 @@ from vicinal.preprocess import (
     TfIdf,
     UnitRows,
 )
-from vicinal.scoring import (
-    BRkNNScoring,
-    DMLkNNScoring,
-    FeatureKNNScoring,
-    IBLRScoring,
-    InstanceKNNScoring,
-    LAMLkNNScoring,
-    LCIFScoring,
-    LPkNNScoring,
-    MLkNNScoring,
-    RidgeScoring,
-    SecondOrderScoring,
-)
-from vicinal.scoring.blend import BlendScoring
-from vicinal.scoring.blend.co_occurrence import CoOccurrence
-from vicinal.scoring.blend.mix import ConvexMix
-from vicinal.scoring.blend.network import Network
-from vicinal.scoring.blend.parts import Part
-from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
-from vicinal.scoring.blend.trees import Trees
-from vicinal.scoring.blend.views import View
 
 _TYPES: dict[str, type[Saveable]] = {
     "decision.Threshold": Threshold,
@@ -72,30 +51,10 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.TextVectorizer": TextVectorizer,
     "preprocess.TfIdf": TfIdf,
     "preprocess.UnitRows": UnitRows,
-    "scoring.BRkNN": BRkNNScoring,
-    "scoring.DMLkNN": DMLkNNScoring,
-    "scoring.IBLR": IBLRScoring,
-    "scoring.LAMLkNN": LAMLkNNScoring,
-    "scoring.LPkNN": LPkNNScoring,
-    "scoring.MLkNN": MLkNNScoring,
-    "scoring.InstanceKNN": InstanceKNNScoring,
-    "scoring.SecondOrder": SecondOrderScoring,
-    "scoring.FeatureKNN": FeatureKNNScoring,
-    "scoring.LCIF": LCIFScoring,
-    "scoring.Ridge": RidgeScoring,
-    "scoring.Blend": BlendScoring,
-    "scoring.BlendPart": Part,
-    "scoring.BlendView": View,
-    "scoring.CoOccurrence": CoOccurrence,
-    "scoring.ConvexMix": ConvexMix,
-    "scoring.MixingNetwork": Network,
-    "scoring.FeatureSimilarity": FeatureSimilarityScoring,
-    "scoring.Trees": Trees,
 }
 
-
-REGISTERING = ("estimators", "reduction")
-"""Packages after this one that register types: loaded when a name asks for them."""
+HOMES = {"estimators": "estimators", "scoring": "estimators", "reduction": "reduction"}
+"""Packages after this one that register types, by how names begin: loaded when a name asks."""
 
 
 def register(name: str, part: type[Saveable]) -> None:
@@ -108,14 +67,24 @@ def name_of(part: Saveable) -> str:
     for name, kind in _TYPES.items():
         if type(part) is kind:
             return name
-    raise InvalidArgumentError("model", "parts that can be saved", f"a {type(part).__name__}")
+    got = f"a {type(part).__name__} (an estimator class declares what it learns: Method(scoring=…))"
+    raise InvalidArgumentError("model", "parts that can be saved", got)
 
 
 def build(name: str, state: Mapping[str, State]) -> Saveable:
-    """Build the part called `name`; it checks the state itself."""
+    """Build the part called `name`; it checks the state itself.
+
+    Code that a file names is never imported: a class from elsewhere must be there already.
+    """
     package, _, kind = name.partition(".")
-    if name not in _TYPES and package in REGISTERING:
-        getattr(import_module(f"vicinal.{package}"), kind, None)  # its module registers it
+    if name not in _TYPES and package in HOMES:
+        getattr(import_module(f"vicinal.{HOMES[package]}"), kind, None)  # its module registers it
+    module, colon, _ = name.partition(":")
+    if name not in _TYPES and colon:
+        raise ModelFormatError(
+            f"{name} is not part of vicinal: import {module!r} before loading "
+            f"(on the command line: --import {module})"
+        )
     if name not in _TYPES:
         raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
     try:

@@ -17,6 +17,7 @@ from vicinal.preprocess.steps import STEPS, make_steps
 from vicinal.preprocess.text_vectorizer import TextVectorizer
 from vicinal.preprocess.tfidf import TfIdf
 from vicinal.preprocess.unit_rows import UnitRows
+from vicinal.preprocess.word_places import WordPlace
 
 __all__ = [
     "BM25",
@@ -27,5 +28,6 @@ __all__ = [
     "TextVectorizer",
     "TfIdf",
     "UnitRows",
+    "WordPlace",
     "make_steps",
 ]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, feature_names_of, read_count, restore_feature_names
-from vicinal._base.validation import check_features, check_sparse_structure
+from vicinal._base.validation import check_features, check_readable
 
 
 class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -22,7 +22,7 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         scikit-learn looks at names and shape, so that its messages are the ones its users know;
         what goes further is what ``check_features`` lets through.
         """
-        check_sparse_structure(X, "X")
+        check_readable(X)
         rows = validate_data(
             self,
             X,

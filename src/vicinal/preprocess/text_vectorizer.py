@@ -14,16 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.fitting import all_or_nothing
+from vicinal._base.scalars import check_encodable
 from vicinal._base.state import State, damage_if_refused, read_names, read_plain, read_value
 from vicinal._base.validation import canonical_csr, check_flag, check_integer, check_option
 from vicinal.preprocess._checks import check_frequency
 from vicinal.preprocess._documents import read_documents
 from vicinal.preprocess._weights import reweigh
 from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
+from vicinal.preprocess.word_places import WordPlace, word_places
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
 TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
 """What a word is, in a document in lower case."""
+
+MOST_WORDS = 100
+"""Most consecutive words that may make a column: a document of n words has n of each length."""
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
@@ -46,7 +51,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Keep the most frequent words only: in the most documents where the weighting is binary,
         with the most occurrences otherwise; at a tie, the first in alphabetical order.
     ngram_range : (int, int)
-        Fewest and most consecutive words that make a column: (1, 2) adds pairs of words.
+        Fewest and most consecutive words that make a column, at most 100: (1, 2) adds pairs of
+        words.
     stop_words : "english", list of str, or None
         Words to leave out; ``"english"`` is scikit-learn's list.
 
@@ -121,6 +127,25 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         counter = self._counter()
         counter.vocabulary_ = self.vocabulary_
         return self._weighted(_fresh(counter.transform(read_documents(X))))
+
+    def word_places(self, document: str) -> list[WordPlace]:
+        """Return where the words that have a column stand in a document.
+
+        Examples
+        --------
+        >>> vectorizer = TextVectorizer().fit(["Row, row your boat"])
+        >>> [(place.start, place.stop) for place in vectorizer.word_places("My Boat: rows, row")]
+        [(3, 7), (15, 18)]
+        """
+        check_is_fitted(self)
+        (text,) = read_documents([document], "document")
+        return word_places(
+            text,
+            TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
+            self._counter().get_stop_words() or (),
+            _check_ngram_range(self.ngram_range),
+            self.vocabulary_,
+        )
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return the words, in the order of the columns."""
@@ -226,7 +251,10 @@ def _check_ngram_range(value: object) -> tuple[int, int]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidArgumentError("ngram_range", "two integers", repr(value))
     low = check_integer("ngram_range", value[0], low=1)
-    return low, check_integer("ngram_range", value[1], low=low)
+    high = check_integer("ngram_range", value[1], low=low)
+    if high > MOST_WORDS:
+        raise InvalidArgumentError("ngram_range", f"at most {MOST_WORDS} words a column", high)
+    return low, high
 
 
 def _check_stop_words(value: object) -> str | list[str] | None:
@@ -236,5 +264,6 @@ def _check_stop_words(value: object) -> str | list[str] | None:
     if isinstance(value, list | tuple | set | frozenset) and all(
         isinstance(word, str) for word in value
     ):
+        check_encodable("stop_words", list(value))
         return sorted(value) if isinstance(value, set | frozenset) else [*value]
     raise InvalidArgumentError("stop_words", "'english', a list of strings or None", repr(value))

@@ -21,6 +21,7 @@ from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import one_blas_thread, using_threads
 from vicinal.decision import Threshold
+from vicinal.distances import EUCLIDEAN
 from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
 from vicinal.metrics import evaluate, metric_info
@@ -109,7 +110,7 @@ class DeviceObjective:
         if self.here.metric == "hamming-loss":
             return self.there(P)
         ids, values = self.there.graph(P)
-        return self.here.of_graph(NeighborGraph(ids, values, "euclidean", len(ids)))
+        return self.here.of_graph(NeighborGraph(ids, values, EUCLIDEAN.name, len(ids)))
 
     @property
     def n_rows(self) -> int:

@@ -19,7 +19,8 @@ from vicinal._base.state import (
     read_part,
     restore_feature_names,
 )
-from vicinal._base.validation import check_features, check_sparse_structure
+from vicinal._base.threads import one_blas_thread
+from vicinal._base.validation import check_features, check_readable
 from vicinal.estimators.targets import refuse_one_dimensional
 
 
@@ -43,12 +44,13 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return the rows projected: float64, dense, shape (n, r)."""
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        projected: Float = np.asarray(rows @ self.projection_) - self.offset_
+        with one_blas_thread():  # so that the last bits do not depend on the number of threads
+            projected: Float = np.asarray(rows @ self.projection_) - self.offset_
         return projected
 
     def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_sparse_structure(X, "X")
+        check_readable(X)
         rows = validate_data(
             self,
             X,

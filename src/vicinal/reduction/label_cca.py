@@ -21,6 +21,7 @@ import numpy as np
 
 from vicinal._base.arrays import Float
 from vicinal._base.fitting import all_or_nothing
+from vicinal._base.threads import on_one_blas_thread
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
 from vicinal.reduction._components import (
@@ -76,6 +77,7 @@ class LabelCCA(LinearProjection):
         self.regularization = regularization
 
     @all_or_nothing
+    @on_one_blas_thread
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

@@ -22,6 +22,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.fitting import all_or_nothing
+from vicinal._base.threads import on_one_blas_thread
 from vicinal._base.validation import check_option
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
@@ -94,6 +95,7 @@ class MDDM(LinearProjection):
         self.regularization = regularization
 
     @all_or_nothing
+    @on_one_blas_thread
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

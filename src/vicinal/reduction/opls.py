@@ -18,6 +18,7 @@ from typing import Self
 
 from vicinal._base.arrays import Float
 from vicinal._base.fitting import all_or_nothing
+from vicinal._base.threads import on_one_blas_thread
 from vicinal._base.validation import check_flag
 from vicinal.persistence import register
 from vicinal.reduction._centred import CentredRows
@@ -82,6 +83,7 @@ class OPLS(LinearProjection):
         self.center = center
 
     @all_or_nothing
+    @on_one_blas_thread
     def fit(self, X: object, Y: object) -> Self:
         """Find the directions of rows `X` with labels `Y`."""
         self._check_params()

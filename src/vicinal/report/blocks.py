@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from vicinal._base.markup import Html, element, together
 from vicinal.report.ids import Ids
-from vicinal.report.markup import Html, element, together
 
 
 class Block(Protocol):

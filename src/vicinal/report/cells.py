@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from vicinal.report.markup import Html, class_names, element, together
+from vicinal._base.markup import Html, class_names, element, together
 
 Value: TypeAlias = str | float | int | None
 NO_VALUE = "–"

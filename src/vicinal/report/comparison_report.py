@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.comparison import Standing, standing
-from vicinal.comparison.standing import marks_of
+from vicinal.comparison import Ranking, rank_methods
+from vicinal.comparison.ranking import marks_of
 from vicinal.comparison.tables import one_experiment
 from vicinal.metrics import metric_info
 from vicinal.report.compared.curves import Curve, curves_section, k_curves
@@ -57,9 +57,9 @@ def comparison_report(
         usual ones. Every other metric is in a folded table.
     alpha : float
         Level of significance.
-    reported : iterable of ReportedCell
+    reported : iterable of vicinal.report.reported.ReportedCell
         What papers say; those that the results have too are set beside them.
-    curves : iterable of Curve
+    curves : iterable of vicinal.report.compared.curves.Curve
         Further curves over k, e.g. of a tuning; those the results hold are drawn anyway.
     title : str or None
 
@@ -94,12 +94,12 @@ def comparison_page(
 ) -> Page:
     """Return the page that :func:`comparison_report` writes."""
     kept = one_experiment(results)
-    standings = _standings(kept, metrics, alpha)
-    main = next(iter(standings.values()))
+    rankings = _rankings(kept, metrics, alpha)
+    main = next(iter(rankings.values()))
     drawn = [*k_curves(kept, main.metric), *curves]
     sections = [
-        summary_section(standings),
-        *(metric_section(found) for found in standings.values()),
+        summary_section(rankings),
+        *(metric_section(found) for found in rankings.values()),
         curves_section(drawn),
         labels_section(kept, main.methods),
         reported_section(reported, _own_cells(kept)),
@@ -116,9 +116,9 @@ def comparison_page(
     )
 
 
-def _standings(
+def _rankings(
     results: Sequence[Result], metrics: Sequence[str] | None, alpha: float
-) -> dict[str, Standing]:
+) -> dict[str, Ranking]:
     """Return where the methods stand by each metric that is to be shown."""
     measured = {name for result in results for name in result.values}
     asked = list(SHOWN) if metrics is None else [metric_info(name).name for name in metrics]
@@ -129,7 +129,7 @@ def _standings(
         if name not in measured:
             known = ", ".join(sorted(measured)) or "none"
             raise InvalidArgumentError("metrics", f"metrics of the results ({known})", repr(name))
-    return {name: standing(results, name, alpha) for name in names}
+    return {name: rank_methods(results, name, alpha) for name in names}
 
 
 def _own_cells(results: Sequence[Result]) -> dict[tuple[str, str, str], OwnCell]:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vicinal._base.markup import Html, element
 from vicinal.report.ids import Ids
-from vicinal.report.markup import Html, element
 from vicinal.report.svg import inline_svg
 
 if TYPE_CHECKING:

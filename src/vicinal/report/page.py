@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from vicinal._base.markup import Html, element, together
 from vicinal.report.blocks import Block, Section
 from vicinal.report.ids import Ids
-from vicinal.report.markup import Html, element, together
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """Browsers refuse to load anything for the page, whatever is in it."""

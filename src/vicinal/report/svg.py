@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from vicinal.report.markup import Html, element
+from vicinal._base.markup import Html, element
 from vicinal.report.palette import NAMES
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.markup import Html, element, together
 from vicinal.report.cells import Cell, Value, as_cell, mark_best
 from vicinal.report.ids import Ids
-from vicinal.report.markup import Html, element, together
 
 Row: TypeAlias = Sequence[Value | Cell]
 

@@ -107,6 +107,9 @@ class Result:
         for name, kind in (("experiment", str), ("data", str), ("method", str), ("values", dict)):
             if not isinstance(parts.get(name), kind):
                 raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts.get(name)))
+        for name, wanted in _OPTIONAL.items():
+            if name in parts and type(parts[name]) is not wanted:
+                raise InvalidArgumentError(name, f"a {wanted.__name__}", repr(parts[name]))
         return cls(
             experiment=parts["experiment"],
             data=parts["data"],
@@ -120,6 +123,18 @@ class Result:
             provenance=parts.get("provenance", {}),
             label_names=tuple(map(str, parts.get("label_names", ()))),
         )
+
+
+_OPTIONAL: Mapping[str, type] = {
+    "seed": int,
+    "settings": dict,
+    "seconds": dict,
+    "per_label": dict,
+    "label_names": list,
+    "note": str,
+    "provenance": dict,
+}
+"""Parts that a result may lack, and what they are."""
 
 
 def _nullable(values: Mapping[str, tuple[float, ...]]) -> dict[str, list[float | None]]:
@@ -137,5 +152,5 @@ def _floats(name: str, values: Mapping[str, Any]) -> dict[str, tuple[float, ...]
             metric: tuple(math.nan if value is None else float(value) for value in each)
             for metric, each in values.items()
         }
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError):
         raise InvalidArgumentError(name, "numbers by metric", repr(values)) from None

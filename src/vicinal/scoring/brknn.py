@@ -12,14 +12,16 @@ E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabe
 algorithms", SETN 2008.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Int32
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.kept_labels import KeptLabels
 
 
@@ -49,6 +51,23 @@ class BRkNNScoring(KeptLabels):
         wanted = list(ks)
         for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
             yield confidence(counts, graph.prefix(k), self.Y)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return :math:`y_a(l) / |N(x)|` for each neighbour *a* of the one query of `graph`."""
+        places = nearest(graph, self.k)
+        return equal_votes(places, said_by(self.Y, places, labels))
+
+
+def equal_votes(places: Int, said: Float) -> list[Breakdown]:
+    """Return breakdowns of :math:`C_x(l) / |N(x)|`: every neighbour has one vote."""
+    together = weighted_breakdowns("neighbor", places, np.ones(len(places)), said)
+    votes_of = said.sum(axis=0)
+    return [
+        replace(one, facts={"votes": int(count), "neighbors": len(places)})
+        for one, count in zip(together, votes_of, strict=True)
+    ]
 
 
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:

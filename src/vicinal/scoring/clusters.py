@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from vicinal._base.arrays import Features, Float, Int32
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.distances import EUCLIDEAN
 from vicinal.index import build_index
 
 MINI_BATCH_ROWS = 20_000
@@ -68,5 +69,5 @@ def nearest_center(X: Features, centers: Float) -> Int32:
     array([0, 1, 0], dtype=int32)
     """
     same_kind = sparse.csr_array(centers) if isinstance(X, sparse.csr_array) else centers
-    nearest: Int32 = build_index(same_kind, "euclidean").query(X, 1).ids[:, 0]
+    nearest: Int32 = build_index(same_kind, EUCLIDEAN.name).query(X, 1).ids[:, 0]
     return nearest

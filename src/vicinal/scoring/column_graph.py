@@ -10,6 +10,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import as_csr, check_integer
 from vicinal._native import column_search
+from vicinal.distances import COSINE
 from vicinal.graph import NeighborGraph
 from vicinal.scoring.row_sums import native_matrix
 
@@ -61,7 +62,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     ids, values = column_search(
         native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
     )
-    return NeighborGraph(ids, values, "cosine", B.shape[1])
+    return NeighborGraph(ids, values, COSINE.name, B.shape[1])
 
 
 def kept_similarities(graph: NeighborGraph) -> Csr:

@@ -26,19 +26,23 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-B.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features
+from vicinal._base.arrays import Csr, Features, Float
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_csr, read_plain
 from vicinal._base.validation import as_csr, check_option
+from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explain.shapley import shapley_of_maximum
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.column_graph import column_graph, kept_similarities
+from vicinal.scoring.explaining import said_by
+from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import combined_rows, like
 from vicinal.scoring.training import Training
@@ -144,6 +148,35 @@ class FeatureKNNScoring:
             weights = combined_rows(rows, keeps, "mean").values  # of the same structure
             return Scores.sparse(like(sums.values, sums.values.data / weights.data))
         return Scores.sparse(sums.values)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` for each feature that keeps the label.
+
+        For ``aggregate="max"`` the parts are the features' Shapley values.
+        """
+        row = as_csr(check_given(X, 1, self.n_features))
+        has = row.data > 0
+        columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
+        similarities = said_by(self.similarity, columns, labels)
+        found = []
+        for similarity in similarities.T:
+            kept = similarity > 0
+            terms = Terms("feature", columns[kept], self._shares(x, similarity)[kept])
+            found.append(
+                Breakdown(
+                    0.0, (terms,), facts={"features": len(x), "features_kept": len(terms.ids)}
+                )
+            )
+        return found
+
+    def _shares(self, x: Float, similarity: Float) -> Float:
+        """Return the share of each feature of a row in the score of a label."""
+        if self.aggregate == "max":
+            return shapley_of_maximum(similarity)
+        whole = x[similarity > 0].sum() if self.aggregate == "kept-mean" else x.sum()
+        return x * similarity / (whole or 1.0)
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""

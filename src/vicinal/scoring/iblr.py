@@ -18,7 +18,7 @@ W. Cheng, E. Hüllermeier, "Combining instance-based learning and logistic regre
 classification", Machine Learning 76 (2009).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -30,10 +30,14 @@ from scipy.special import expit
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count, read_plain
+from vicinal._base.validation import as_csr
 from vicinal._base.warn import warn_user
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.explaining import nearest
 from vicinal.scoring.features import check_given
 from vicinal.scoring.logistic import fit_logistic
 from vicinal.scoring.reading import read_indicator
@@ -109,9 +113,9 @@ class IBLRScoring(FieldState, EveryLabel):
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes once."""
         wanted = list(ks)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
-            near = training.graph.prefix(k)
+            near = training.graph.prefix(min(k, training.graph.k))
             yield cls._regressed(training, counts, near, k, C, augment, n_jobs)
 
     @classmethod
@@ -153,6 +157,35 @@ class IBLRScoring(FieldState, EveryLabel):
         constant = ~_varies(self.positives, n_rows)
         probability[:, constant] = (self.positives > 0)[constant]
         return Scores.dense(probability, neighbor_cardinality(near, self.Y))
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        r"""Return log-odds: :math:`b_l`, and the weights of each neighbour's labels over |N|.
+
+        .. math:: \log\frac{p(l)}{1 - p(l)} = b_l
+            + \sum_{a \in N(x)} \frac{1}{|N(x)|} \sum_{j \in Y_a} \alpha_{jl}
+
+        IBLR-ML+ adds a part per feature. A label that all or no rows carry scores its base.
+        """
+        n_rows, n_labels = self.Y.shape
+        places = nearest(graph, self.k)
+        own = as_csr(check_given(X, 1, len(self.weights) - n_labels)) if self.augment else None
+        found = []
+        for label in labels:
+            positives = int(self.positives[label])
+            if not 0 < positives < n_rows:
+                found.append(Breakdown(float(positives > 0), facts={"training_rows": positives}))
+                continue
+            weights = self.weights[:, label]
+            shares = self.Y[places] @ weights[:n_labels] / max(len(places), 1)
+            near = Breakdown(
+                float(self.intercepts[label]), (Terms("neighbor", places, shares),), "log-odds"
+            )
+            if own is not None:
+                near = near.plus(linear_breakdown(0.0, own, weights[n_labels:], "log-odds"))
+            found.append(near)
+        return found
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

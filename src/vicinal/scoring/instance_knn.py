@@ -18,18 +18,20 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-A.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.state import State, damage_if_refused, read_count
 from vicinal._base.validation import check_positive
+from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.scores import Scores
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.kept_labels import KeptLabels
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import neighbor_sums
+from vicinal.scoring.row_sums import neighbor_sums, neighbor_weights
 from vicinal.scoring.training import Training
 
 
@@ -86,6 +88,12 @@ class InstanceKNNScoring(KeptLabels):
             power = check_positive("power", state.get("power", 1.0))
         return cls(read_count(state, "k"), read_indicator(state, "Y"), power)
 
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return each neighbour's :math:`y(x') sim(x, x')` over the sum of the similarities."""
+        return weighted_votes(graph, self.k, self.Y, labels, self.power)
+
 
 def weighted_scores(
     graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int], power: float = 1.0
@@ -95,3 +103,12 @@ def weighted_scores(
     for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted, power=power), strict=True):
         sizes = neighbor_cardinality(graph.prefix(k), Y)
         yield Scores.sparse(sums.means(), neighbor_cardinality=sizes)
+
+
+def weighted_votes(
+    graph: NeighborGraph, k: int, rows: Csr, labels: Sequence[int], power: float = 1.0
+) -> list[Breakdown]:
+    """Return breakdowns of the weighted mean of what the neighbours' `rows` say, for one query."""
+    places = nearest(graph, k)
+    weights = neighbor_weights(graph, power)[0, : len(places)]
+    return list(weighted_breakdowns("neighbor", places, weights, said_by(rows, places, labels)))

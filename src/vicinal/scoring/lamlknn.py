@@ -23,8 +23,8 @@ D. Wang, J. Wang, F. Hu, L. Li, X. Zhang, "A locally adaptive multi-label k-near
 algorithm", PAKDD 2018.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -33,13 +33,16 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.explain.breakdown import Breakdown
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.clusters import nearest_center
+from vicinal.scoring.each_k import votes_at_each_k
 from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.features import check_given
-from vicinal.scoring.mlknn import looked_up, vote_posterior
+from vicinal.scoring.mlknn import looked_up, vote_posterior, vote_table_breakdowns
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
@@ -105,7 +108,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     ) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes and assigning clusters once."""
         wanted, cluster = list(ks), _clusters(training, centers)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
             tables = tallies(counts, training.Y, cluster, len(centers), k)
             yield cls(k, smoothing, centers, *tables, training.Y)
@@ -137,6 +140,22 @@ class LAMLkNNScoring(FieldState, EveryLabel):
         query = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         scores[query, counts.indices] = self.posterior[cluster[query], counts.indices, counts.data]
         return Scores.dense(scores, sizes)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return ML-kNN's breakdown with the counts of the cluster of the one query."""
+        row = check_given(X, 1, self.centers.shape[1])
+        w = int(nearest_center(row, self.centers)[0])
+        with_label, without_label = self.with_label[w], self.without_label[w]
+        tables = (self.prior[w], with_label, without_label, self.posterior[w])
+        places = nearest(graph, self.k)
+        said = said_by(self.Y, places, labels)
+        size = int(with_label[0].sum() + without_label[0].sum())
+        return [
+            replace(one, facts={**one.facts, "cluster": w, "cluster_rows": size})
+            for one in vote_table_breakdowns(self.k, self.smoothing, tables, places, said, labels)
+        ]
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

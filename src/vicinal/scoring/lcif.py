@@ -14,7 +14,7 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-C.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -24,6 +24,7 @@ from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, damage_if_refused, read_part, read_plain
 from vicinal._base.validation import check_real
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.feature_knn import FeatureKNNScoring
@@ -89,6 +90,17 @@ class LCIFScoring:
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`, whose features are `X`."""
         return mix(self.instance.scores(graph, X), self.feature.scores(graph, X), self.mixing)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the parts of both methods for one query, times λ and 1 − λ."""
+        near = self.instance.explain(graph, labels, X)
+        like_features = self.feature.explain(graph, labels, X)
+        return [
+            instance.times(self.mixing).plus(feature.times(1 - self.mixing))
+            for instance, feature in zip(near, like_features, strict=True)
+        ]
 
     def get_state(self) -> dict[str, State]:
         """Return the parts, the feature part without the labels that both share."""

@@ -17,7 +17,7 @@ E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabe
 algorithms", SETN 2008.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,9 +25,11 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.scores import Scores
-from vicinal.scoring.brknn import confidence
+from vicinal.scoring.brknn import confidence, equal_votes
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.kept_labels import KeptLabels
 
 
@@ -80,6 +82,19 @@ class LPkNNScoring(KeptLabels):
         for k, counts, place in zip(wanted, counted, picked, strict=True):
             scores = confidence(counts, graph.prefix(k), self.Y)
             yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the neighbours' votes, and how many of them have the set that is predicted."""
+        places = nearest(graph, self.k)
+        classes = self.classes[places]
+        (first,) = next(majorities(classes[None, :], [len(places)])) if len(places) else (0,)
+        having = np.count_nonzero(classes == classes[first]) if len(places) else 0
+        return [
+            replace(one, facts={**one.facts, "neighbors_with_predicted_set": int(having)})
+            for one in equal_votes(places, said_by(self.Y, places, labels))
+        ]
 
 
 def label_set_ids(Y: Csr) -> Int:

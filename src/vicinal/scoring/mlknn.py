@@ -23,7 +23,7 @@ M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learni
 Recognition 40 (2007).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -33,10 +33,13 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.bayes import tally
+from vicinal.scoring.each_k import votes_at_each_k
+from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
@@ -90,7 +93,7 @@ class MLkNNScoring(FieldState):
     def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
         """Fit for each k of `ks` (rising), counting votes once."""
         wanted = list(ks)
-        counts_by_k = votes_by_k(training.graph, training.Y, wanted)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
             yield cls._counted(counts, training.Y, k, smoothing)
 
@@ -117,6 +120,15 @@ class MLkNNScoring(FieldState):
         near = graph.prefix(min(self.k, graph.k))
         sizes = neighbor_cardinality(near, self.Y)
         return looked_up(self.posterior, votes(near, self.Y), sizes)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return :math:`r(l)` at no vote, and what the votes of the neighbours add to it."""
+        tables = (self.prior, self.with_label, self.without_label, self.posterior)
+        places = nearest(graph, self.k)
+        said = said_by(self.Y, places, labels)
+        return vote_table_breakdowns(self.k, self.smoothing, tables, places, said, labels)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -150,3 +162,37 @@ def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
     stored = counts.astype(np.float64)
     stored.data = posterior[counts.indices, counts.data]
     return Scores.sparse(stored, posterior[:, 0].copy(), sizes)
+
+
+def vote_table_breakdowns(
+    k: int,
+    smoothing: float,
+    tables: tuple[Float, Int, Int, Float],
+    places: Int,
+    said: Float,
+    labels: Sequence[int],
+) -> list[Breakdown]:
+    """Return breakdowns of posteriors looked up by the number of votes.
+
+    `tables` are the prior, shape (L,), the two counts and the posterior, each of shape (L, width).
+    """
+    prior, with_label, without_label, posterior = tables
+    facts: list[dict[str, Fact]] = []
+    values, bases = [], []
+    for label, count in zip(labels, said.sum(axis=0).astype(np.int64).tolist(), strict=True):
+        likelihoods = [
+            float(bayes.likelihood(table[count], table.sum(), smoothing, n_outcomes=k + 1))
+            for table in (with_label[label], without_label[label])
+        ]
+        facts.append(
+            {
+                "votes": count,
+                "neighbors": len(places),
+                "prior": float(prior[label]),
+                "likelihood_with": likelihoods[0],
+                "likelihood_without": likelihoods[1],
+            }
+        )
+        values.append(float(posterior[label, count]))
+        bases.append(float(posterior[label, 0]))
+    return vote_breakdowns(places, said, values, bases, facts)

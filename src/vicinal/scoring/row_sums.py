@@ -55,10 +55,10 @@ def neighbor_weights(graph: NeighborGraph, power: float = 1.0) -> Float:
     >>> neighbor_weights(NeighborGraph(ids, np.array([[1.0, 3.0]]), "euclidean", n_rows=2))
     array([[0.5 , 0.25]])
     """
-    if graph.metric == "euclidean":
-        similarity = 1.0 / (1.0 + graph.distance)
-    else:
+    if graph.distance_kind.is_similarity:
         similarity = np.maximum(graph.similarity, 0.0)
+    else:
+        similarity = 1.0 / (1.0 + graph.distance)
     return similarity if power == 1 else similarity**power
 
 

@@ -19,7 +19,7 @@ L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neig
 multi-label classification", DSAA 2017, section III-A4.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -28,9 +28,10 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import FieldState, State, read_count, read_csr
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.instance_knn import weighted_scores
+from vicinal.scoring.instance_knn import weighted_scores, weighted_votes
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.row_sums import RowSums, like, neighbor_sums
 from vicinal.scoring.training import Training
@@ -88,6 +89,12 @@ class SecondOrderScoring(FieldState):
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
         return next(weighted_scores(near, self.rw, self.Y, [near.k]))
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return each neighbour's :math:`rw(x, y) sim(x_q, x)` over the sum of similarities."""
+        return weighted_votes(graph, self.k, self.rw, labels)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -7,6 +7,7 @@ from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
+from vicinal.distances import COSINE
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 
@@ -41,7 +42,7 @@ class Training:
         self._check_rows("graph", self.graph)
         if self.joint is not None:
             self._check_rows("joint", self.joint)
-            check_option("joint", self.joint.metric, ("cosine",))
+            check_option("joint", self.joint.metric, (COSINE.name,))
 
     def _check_rows(self, name: str, graph: NeighborGraph) -> None:
         """Raise unless `graph` is of these rows among themselves."""

@@ -8,7 +8,7 @@ Imports ``estimators`` and what they stand on; ``comparison`` and the command li
 
     tuning ─▶ explore ─▶ runner ─▶ measure ─▶ sweeps, lcif_sweep     settings × folds × metrics
        │         └ strategy, grid     └ fold_source ─▶ shared_search   one search, every fold
-       └ problem                      └ store                          stopped runs go on
+       └ problem                      └ kept_values                    interrupted runs resume
 """
 
 from vicinal.selection.folds import IterativeStratification

@@ -1,7 +1,8 @@
-"""Folds of a data set, ready to be learned from: preprocessed, searched, their rows taken apart."""
+"""Folds of a data set, ready to learn from: split, preprocessed and searched."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ from sklearn.base import clone
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.validation import check_features
+from vicinal.distances import COSINE
+from vicinal.estimators.fold import Fold
 from vicinal.estimators.joint import joined
-from vicinal.estimators.search import Search
-from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
 from vicinal.scoring import Training
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.shared_search import SharedSearch
 from vicinal.selection.splits import Split, train_share
 
@@ -52,7 +53,7 @@ class SharedFolds:
         if metric not in self._searches:
             rows = joined(self.X, self.Y) if metric == JOINT else self.X
             share = train_share(self.splits, self.Y.shape[0])
-            by = "cosine" if metric == JOINT else metric
+            by = COSINE.name if metric == JOINT else metric
             self._searches[metric] = SharedSearch(
                 rows, by, self._widths.of(metric), share, self._n_jobs
             )
@@ -82,29 +83,53 @@ class PreparedFolds:
     ) -> None:
         self.X, self.Y, self.splits = X, Y, splits
         self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
+        self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
 
     def fold(self, number: int, metric: str) -> Fold:
         """Return a fold with neighbours by a metric."""
         split = self.splits[number]
-        steps = [(name, clone(step)) for name, step in self._steps]
-        train = fit_steps(steps, take_rows(self.X, split.train), self.Y[split.train])
-        test = transform(steps, take_rows(self.X, split.test))
-        graph, held_out = self._graphs(train, test, metric)
+        train, test = self._rows(number)
+        began = perf_counter()
+        search, k = TrainingRows(train, metric, self._n_jobs), self._widths.of(metric)
+        graph, held_out = search.query_self(k), search.query(test, k)
+        seconds = perf_counter() - began
         training = Training(graph, self.Y[split.train], train)
         k = self._widths.of(JOINT)
         if k:
-            both = Search(joined(train, training.Y), "cosine", self._n_jobs)
+            both = TrainingRows(joined(train, training.Y), COSINE.name, self._n_jobs)
             training = replace(training, joint=both.query_self(k))
-        return Fold(training, held_out, test, self.Y[split.test])
+        return Fold(training, held_out, test, self.Y[split.test], seconds)
 
-    def _graphs(
-        self, train: Features, test: Features, metric: str
-    ) -> tuple[NeighborGraph, NeighborGraph]:
-        search, k = Search(train, metric, self._n_jobs), self._widths.of(metric)
-        return search.query_self(k), search.query(test, k)
+    def _rows(self, number: int) -> tuple[Features, Features]:
+        """Return the rows of a fold, preprocessed; those of the last one asked for are kept."""
+        last, rows = self._last
+        if rows is None or number != last:
+            split = self.splits[number]
+            steps = [(name, clone(step)) for name, step in self._steps]
+            train = fit_steps(steps, take_rows(self.X, split.train), self.Y[split.train])
+            rows = train, transform(steps, take_rows(self.X, split.test))
+            self._last = number, rows
+        return rows
 
 
 Folds = SharedFolds | PreparedFolds
+
+
+class CurrentFold:
+    """The fold being worked on, made once for all methods that use its metric of distance."""
+
+    def __init__(self, folds: Folds) -> None:
+        self._folds = folds
+        self._number = -1
+        self._by_metric: dict[str, Fold] = {}
+
+    def fold(self, number: int, metric: str) -> Fold:
+        """Return a fold; that of another number is let go."""
+        if number != self._number:
+            self._number, self._by_metric = number, {}
+        if metric not in self._by_metric:
+            self._by_metric[metric] = self._folds.fold(number, metric)
+        return self._by_metric[metric]
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:

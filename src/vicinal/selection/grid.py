@@ -1,8 +1,8 @@
 """The settings of a method: a product of values, each setting known by its place on every axis."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
 
@@ -11,12 +11,14 @@ import numpy as np
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_sequence
 from vicinal.estimators import METHODS, NeighborEstimator
-from vicinal.selection.default_grids import DEFAULTS
+from vicinal.estimators.method import Method, find_method, make_method, method_of
+from vicinal.estimators.method import parameters as parameters_of
 
 Position: TypeAlias = tuple[int, ...]
 """A setting: the place of its value on each axis. Positions sort in grid order."""
 
-Axes: TypeAlias = Mapping[str, Sequence[object]]
+ANY_DISTANCE = "euclidean"
+"""What folds are made with for an estimator that is not ours, and takes no neighbours from them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class Grid:
     Parameters
     ----------
     method : str
-        A name of ``METHODS``.
+        A name of ``METHODS``, or ``module:Class``.
     axes : dict of str to tuple
         Parameters that vary, with their values.
     fixed : dict of str to object
@@ -63,13 +65,34 @@ class Grid:
             place for name, place in zip(self.axes, position, strict=True) if name not in without
         )
 
-    def estimator(self, position: Position) -> NeighborEstimator:
+    @cached_property
+    def kind(self) -> type[Any]:
+        """The estimator class of the method."""
+        return find_method(self.method)
+
+    @property
+    def declared(self) -> Method:
+        """What the class declares of itself."""
+        return method_of(self.kind)
+
+    @property
+    def decision_axes(self) -> tuple[str, ...]:
+        """Parameters that change what is predicted, not what is scored."""
+        return ("threshold", "never_empty", *self.declared.decides_by)
+
+    def estimator(self, position: Position) -> Any:
         """Return an unfitted estimator with the parameters of a setting."""
         return self.make({**(self.fixed or {}), **self.params(position)})
 
-    def make(self, params: Mapping[str, object]) -> NeighborEstimator:
+    def make(self, params: Mapping[str, object]) -> Any:
         """Return an unfitted estimator of the method."""
-        return METHODS[self.method](**params)
+        return make_method(self.method, params)
+
+    def distance(self, position: Position) -> str:
+        """Return the metric of distance of a setting; any will do for a method without."""
+        if not issubclass(self.kind, NeighborEstimator):
+            return ANY_DISTANCE
+        return str(self.value(position, "metric"))
 
     def settings(self, position: Position) -> dict[str, object]:
         """Return the parameters of a setting, fixed ones included: all that results depend on."""
@@ -97,7 +120,7 @@ def make_grids(
     Parameters
     ----------
     methods : str or sequence of str
-        Names of ``METHODS``, or ``"all"``.
+        Names of ``METHODS``, ``module:Class``, or ``"all"``.
     grid : mapping of parameter to values, or of method to such a mapping, or None
         A method takes the parameters that it has; those not named stay at its defaults, as in
         scikit-learn's ``GridSearchCV``. A method that has none of them keeps its default grid.
@@ -115,7 +138,7 @@ def make_grids(
     Traceback (most recent call last):
     ...
     vicinal._base.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
-    smoothing, metric, threshold, never_empty), got 'mixing'
+    smoothing, metric, threshold, never_empty, algorithm), got 'mixing'
     """
     names = _method_names(methods)
     shared, own = _by_method(grid or {}, names)
@@ -129,7 +152,7 @@ def make_grids(
 
 def parameters(method: str) -> list[str]:
     """Return the parameters of a method that can be tuned."""
-    return [name for name in inspect.signature(METHODS[method]).parameters if name != "n_jobs"]
+    return [name for name in parameters_of(find_method(method)) if name != "n_jobs"]
 
 
 def _grid(
@@ -145,11 +168,14 @@ def _grid(
     fixed = {name: value for name, value in params.items() if name in known}
     if "random_state" in known:
         fixed = {"random_state": random_state, **fixed}
-    axes = chosen or {name: v for name, v in DEFAULTS[method].items() if name not in fixed}
+    kind = find_method(method)
+    axes = chosen or {name: v for name, v in method_of(kind).grid.items() if name not in fixed}
     twice = [name for name in axes if name in params]
     if twice:
         raise InvalidArgumentError("params", "parameters that the grid does not hold", twice[0])
-    return Grid(method, axes, {**fixed, "n_jobs": n_jobs}, is_default=not chosen)
+    if "n_jobs" in parameters_of(kind):
+        fixed["n_jobs"] = n_jobs
+    return Grid(method, axes, fixed, is_default=not chosen)
 
 
 def _method_names(methods: object) -> list[str]:
@@ -158,9 +184,9 @@ def _method_names(methods: object) -> list[str]:
         return list(METHODS)
     names = [methods] if isinstance(methods, str) else check_sequence("methods", methods)
     for name in names:
-        if not isinstance(name, str) or name not in METHODS:
-            known = ", ".join(["all", *METHODS])
-            raise InvalidArgumentError("methods", f"names of methods ({known})", repr(name))
+        if not isinstance(name, str):
+            raise InvalidArgumentError("methods", "names of methods", repr(name))
+        find_method(name)
     if not names:
         raise InvalidArgumentError("methods", "at least one method", "none")
     return list(dict.fromkeys(map(str, names)))

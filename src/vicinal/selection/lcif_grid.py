@@ -15,10 +15,10 @@ from vicinal._base.progress import part
 from vicinal._base.threads import thread_count, using_threads
 from vicinal._base.validation import check_flag, check_integer, check_option, check_real, csr_parts
 from vicinal._native import LcifGrid
+from vicinal.estimators.fold import Fold
 from vicinal.metrics.conventions import Conventions
 from vicinal.metrics.inputs import check_truth
 from vicinal.selection.count_metrics import TrueCounts, check_set_metrics
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.lcif_parts import PartScores, feature_parts, instance_parts
 
 COUNTS_AT_ONCE = 2**23

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._native import SparseMatrix
+from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring import FeatureKNNScoring, InstanceKNNScoring, SecondOrderScoring
 from vicinal.scoring.lcif import stored
 from vicinal.scoring.row_sums import native_matrix
-from vicinal.selection.fold_data import Fold
 
 
 @dataclass(frozen=True, eq=False)

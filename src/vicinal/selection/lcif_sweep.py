@@ -5,14 +5,20 @@ come from the compiled grid (:mod:`vicinal.selection.lcif_grid`); this is the wa
 for rankings and for every other rule.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from vicinal.scores import Scores
+from vicinal.estimators.fold import Fold
+from vicinal.estimators.sweep import FoldScores, score_states
+from vicinal.scoring import (
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    Scoring,
+    SecondOrderScoring,
+)
 from vicinal.scoring.lcif import mix
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.sweeps import DECISION_AXES, Scored, feature_chain, instance_chain
+from vicinal.selection.sweeps import Scored
 
 MIXED_AXES = ("n_neighbors_instance", "n_neighbors_feature", "mixing")
 
@@ -34,7 +40,7 @@ def lcif_swept(
     """
     blocks: dict[Position, list[Position]] = {}
     for position in positions:
-        others = grid.places(position, without=(*DECISION_AXES, *MIXED_AXES))
+        others = grid.places(position, without=(*grid.decision_axes, *MIXED_AXES))
         blocks.setdefault(others, []).append(position)
     for block in blocks.values():
         yield from _block(grid, block, fold, with_training, rankings_only)
@@ -54,17 +60,21 @@ def _block(
         part = ks_feature[0] if any_feature else feat, mixing
         of_instance.setdefault(part, []).append(position)
     model = grid.estimator(block[0])
-    chain = feature_chain(model, ks_feature, fold, with_training)
-    features = dict(zip(ks_feature, chain, strict=True))
-    instances = instance_chain(model, ks_instance, fold, with_training)
+    states = FeatureKNNScoring.fit_sweep(
+        fold.training, ks_feature, model.neighbors_of, model.aggregate, model.n_jobs
+    )
+    scores = score_states(states, fold, ks_feature, with_training)
+    features = dict(zip(ks_feature, scores, strict=True))
+    parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
+    if model.second_order:
+        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance)
+    instances = score_states(parts, fold, ks_instance, with_training)
     for ins, instance in zip(ks_instance, instances, strict=True):
         for (feat, mixing), same in wanted[ins].items():
             yield Scored(same, *_mixed(instance, features[feat], mixing))
 
 
-def _mixed(
-    instance: tuple[Scores, Scores | None], feature: tuple[Scores, Scores | None], mixing: float
-) -> tuple[Scores, Scores | None]:
+def _mixed(instance: FoldScores, feature: FoldScores, mixing: float) -> FoldScores:
     """Mix the scores of held-out rows, and of training rows where there are some."""
     held_out = mix(instance[0], feature[0], mixing)
     if instance[1] is None or feature[1] is None:

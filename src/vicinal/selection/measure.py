@@ -8,9 +8,12 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.progress import Advance, unseen
 from vicinal.decision import FittedDecision
+from vicinal.decision.rule import needs_of
 from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.stages import decision_of, k_fold_scores, needs_scores, neighbors_of
-from vicinal.selection.fold_data import Fold
+from vicinal.estimators.answers import answers_on, fit_on
+from vicinal.estimators.calibration import k_fold_scores
+from vicinal.estimators.fold import Fold
+from vicinal.metrics.inputs import check_labels, check_ranking
 from vicinal.selection.grid import Grid, Position
 from vicinal.selection.meter import Meter, Metrics
 from vicinal.selection.sweeps import Scored
@@ -52,9 +55,10 @@ def measure_sweep(
     if not metrics.names:
         advance(len(positions))
         return {position: np.empty(0) for position in positions}
-    rules_look = any(needs_scores(decision_of(grid.estimator(each))) for each in positions)
+    rules = (grid.estimator(position).decision_rule() for position in positions)
+    with_training = bool(metrics.labels) and any(needs_of(rule).needs_scores for rule in rules)
     meter = Meter(fold, metrics, n_jobs)
-    for scored in sweep(grid, positions, fold, bool(metrics.labels) and rules_look):
+    for scored in sweep(grid, positions, fold, with_training):
         found.update(measured(grid, scored, fold, meter))
         advance(len(scored.positions))
     return found
@@ -74,11 +78,39 @@ def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Posit
 
 def decided(model: NeighborEstimator, scored: Scored, fold: Fold) -> Csr:
     """Return the labels that an estimator's rule, fitted on the training rows, predicts."""
-    rule = decision_of(model)
+    rule = model.decision_rule()
     if isinstance(rule, FittedDecision):
         return rule.decide(scored.held_out)
-    scores = k_fold_scores(model, fold.training, neighbors_of(model))
-    if scores is None:
-        # A rule that looks at no scores is fitted all the same: it may look at the labels.
+    n_folds = needs_of(rule).n_folds
+    if n_folds is not None:
+        scores = k_fold_scores(model, fold.training, n_folds)
+    else:
+        # A rule that needs no scores is fitted all the same: it may look at the labels.
         scores = scored.held_out if scored.training is None else scored.training
     return rule.fit(scores, fold.training.Y).decide(scored.held_out)
+
+
+def measure_refits(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+    advance: Advance = unseen,
+) -> dict[Position, Float]:
+    """Return the metrics of each setting of any classifier, fitted on its own.
+
+    Ranking metrics are NaN where the classifier has no scores.
+    """
+    meter = Meter(fold, metrics, n_jobs)
+    found = {}
+    for position in positions:
+        labels, scores = answers_on(fit_on(grid.estimator(position), fold), fold)
+        values = meter.of_labels(check_labels(labels, fold.Y)) if metrics.labels else {}
+        if scores is None:
+            values |= dict.fromkeys(metrics.scores, np.nan)
+        else:
+            values |= meter.of_scores(check_ranking(scores, fold.Y))
+        found[position] = metrics.values(values)
+        advance(1)
+    return found

@@ -12,8 +12,7 @@ from vicinal._base.arrays import Float
 from vicinal._base.progress import Advance, unseen
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.stages import decision_of
-from vicinal.selection.fold_data import Fold
+from vicinal.estimators.fold import Fold
 from vicinal.selection.grid import Grid, Position
 from vicinal.selection.lcif_grid import lcif_grid
 from vicinal.selection.lcif_sweep import MIXED_AXES, lcif_swept
@@ -57,7 +56,7 @@ def compiled_rule(model: NeighborEstimator) -> str | None:
     >>> compiled_rule(LCIF()), compiled_rule(LCIF(threshold=0.5))
     ('cardinality', None)
     """
-    rule = decision_of(model)
+    rule = model.decision_rule()
     for name, method in (("cardinality", "exact"), ("two-pass", "two-pass")):
         if rule == NeverEmpty(CardinalityThreshold(method)):
             return name

@@ -5,13 +5,13 @@ from functools import cached_property
 import numpy as np
 
 from vicinal._base.arrays import Csr, Float
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import MetricInfo
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.evidence import Evidence
 from vicinal.metrics.extreme import inverse_propensities
 from vicinal.scores import Scores
-from vicinal.selection.fold_data import Fold
 
 
 class Metrics:

@@ -14,6 +14,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import read_labels
 from vicinal._base.validation import check_integer
 from vicinal.estimators import prepared
+from vicinal.estimators.answers import answers
 from vicinal.metrics import Conventions, evaluate
 from vicinal.selection.fold_source import take_rows
 from vicinal.selection.splits import Split, read_splits
@@ -79,8 +80,8 @@ def nested(
     inner : int
         Number of folds that settings are chosen by, of the outer fold's training rows.
     store : path or None
-        Folder to keep results in as they come, a file for each outer fold. A run that was stopped
-        goes on from it and gives the same.
+        Folder to keep results in as they come, a file for each outer fold. An interrupted run
+        resumes from it and gives the same.
     **options
         Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
 
@@ -149,11 +150,9 @@ def _tested(
     if found.estimator is None:
         raise InvalidArgumentError("metric", "a metric that some setting has a value of", "none")
     features, model = prepared(found.estimator, take_rows(X, split.test))
-    scores = model.scores(features)
     measured = evaluate(
         labels[split.test],
-        model.decision_.decide(scores),
-        scores,
+        *answers(model, features),
         metrics=names,
         conventions=conventions,
         train_label_counts=labels[split.train],

@@ -13,7 +13,8 @@ from vicinal._base.arrays import Features, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features, check_integer
-from vicinal.estimators.stages import neighbors_of
+from vicinal.estimators import NeighborEstimator
+from vicinal.results.digest import digest_of
 from vicinal.selection.fold_source import (
     JOINT,
     Folds,
@@ -25,7 +26,6 @@ from vicinal.selection.fold_source import (
 )
 from vicinal.selection.grid import Grid, Position
 from vicinal.selection.splits import Split, read_splits
-from vicinal.selection.store import digest_of
 from vicinal.selection.strategy import farthest
 
 TRIAL_ROWS = 10
@@ -81,8 +81,9 @@ class Problem:
             warnings.simplefilter("ignore")
             for grid in grids:
                 given = one_by_one(grid)[: 1 if grid.is_default else None]
-                for position in given:
-                    grid.estimator(position).fit(X, Y)
+                for model in map(grid.estimator, given):
+                    if isinstance(model, NeighborEstimator):
+                        model.fit(X, Y)
 
 
 def read_problem(
@@ -131,7 +132,9 @@ def neighbor_widths(grids: Sequence[Grid]) -> Widths:
     for grid in map(farthest, grids):
         for position in one_by_one(grid):
             model = grid.estimator(position)
-            k = neighbors_of(model)
+            if not isinstance(model, NeighborEstimator):
+                continue
+            k = model.needed_neighbors()
             widths[model.metric] = max(widths.get(model.metric, 0), k)
             if getattr(model, "second_order", False):
                 widths[JOINT] = max(widths.get(JOINT, 1), k - 1)

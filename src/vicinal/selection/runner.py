@@ -8,13 +8,15 @@ import numpy as np
 from vicinal._base.arrays import Float
 from vicinal._base.progress import Advance, part, shown, unseen
 from vicinal._base.threads import using_threads
-from vicinal.selection.fold_data import Fold
-from vicinal.selection.fold_source import Folds
+from vicinal.estimators import LCIF, NeighborEstimator
+from vicinal.estimators.fold import Fold
+from vicinal.results.digest import digest_of
+from vicinal.selection.fold_source import CurrentFold, Folds
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.measure import measure_sweep
+from vicinal.selection.kept_values import KeptValues
+from vicinal.selection.measure import measure_refits, measure_sweep
 from vicinal.selection.measure_lcif import measure_lcif
 from vicinal.selection.meter import Metrics
-from vicinal.selection.store import Store, digest_of
 from vicinal.selection.sweeps import swept
 from vicinal.selection.table import TuningTable
 
@@ -34,14 +36,14 @@ class Runner:
     ----------
     folds : SharedFolds or PreparedFolds
     metrics : Metrics
-    store : Store
+    store : KeptValues
     n_jobs : int or None
     show : bool
         Whether to show a bar with the time left, on a terminal.
     """
 
     def __init__(
-        self, folds: Folds, metrics: Metrics, store: Store, n_jobs: int | None, show: bool
+        self, folds: Folds, metrics: Metrics, store: KeptValues, n_jobs: int | None, show: bool
     ) -> None:
         self._folds, self._metrics, self._store = folds, metrics, store
         self._n_jobs, self._show = n_jobs, show
@@ -55,7 +57,7 @@ class Runner:
         if not self.complete or not pieces:
             return
         try:
-            current = _Current(self._folds)
+            current = CurrentFold(self._folds)
             total = sum(len(task.positions) for _, task in pieces)
             with shown(self._show), part(description, total) as advance:
                 for number, task in pieces:
@@ -89,12 +91,11 @@ class Runner:
         by_metric: dict[str, list[Position]] = {}
         for position in positions:
             if position not in before:
-                metric = str(grid.value(position, "metric"))
-                by_metric.setdefault(metric, []).append(position)
+                by_metric.setdefault(grid.distance(position), []).append(position)
         for metric, asked in by_metric.items():
             yield Task(grid, asked, metric)
 
-    def _values(self, task: Task, number: int, current: "_Current", advance: Advance) -> Float:
+    def _values(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> Float:
         """Return the values of a piece, one row a setting: kept ones, or measured now."""
         key = self._key(task, number)
         values = self._store.get(key)
@@ -105,7 +106,7 @@ class Runner:
         with using_threads(self._n_jobs):
             found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs, advance)
         values = np.stack([found[position] for position in task.positions])
-        self._store.put(key, values)
+        self._store[key] = values
         return values
 
     def _key(self, task: Task, number: int) -> str:
@@ -131,23 +132,8 @@ def measure(
     advance: Advance = unseen,
 ) -> dict[Position, Float]:
     """Return the metrics of settings of any method on a fold."""
-    if grid.method == "lcif":
+    if grid.kind is LCIF:
         return measure_lcif(grid, positions, fold, metrics, n_jobs, advance)
+    if not issubclass(grid.kind, NeighborEstimator):
+        return measure_refits(grid, positions, fold, metrics, n_jobs, advance)
     return measure_sweep(swept, grid, positions, fold, metrics, n_jobs, advance)
-
-
-class _Current:
-    """The fold being worked on, made once for all methods that use its metric."""
-
-    def __init__(self, folds: Folds) -> None:
-        self._folds = folds
-        self._number = -1
-        self._by_metric: dict[str, Fold] = {}
-
-    def fold(self, number: int, metric: str) -> Fold:
-        """Return a fold; that of another number is let go."""
-        if number != self._number:
-            self._number, self._by_metric = number, {}
-        if metric not in self._by_metric:
-            self._by_metric[metric] = self._folds.fold(number, metric)
-        return self._by_metric[metric]

@@ -13,8 +13,9 @@ from math import ceil, sqrt
 import numpy as np
 
 from vicinal._base.arrays import Features, Int, Int32
-from vicinal.estimators.search import Search, no_neighbors
 from vicinal.graph import NeighborGraph
+from vicinal.graph.neighbor_graph import no_neighbors
+from vicinal.index import TrainingRows
 from vicinal.selection.splits import Split
 
 DEEPEST = 4
@@ -50,7 +51,7 @@ class SharedSearch:
         self, X: Features, metric: str, k: int, train_share: float, n_jobs: int | None
     ) -> None:
         self.k = k
-        self._rows = Search(X, metric, n_jobs)
+        self._rows = TrainingRows(X, metric, n_jobs)
         self._depth = depth(k, train_share)
         self._graph: NeighborGraph | None = None
 
@@ -76,11 +77,11 @@ class SharedSearch:
         """Return the graph of the training rows alone, for k of at least 1."""
         return self._training(split, self._among(split), _Kept(self.graph, split.train))
 
-    def _among(self, split: Split) -> Search:
+    def _among(self, split: Split) -> TrainingRows:
         """Return the search of a fold's training rows, for lists that ran short."""
-        return Search(self._rows.X[split.train], self._rows.metric, self._rows.n_jobs)
+        return TrainingRows(self._rows.X[split.train], self._rows.metric, self._rows.n_jobs)
 
-    def _training(self, split: Split, others: Search, kept: "_Kept") -> NeighborGraph:
+    def _training(self, split: Split, others: TrainingRows, kept: "_Kept") -> NeighborGraph:
         width = others.width_among_others(self.k)
         return kept.nearest(split.train, width, lambda asked: others.query_rows(asked, self.k))
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import product
 
-from vicinal.selection.default_grids import BEYOND_EDGE
 from vicinal.selection.grid import Grid, Position
 
 STRIDE = 3
@@ -72,12 +71,15 @@ def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
     >>> beyond_edge(grid, [(14,)]).axes["n_neighbors"][-2:]
     (57, 59)
     """
+    further = grid.declared.beyond_edge if grid.is_default else {}
     longer = {
-        name: (*values, *BEYOND_EDGE[values])
+        name: (*values, *further[name])
         for axis, (name, values) in enumerate(grid.axes.items())
-        if values in BEYOND_EDGE and any(each[axis] == len(values) - 1 for each in best)
+        if name in further
+        and values == grid.declared.grid[name]
+        and any(each[axis] == len(values) - 1 for each in best)
     }
-    if not grid.is_default or not longer:
+    if not longer:
         return None
     for name, values in longer.items():
         grid = grid.with_axis(name, values)

@@ -14,6 +14,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.json_lines import without_nan
 from vicinal._base.validation import check_option
 from vicinal.metrics import metric_info
+from vicinal.results.digest import plain
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class TuningTable:
         rows = np.arange(len(self)) if among is None else np.asarray(among, dtype=np.int64)
         better = metric_info(metric).better
         if better == "none":
-            raise InvalidArgumentError("metric", "a metric with a better side", repr(metric))
+            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
         counts = self.done[rows].sum(axis=1)
         rows = rows[counts == counts.max(initial=1)]
         means = self.mean(metric)[rows]
@@ -169,16 +170,3 @@ class TuningTable:
 
     def _params_by_record(self) -> list[Mapping[str, object]]:
         return [params for params in self.params for _ in self.metrics]
-
-
-def plain(value: object) -> str | int | float | bool | None:
-    """Return a parameter as JSON can hold it: a rule or an array as text.
-
-    Examples
-    --------
-    >>> plain(np.int64(3)), plain((1, 2))
-    (3, '(1, 2)')
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -9,7 +9,7 @@ from vicinal._base.arrays import Csr, Float
 from vicinal._base.validation import check_integer
 from vicinal.decision import FittedDecision, FittedNeverEmpty, Threshold
 from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.stages import training_scores
+from vicinal.estimators.calibration import training_scores
 from vicinal.metrics import evaluate, metric_info
 from vicinal.scores import Scores
 from vicinal.selection.plots import ARROWS, INK

@@ -4,23 +4,22 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sklearn.pipeline import Pipeline
-
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.answers import dense_labels
 from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.stages import neighbors_of
+from vicinal.estimators.pipeline import Pipeline
 from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.catalogue import every_metric
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
 from vicinal.selection.grid import Grid, make_grids
+from vicinal.selection.kept_values import kept_values
 from vicinal.selection.meter import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors
 from vicinal.selection.problem import Problem, read_problem
 from vicinal.selection.runner import Runner
-from vicinal.selection.store import Store
 from vicinal.selection.table import Best, TuningTable
 from vicinal.selection.threshold_curve import plot_threshold
 
@@ -34,7 +33,7 @@ class TuningResult:
     metric : str
         The metric that the estimator was chosen for.
     best : dict of str to Best
-        The best setting for each metric that has a better side, over all methods. A metric that is
+        The best setting for each metric that can be optimised, over all methods. A metric that is
         nowhere a number (macro-auc, where no label has both classes) is absent.
     table : TuningTable
         Every setting, metric and fold.
@@ -62,7 +61,10 @@ class TuningResult:
         """Draw the metric against the threshold, on leave-one-out scores of the training rows."""
         if self.estimator is None:
             raise InvalidArgumentError("refit", "a fitted estimator (refit=True)", None)
-        plot_threshold(estimator_of(self.estimator), metric or self.metric, path)
+        model = estimator_of(self.estimator)
+        if not isinstance(model, NeighborEstimator):
+            raise InvalidArgumentError("estimator", "an estimator of vicinal", repr(model))
+        plot_threshold(model, metric or self.metric, path)
 
 
 def tune(
@@ -92,7 +94,9 @@ def tune(
     Parameters
     ----------
     methods : str or sequence of str
-        Names of :data:`vicinal.estimators.METHODS`, or ``"all"``.
+        Names of :data:`vicinal.estimators.METHODS`, ``module:Class`` for one of your own or any
+        multi-label classifier of scikit-learn's kind (fitted for every setting and fold), or
+        ``"all"``: those of ``METHODS``.
     X : array-like, sparse matrix or data frame, shape (n, m)
         What the first step of `preprocess` takes, where there is one.
     Y : indicator, dense or sparse, or list of label-name collections
@@ -111,7 +115,7 @@ def tune(
         What the metrics do in edge cases.
     edge_metrics : sequence of str, or None
         Metrics the edge rule looks at: where the best k of a default grid with odd k is its last,
-        29, it goes on to 59. None for `metric`; empty for never.
+        29, it continues to 59. None for `metric`; empty for never.
     fast : bool
         Try every third value first, then those around the best.
     random_state : int or None
@@ -121,7 +125,7 @@ def tune(
     progress : bool
         Whether to show a bar with the time left, on a terminal.
     store : path or None
-        File to keep results in as they come. A run that was stopped goes on from it and gives the
+        File to keep results in as they come. An interrupted run resumes from it and gives the
         same table.
     preprocess : transformer, list of transformers, or None
     per_fold : bool
@@ -167,12 +171,11 @@ def tune(
     problem.try_values(grids)
     folds = problem.folds(grids, n_jobs)
     measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))), conventions)
-    runner = Runner(
-        folds, measured, Store(store, problem.digest), n_jobs, check_flag("progress", progress)
-    )
+    kept = kept_values(store, problem.digest)
+    runner = Runner(folds, measured, kept, n_jobs, check_flag("progress", progress))
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)
-    model = _refitted(problem, folds, table, grids, metric, n_jobs) if refit else None
+    model = _refitted(problem, folds, table, grids, metric) if refit else None
     return TuningResult(metric, _best(table), table, model, runner.complete)
 
 
@@ -190,7 +193,7 @@ def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
     """Refuse metrics that nothing can be chosen by."""
     for name in metrics:
         if metric_info(name).better == "none":
-            raise InvalidArgumentError("metric", "a metric with a better side", repr(name))
+            raise InvalidArgumentError("metric", "a metric that can be optimised", repr(name))
     return tuple(metrics)
 
 
@@ -206,17 +209,19 @@ def _refitted(
     table: TuningTable,
     grids: Sequence[Grid],
     metric: str,
-    n_jobs: int | None,
 ) -> Model | None:
     """Return the best setting fitted on all rows, from the graph that the folds came from."""
     best = table.best(metric)
     if best is None:
         return None
     (grid,) = (each for each in grids if each.method == best.method)
-    model: NeighborEstimator = grid.make({**best.params, "n_jobs": n_jobs})
-    graph = None
-    if isinstance(folds, SharedFolds) and neighbors_of(model):
-        graph = folds.search(model.metric).graph
+    model = grid.make({**(grid.fixed or {}), **best.params})
     X = problem.features if problem.steps else problem.given
-    model.fit(X, problem.Y, graph, label_names=problem.labels.names)
+    if isinstance(model, NeighborEstimator):
+        graph = None
+        if isinstance(folds, SharedFolds) and model.needed_neighbors():
+            graph = folds.search(model.metric).graph
+        model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
+    else:
+        model.fit(X, dense_labels(problem.labels.matrix))
     return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model

@@ -4,7 +4,7 @@ import pytest
 
 from vicinal import BRkNN
 from vicinal._base.fitting import unchanged_on_failure
-from vicinal.rivals import LabelFrequency
+from vicinal.baselines import LabelFrequency
 
 
 class Model:

@@ -9,10 +9,11 @@ from scipy import sparse
 from vicinal import BRkNN, Scores
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_features
-from vicinal.metrics import hamming_loss
-from vicinal.preprocess import MinMax
+from vicinal.baselines import LabelFrequency
+from vicinal.index import InvertedIndex
+from vicinal.metrics import evaluate, hamming_loss
+from vicinal.preprocess import MinMax, TfIdf
 from vicinal.reduction import MDDM
-from vicinal.rivals import LabelFrequency
 
 
 def broken(kind, *, indptr=None, indices=None):
@@ -87,3 +88,63 @@ def outside(form):
 def test_ids_past_the_end_are_refused_at_every_door(form, use):
     with pytest.raises(InvalidArgumentError, match="expected ids from 0 to 3, got"):
         use(outside(form))
+
+
+WRAPPING = {
+    "falls below zero": np.array([0, 2, 2_000_000, -(2**31)], dtype=np.int32),
+    "falls and comes back": np.array([0, 1_500_000_000, -1_294_967_296, 3], dtype=np.int32),
+    "of 64 bits": np.array([0, 2**62, -(2**62), 3]),
+    "unsigned": np.array([0, 3, 1, 3], dtype=np.uint32),
+    "unsigned of 64 bits": np.array([0, 2**63, 2**63 + 1, 3], dtype=np.uint64),
+    "fractions": np.array([0.0, 1.0, 2.0, 3.0]),
+    "of two dimensions": np.array([[0], [1], [2], [3]], dtype=np.int32),
+    "empty": np.zeros(0, dtype=np.int32),
+}
+"""Wrong row starts of a 3 × 3 matrix; differences of neighbours do not show the first two."""
+
+
+def with_row_starts(kind, indptr):
+    matrix = kind(np.eye(3))
+    matrix.indptr = indptr
+    return matrix
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("indptr", WRAPPING)
+@pytest.mark.parametrize(
+    "use",
+    [
+        check_features,
+        lambda X: BRkNN(1).fit(X, np.eye(3)),
+        lambda X: BRkNN(1).fit(np.eye(3), X),
+        lambda X: BRkNN(1).fit(np.eye(3), np.eye(3)).predict(X),
+        lambda X: BRkNN(1).fit(np.eye(3), np.eye(3)).partial_fit(X, np.eye(3)),
+        lambda X: InvertedIndex(X),
+        lambda X: InvertedIndex(sparse.csr_array(np.eye(3))).query(X, 1),
+        lambda X: InvertedIndex(sparse.csr_array(np.eye(3))).add(X),
+        lambda X: TfIdf().fit(X),
+        lambda X: evaluate(X, np.eye(3)),
+        lambda X: evaluate(np.eye(3), X),
+        Scores.sparse,
+    ],
+)
+def test_row_starts_whose_differences_wrap_are_refused_at_every_door(kind, indptr, use):
+    with pytest.raises(InvalidArgumentError, match="expected a valid sparse structure, got"):
+        use(with_row_starts(kind, WRAPPING[indptr]))
+
+
+def test_coordinates_that_are_fewer_than_the_values():
+    matrix = sparse.coo_array(np.eye(3))
+    matrix.coords = (matrix.coords[0][:2], matrix.coords[1])
+    with pytest.raises(InvalidArgumentError, match="a valid sparse structure"):
+        check_features(matrix)
+
+
+def test_what_is_stored_past_the_last_row_is_left_out():
+    matrix = sparse.csr_array(np.eye(3))
+    matrix.indices = np.array([0, 1, 2, 99], dtype=np.int32)
+    matrix.data = np.array([1.0, 1.0, 1.0, np.nan])
+    checked = check_features(matrix)
+    np.testing.assert_array_equal(checked.toarray(), np.eye(3))
+    assert len(checked.data) == len(checked.indices) == 3

@@ -1,27 +1,10 @@
-"""The program, run as a person would, and data to run it on."""
-
-import sys
+"""Data to run the program on."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal.cli import main
 from vicinal.datasets import Dataset, write_file
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the program with these words; return exit code, output and errors."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_the_store_is_shown_again_without_running(
     def refuse(*_, **__):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("vicinal.comparison.rounds.run_trial", refuse)
+    monkeypatch.setattr("vicinal.comparison.runner.run_trial", refuse)
     code, again, err = run("compare", *words, "--json")
     assert (code, again) == (0, first), err
     assert store.read_text() == lines
@@ -135,7 +135,8 @@ def test_what_papers_compare_with_can_be_named(run, other_file, tmp_path):
     assert [r.settings.get("n_rounds") for r in ResultStore(store).read()] == [None, 3, None]
     for wrong in (("--tune",), ("--neighbors", "3")):
         assert run("compare", other_file, "--methods", "frequency", *wrong)[0] == 2
-    assert run("bench", other_file, "--methods", "frequency")[0] == 2
+    assert run("bench", other_file, "--methods", "frequency")[0] == 0
+    assert run("bench", other_file, "--methods", "frequencies")[0] == 2
 
 
 def test_settings_are_chosen_inside_the_folds(run, other_file, tmp_path):
@@ -198,7 +199,7 @@ def test_bench_times_every_part(run, data_file, dataset):
     assert (found["rows searched"], found["rows asked for"]) == (48, 12)
     assert found["metric"] == "euclidean"
     assert [each["method"] for each in found["methods"]][-1] == "lcif"
-    for name in ("load, s", "batch search, ms a query", "single query, ms, median"):
+    for name in ("load, s", "batch search, ms per query", "single query, ms, median"):
         assert found[name] > 0
     assert found["single query, ms, 99th percentile"] >= found["single query, ms, median"]
     code, out, _ = run("bench", data_file, "--metric", "cosine", "--methods", "brknn")

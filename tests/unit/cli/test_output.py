@@ -68,7 +68,7 @@ def test_ctrl_c_within_a_command_ends_it_with_one_line(run, monkeypatch):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vicinal.cli.data.available", interrupted)
+    monkeypatch.setattr("vicinal.datasets.available", interrupted)
     code, out, err = run("data", "list")
     assert (code, out, err.strip()) == (130, "", "interrupted")
 

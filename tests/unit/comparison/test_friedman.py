@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vicinal.comparison import critical_difference, friedman_nemenyi, rank_table
+from vicinal.comparison.friedman import rank_tests
 from vicinal.comparison.groups import groups_within
 
 TREES = {
@@ -104,20 +105,34 @@ def test_global_ranks_of_the_mlarp_paper() -> None:
 )
 def test_as_scipy_on_ties(rows: list[list[int]]) -> None:
     values = np.array(rows, dtype=float)
-    found = friedman_nemenyi(values, correct_ties=True)
+    found = rank_tests(values, 0.05, correct_ties=True)
     if (values == values[:, :1]).all():
         assert (found.chi2, found.p_chi2, found.rejected) == (0.0, 1.0, False)
         return
     wanted = stats.friedmanchisquare(*values.T)
     assert found.chi2 == pytest.approx(wanted.statistic, abs=1e-9)
     assert found.p_chi2 == pytest.approx(wanted.pvalue, abs=1e-9)
-    assert friedman_nemenyi(values).chi2 <= found.chi2 + 1e-9
+    assert rank_tests(values, 0.05).chi2 <= found.chi2 + 1e-9
 
 
 def test_all_samples_agree() -> None:
     found = friedman_nemenyi({"a": [3, 3, 3], "b": [2, 2, 2], "c": [1, 1, 1]})
-    assert (found.f, found.p_f, found.chi2) == (np.inf, 0.0, 6.0)
+    assert (found.f, found.chi2) == (np.inf, 6.0)
+    assert found.p_f == pytest.approx(1 / 36)  # two samples repeat the first of six orders
     assert dict(found.mean_ranks) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_agreement_with_ties_counts_the_orders_that_differ() -> None:
+    found = rank_tests([[2, 1, 1], [5, 3, 3], [9, 0, 0]], 0.05, correct_ties=True)
+    assert found.f == np.inf
+    assert found.p_f == pytest.approx(1 / 9)  # which of the three methods stands alone, twice
+
+
+def test_two_samples_that_agree_prove_nothing() -> None:
+    with pytest.warns(UserWarning, match="2 samples of 3 methods are too few"):
+        found = friedman_nemenyi({"a": [3, 3], "b": [2, 2], "c": [1, 1]})
+    assert found.p_f == pytest.approx(1 / 6)
+    assert not found.rejected
 
 
 @settings(max_examples=100, deadline=None)

@@ -97,7 +97,7 @@ def test_alpha_decides() -> None:
         ({}, "results: expected a mapping of metric to table"),
         ([1], "results: expected a mapping of metric to table"),
         ({"micro-f2": {"a": [1, 2], "b": [1, 2]}}, "did you mean"),
-        ({"cardinality": {"a": [1, 2], "b": [1, 2]}}, "metrics with a better side"),
+        ({"cardinality": {"a": [1, 2], "b": [1, 2]}}, "metrics that can be optimised"),
         ({"micro-f1": {"a": [1, 2], "b": [1]}}, r"results\['micro-f1'\]: expected numbers"),
         ({"micro-f1": {"a": [1, 2]}}, "at least two samples and two methods"),
         ({"micro-f1": {"a": [1], "b": [1]}}, "at least two samples and two methods"),

@@ -9,8 +9,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.comparison import (
     mean_differences,
     paired_order,
+    rank_methods,
     results_table,
-    standing,
     wilcoxon_holm,
 )
 from vicinal.results import Result
@@ -68,7 +68,7 @@ def test_holes_are_named_or_dropped(results):
     assert "B on birds (no result)" in str(error.value)
     assert "B on enron (NaN)" in str(error.value)
     assert results_table(results, LOSS, missing="drop").samples == ("yeast", "scene")
-    found = standing(results, LOSS)
+    found = rank_methods(results, LOSS)
     assert found.left_out == ("birds", "enron")
     assert found.marks["birds", "A"].mean == pytest.approx(0.15)
     assert ("enron", "B") not in found.marks
@@ -101,11 +101,11 @@ def test_results_of_two_experiments_are_refused(results):
 def test_seeds_that_a_method_lacks_are_left_out_for_all(results):
     results.append(result("scene", "A", (0.0, 0.0), seed=1))
     assert results_table(results, LOSS).values[1].tolist() == [0.5, 0.8]
-    assert standing(results, LOSS).marks["scene", "A"].mean == 0.5
+    assert rank_methods(results, LOSS).marks["scene", "A"].mean == 0.5
 
 
-def test_standing_ranks_and_spreads(results):
-    found = standing(results, LOSS)
+def test_ranking_ranks_and_spreads(results):
+    found = rank_methods(results, LOSS)
     assert found.methods == ("A", "B")
     assert dict(found.mean_ranks) == {"A": 1.25, "B": 1.75}  # yeast ties
     assert found.samples == "data sets"
@@ -122,19 +122,19 @@ def test_groups_are_lettered_where_the_methods_differ():
         for at in range(6)
         for method, value in order.items()
     ]
-    found = standing(results, LOSS)
+    found = rank_methods(results, LOSS)
     assert found.differ
     # Ranks 1 to 4 on all six data sets: the critical difference is 1.91, so neighbours share.
     assert [found.groups_of(method) for method in order] == ["a", "a b", "b c", "c"]
 
 
-def test_standing_of_one_sample_or_one_method():
-    one = standing([result("yeast", m, (v,)) for m, v in (("A", 0.2), ("B", 0.1))], LOSS)
+def test_ranking_of_one_sample_or_one_method():
+    one = rank_methods([result("yeast", m, (v,)) for m, v in (("A", 0.2), ("B", 0.1))], LOSS)
     assert dict(one.mean_ranks) == {"B": 1.0, "A": 2.0}
     assert one.tests is None
     assert one.marks["yeast", "A"].deviation is None
     assert one.groups_of("A") == ""
-    alone = standing([result("yeast", "A", (0.1, 0.2))], LOSS)
+    alone = rank_methods([result("yeast", "A", (0.1, 0.2))], LOSS)
     assert dict(alone.mean_ranks) == {"A": 1.0}
-    with pytest.raises(InvalidArgumentError, match="better side"):
-        standing([result("y", "A", (1.0,), metric="cardinality")], "cardinality")
+    with pytest.raises(InvalidArgumentError, match="can be optimised"):
+        rank_methods([result("y", "A", (1.0,), metric="cardinality")], "cardinality")

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from vicinal.comparison import rounds, run_comparison
-from vicinal.comparison.entrants import plain
+from vicinal.comparison import run_comparison, runner
 from vicinal.datasets import Dataset
 from vicinal.decision import CardinalityThreshold, LabelThresholds
 from vicinal.estimators import LAMLkNN, MLkNN
 from vicinal.results import ResultStore
-from vicinal.selection.store import digest_of
+from vicinal.results.digest import digest_of, plain
 
 pytestmark = pytest.mark.native
 
@@ -30,13 +29,13 @@ def data():
 def ran(monkeypatch):
     """The methods that were run, one entry a fold."""
     names = []
-    original = rounds.run_trial
+    original = runner.run_trial
 
-    def counted(entrant, *rest):
-        names.append(entrant.name)
-        return original(entrant, *rest)
+    def counted(candidate, *rest):
+        names.append(candidate.name)
+        return original(candidate, *rest)
 
-    monkeypatch.setattr(rounds, "run_trial", counted)
+    monkeypatch.setattr(runner, "run_trial", counted)
     return names
 
 
@@ -119,15 +118,15 @@ def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
 
 
 def test_a_stopped_run_goes_on(compare, ran, monkeypatch):
-    original = rounds.run_trial
+    original = runner.run_trial
 
-    def stopped(entrant, fold, metrics, seed, n_jobs):
+    def stopped(candidate, fold, metrics, seed, n_jobs):
         if seed == 1:
             raise KeyboardInterrupt
-        return original(entrant, fold, metrics, seed, n_jobs)
+        return original(candidate, fold, metrics, seed, n_jobs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rounds, "run_trial", stopped)
+        patch.setattr(runner, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(seeds=(0, 1))
     ran.clear()
@@ -141,7 +140,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
 ):
     whole = compare(store=None)
     ran.clear()
-    counted = rounds.run_trial
+    counted = runner.run_trial
 
     def stopped(*arguments):
         if len(ran) == trials:
@@ -149,7 +148,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
         return counted(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(rounds, "run_trial", stopped)
+        patch.setattr(runner, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare()
     assert not (tmp_path / "results.jsonl").exists()
@@ -174,7 +173,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
     ],
 )
 def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypatch, change):
-    counted = rounds.run_trial
+    counted = runner.run_trial
 
     def stopped(*arguments):
         if len(ran) == 2:
@@ -183,7 +182,7 @@ def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypat
 
     methods = {"methods": {"a": MLkNN(3)}}
     with monkeypatch.context() as patch:
-        patch.setattr(rounds, "run_trial", stopped)
+        patch.setattr(runner, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(**methods)
     ran.clear()

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from vicinal.comparison import friedman_nemenyi, read_table
+from vicinal.comparison import rank_table, read_table
 
 VALUES = [[0.1, 0.5, 0.3], [0.2, 0.4, 0.6]]
 NAMES = ("A", "B", "C")
@@ -30,7 +30,7 @@ def test_every_form_gives_the_same_table() -> None:
 
 def test_columns_without_names_are_numbered() -> None:
     assert read_table(VALUES).methods == ("1", "2", "3")
-    assert set(friedman_nemenyi(VALUES).mean_ranks) == {"1", "2", "3"}
+    assert rank_table(VALUES).methods == ("1", "2", "3")
 
 
 @pytest.mark.parametrize("names", [["A", "B"], ["A", "A", "B"]])

@@ -23,8 +23,8 @@ def data():
 
 @pytest.mark.parametrize("method", ["mlknn", "brknn", "lcif"])
 def test_each_fold_is_tuned_and_tested_apart(data, method):
-    entrant = Tuned(method, "micro-f1", cv=3)
-    (result,) = run_comparison({"d": data}, {"best": entrant}, folds=3, seeds=(4,))
+    candidate = Tuned(method, "micro-f1", cv=3)
+    (result,) = run_comparison({"d": data}, {"best": candidate}, folds=3, seeds=(4,))
     splitter = IterativeStratification(3, shuffle=True, random_state=4)
     said = []
     for fold, (train, test) in enumerate(splitter.split(data.X, data.Y)):

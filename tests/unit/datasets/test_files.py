@@ -1,11 +1,13 @@
 import bz2
 import gzip
 import lzma
+import os
 
 import pytest
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets.files import bare_name, decode, open_data, open_text, write_data
+from vicinal.datasets.texts import read_texts
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 CONTENT = b"".join(b"line %d\n" % (i * i) for i in range(5000))
@@ -70,13 +72,40 @@ def test_a_name_must_keep_its_promise(tmp_path, ending):
 @pytest.mark.parametrize("ending", ["", *PACK])
 def test_an_archive_without_end_is_stopped(tmp_path, ending):
     path = tmp_path / f"bomb{ending}"
-    zeros = bytes(50_000_000)
+    zeros = bytes(12_000_000)
     path.write_bytes(PACK[ending](zeros) if ending else zeros)
     with pytest.raises(DataFormatError, match="at most 1000000 bytes when unpacked"):
         open_data(path, max_bytes=1_000_000)
-    assert len(open_data(path, max_bytes=50_000_000)) == 50_000_000
-    with pytest.raises(DataFormatError, match="at most 49999999"):
-        open_data(path, max_bytes=49_999_999)
+    assert len(open_data(path, max_bytes=12_000_000)) == 12_000_000
+    with pytest.raises(DataFormatError, match="at most 11999999"):
+        open_data(path, max_bytes=11_999_999)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_tiny_archive_unpacks_to_no_more_than_a_thousand_times_its_size(tmp_path, ending):
+    path = tmp_path / f"bomb{ending}"
+    path.write_bytes(PACK[ending](bytes(50_000_000)))
+    limit = max(2**24, 1000 * path.stat().st_size)
+    with pytest.raises(
+        DataFormatError, match=f"at most {limit} bytes when unpacked .max_bytes, or"
+    ):
+        open_data(path)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    path = tmp_path / "pipe.xc"
+    os.mkfifo(path)
+    with pytest.raises(DataFormatError, match="expected a regular file, got a pipe"):
+        open_data(path)
+    with pytest.raises(DataFormatError, match="expected a regular file"):
+        read_texts(path)
+
+
+def test_a_device_is_refused(tmp_path):
+    path = tmp_path / "zeros.txt"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(DataFormatError, match="expected a regular file"):
+        open_data(path)
 
 
 def test_the_systems_own_errors_stay_what_they_are(tmp_path):

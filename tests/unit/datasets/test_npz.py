@@ -68,12 +68,12 @@ def test_reads_plain_arrays(path):
     [
         ({"X_data": None}, "an array in X_data, got none"),
         ({"Y_indptr": None}, "an array in Y_indptr, got none"),
-        ({"X_indices": np.array([0, 1, 2, 3, 99])}, "a valid CSR in X"),
-        ({"X_indices": np.array([0, 1, 2, 3, -1])}, "a valid CSR in X"),
+        ({"X_indices": np.array([0, 1, 2, 3, 99])}, "ids from 0 to 4 in X"),
+        ({"X_indices": np.array([0, 1, 2, 3, -1])}, "ids from 0 to 4 in X"),
         ({"X_indices": np.zeros((5, 1), int)}, "a list of numbers in X_indices"),
         ({"X_indices": np.zeros(5)}, "a list of numbers in X_indices"),
-        ({"X_indptr": np.array([0, 3, 2, 3, 4, 5])}, "a valid CSR in X"),
-        ({"X_indptr": np.array([0, 1, 2, 3, 4, 50])}, "a valid CSR in X"),
+        ({"X_indptr": np.array([0, 3, 2, 3, 4, 5])}, "a valid sparse structure in X"),
+        ({"X_indptr": np.array([0, 1, 2, 3, 4, 50])}, "a valid sparse structure in X"),
         ({"X_indptr": np.array([0, 1, 2, 3, 4, -1])}, "a valid sparse structure in X"),
         ({"X_shape": np.array([5, -5])}, "two counts in X_shape"),
         ({"X_shape": np.array([5])}, "two counts in X_shape"),
@@ -142,3 +142,20 @@ def test_about_is_readable_without_us(path):
     write_npz(DATA, path)
     about = json.loads(parts_of(path)["about"].tobytes())
     assert about["label_names"] == ["x\x00", "y"]
+
+
+@pytest.mark.parametrize("prefix", ["X", "Y"])
+@pytest.mark.parametrize(
+    "indptr",
+    [
+        np.array([0, 2, 2_000_000, -(2**31), 0, 5], dtype=np.int32),
+        np.array([0, 1_500_000_000, -1_294_967_296, 3, 4, 5], dtype=np.int32),
+        np.array([0, 5, 1, 2, 3, 5], dtype=np.uint8),
+        np.array([0, 2**63, 2**63, 2**63, 2**63, 2**63], dtype=np.uint64),
+    ],
+)
+def test_row_starts_whose_differences_wrap(path, prefix, indptr):
+    write_npz(DATA, path)
+    np.savez(path, **(parts_of(path) | {f"{prefix}_indptr": indptr}))
+    with pytest.raises(DataFormatError, match=f"a valid sparse structure in {prefix}"):
+        read_npz(path)

@@ -10,6 +10,7 @@ from scipy import sparse
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.decision import (
     CardinalityThreshold,
+    CrossValidated,
     Decision,
     FittedDecision,
     FittedNeverEmpty,
@@ -24,7 +25,10 @@ from vicinal.decision import (
     TopS,
 )
 from vicinal.decision.cells import ScoredTruth
+from vicinal.decision.rule import needs_of
+from vicinal.estimators import MLkNN
 from vicinal.scores import Scores
+from vicinal.scoring import MLkNNScoring
 
 pytestmark = pytest.mark.native
 
@@ -215,3 +219,42 @@ def test_two_hundred_thousand_labels_are_never_made_dense(rule: Any) -> None:
     tracemalloc.stop()
     assert decided.nnz < 3 * stored.nnz
     assert peak < 150e6  # dense would be 800 MB
+
+
+class CommonLabels:
+    """A user's rule: the labels that at least half of the training rows carry."""
+
+    needs_scores = False
+
+    def fit(self, scores, Y):
+        common = np.asarray(Y.sum(axis=0)).ravel() * 2 >= Y.shape[0]
+        return LabelThresholds(np.where(common, -1.0, np.inf))
+
+
+def test_a_rule_states_what_it_needs():
+    rule = CommonLabels()
+    wrapped = NeverEmpty(rule)
+    assert needs_of(rule) == needs_of(wrapped) == (False, None, False)
+    k_fold = NeverEmpty(CrossValidated(PCut(), 4))
+    assert needs_of(k_fold) == (True, 4, False)
+    assert needs_of(NeverEmpty(PCut())) == (True, None, True)
+    assert needs_of(MetricThreshold()) == (True, None, False)
+    assert needs_of(NeverEmpty(Threshold(0.5))) == (False, None, True)
+
+
+def test_scores_are_not_made_for_a_rule_that_needs_none(monkeypatch, sample):
+    score = MLkNNScoring.scores
+
+    def refuse(self, graph, X=None):
+        if graph.n_queries:
+            raise AssertionError("scored")
+        return score(self, graph, X)  # of no rows: whether the rule can decide is tried on those
+
+    model = MLkNN(3, threshold=CommonLabels(), never_empty=True)
+    expected = NeverEmpty(CommonLabels()).fit(
+        Scores.dense(np.empty((0, 5))), sparse.csr_array(sample.Y)
+    )
+    monkeypatch.setattr("vicinal.scoring.mlknn.MLkNNScoring.scores", refuse)
+    model.fit(sample.X, sample.Y)
+    assert np.array_equal(model.decision_.rule.values, expected.rule.values)
+    assert model.decision_.label_when_all_zero == expected.label_when_all_zero

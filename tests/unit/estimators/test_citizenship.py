@@ -149,7 +149,7 @@ def test_several_threads_build_one_index(sample: Any, monkeypatch: pytest.Monkey
         time.sleep(0.05)
         return build_index(*args)
 
-    monkeypatch.setattr("vicinal.estimators.search.build_index", slowly)
+    monkeypatch.setattr("vicinal.index.training_rows.build_index", slowly)
     threads = [threading.Thread(target=model.predict, args=(sample.X_test,)) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -72,7 +72,7 @@ def test_predict_answers_in_kind(make: Any, kind: Any, dtype: Any, sample: Any) 
 
 def test_labels_as_a_column_of_lists(sample: Any) -> None:
     rows = [[f"l{label}" for label in np.flatnonzero(row)] for row in sample.Y]
-    for model in (vicinal.BRkNN(3), vicinal.rivals.LabelFrequency(), vicinal.reduction.MDDM(1)):
+    for model in (vicinal.BRkNN(3), vicinal.baselines.LabelFrequency(), vicinal.reduction.MDDM(1)):
         model.fit(sample.X, pd.Series(rows))
     further = vicinal.BRkNN(3).fit(sample.X, rows).partial_fit(sample.X[:1], pd.Series([[]]))
     assert len(further.row_ids_) == len(sample.X) + 1

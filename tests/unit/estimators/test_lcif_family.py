@@ -40,6 +40,7 @@ def model(request):
 
 def test_parameters_and_defaults_are_those_of_the_interface():
     common = {"metric": "cosine", "threshold": None, "never_empty": None, "n_jobs": None}
+    common["algorithm"] = "auto"
     own = {"n_neighbors": 15, "second_order": False, "power": 1.0}
     assert InstanceKNN().get_params() == {**own, **common}
     switches = {"neighbors_of": "feature", "aggregate": "mean"}
@@ -117,7 +118,7 @@ def test_feature_knn_builds_no_index(monkeypatch):
     def refuse(*args):
         raise AssertionError("an index was built")
 
-    monkeypatch.setattr("vicinal.estimators.search.build_index", refuse)
+    monkeypatch.setattr("vicinal.index.training_rows.build_index", refuse)
     FeatureKNN(3).fit(X, Y).predict(Q)
 
 

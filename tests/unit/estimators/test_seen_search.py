@@ -11,7 +11,7 @@ from scipy import sparse
 from vicinal import BRkNN
 from vicinal._base import progress
 from vicinal._base.progress import shown
-from vicinal.estimators.search import Search
+from vicinal.index import TrainingRows
 
 pytestmark = pytest.mark.native
 
@@ -35,7 +35,7 @@ def test_block_by_block_finds_the_same(
 ) -> None:
     bars.clear()
     X: Any = np.array(rows, dtype=np.float64)
-    search = Search(sparse.csr_array(X) if is_sparse else X, metric, 1)
+    search = TrainingRows(sparse.csr_array(X) if is_sparse else X, metric, 1)
     whole = search.query_self(k)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "FEWEST_ROWS", 4)

@@ -19,24 +19,26 @@ NOT_01 = "its target holds 1 and 2: no label indicator"
 ONE_A_ROW = "its target is one class a row: no label indicator"
 TWO_COLUMNS = "it expects a column of predict_proba for each of the two classes of its one target"
 
+TWO_CLASSES_EACH = "it looks labels up in classes_, which holds the two classes of each label"
+
 CANNOT_APPLY = {
     "check_classifier_data_not_an_array": NOT_01,
     "check_estimators_dtypes": NOT_01,
     "check_fit2d_1feature": NOT_01,
     "check_classifiers_classes": ONE_A_ROW,
     "check_classifiers_train": ONE_A_ROW,
+    "check_decision_proba_consistency": ONE_A_ROW,
     "check_estimator_sparse_array": TWO_COLUMNS,
     "check_estimator_sparse_matrix": TWO_COLUMNS,
 }
 """For every method."""
 
-OWN_RULE = "it decides at a half, rounded to even; the method's own rule is another"
 EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 
 DEPENDS = {
     "check_classifier_multioutput": (
-        OWN_RULE,
-        {"BRkNN", "LPkNN", "InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge"},
+        TWO_CLASSES_EACH,
+        {kind.__name__ for kind in METHODS.values()},
     ),
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,
@@ -44,10 +46,6 @@ DEPENDS = {
     ),
 }
 """For these methods only."""
-
-
-OPEN = "LAMLkNN", "check_classifier_multioutput"
-"""Passes or fails as the clusters fall; decided at a half, it is run below."""
 
 
 def expected_failures(estimator: NeighborEstimator) -> dict[str, str]:
@@ -67,14 +65,29 @@ def fresh(kind: type[NeighborEstimator], **params: Any) -> NeighborEstimator:
     xfail_strict=True,
 )
 def test_checks(estimator: Any, check: Any) -> None:
-    if (type(estimator).__name__, check.func.__name__) == OPEN:
-        pytest.skip("whether LAML-kNN meets an exact half depends on its clusters")
     check(estimator)
+
+
+def with_label_numbers(kind: type[NeighborEstimator], **params: Any) -> NeighborEstimator:
+    """The method with labels as the classes, as ``check_classifier_multioutput`` takes them."""
+
+    class Numbered(kind):
+        @property
+        def classes_(self) -> Any:
+            return np.arange(len(self.label_names_))
+
+    return fresh(Numbered, **params)
+
+
+@pytest.mark.parametrize("name", ["mlknn", "dmlknn", "iblr"])
+def test_own_decisions_are_scikit_learns_where_they_are_made_at_a_half(name: str) -> None:
+    kind = METHODS[name]
+    estimator_checks.check_classifier_multioutput(kind.__name__, with_label_numbers(kind))
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_decisions_at_a_half_are_scikit_learns(name: str) -> None:
-    model = fresh(METHODS[name], threshold=0.5, never_empty=False)
+    model = with_label_numbers(METHODS[name], threshold=0.5, never_empty=False)
     estimator_checks.check_classifier_multioutput(METHODS[name].__name__, model)
 
 
@@ -92,12 +105,15 @@ def as_binary(kind: type[NeighborEstimator]) -> NeighborEstimator:
         def classes_(self) -> Any:
             return self.pair
 
-        def predict(self, X: Any, graph: Any = None) -> Any:
-            return self.pair[super().predict(X, graph)[:, 0]]
+        def predict(self, X: Any, *, graph: Any = None) -> Any:
+            return self.pair[super().predict(X, graph=graph)[:, 0]]
 
-        def predict_proba(self, X: Any, graph: Any = None) -> Any:
-            positive = super().predict_proba(X, graph)
+        def predict_proba(self, X: Any, *, graph: Any = None) -> Any:
+            positive = super().predict_proba(X, graph=graph)
             return np.hstack([1 - positive, positive])
+
+        def decision_function(self, X: Any, *, graph: Any = None) -> Any:
+            return super().decision_function(X, graph=graph)[:, 0]
 
         def __sklearn_tags__(self) -> Any:
             tags = super().__sklearn_tags__()

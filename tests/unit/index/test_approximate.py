@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from vicinal import BRkNN
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.index import build_index
 from vicinal.index.approximate import ApproximateIndex
@@ -59,3 +60,39 @@ def test_dense_rows_through_a_small_world(metric):
     same = graph.ids[:, 0] == exact.ids[:, 0]
     assert same.mean() > 0.8
     assert np.allclose(graph.values[same, 0], exact.values[same, 0])
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_the_training_graph_leaves_each_row_out(metric):
+    X = sparse.csr_array(np.vstack([rows_of(60), rows_of(60)]))  # every row twice
+    index = ApproximateIndex(X, metric, keep=1.0)
+    graph, exact = index.query_self(6), build_index(X, metric).query_self(6)
+    assert np.allclose(graph.values, exact.values, rtol=1e-12)
+    assert not (graph.ids == np.arange(120)[:, None]).any()
+    assert index.recall_ > 0.9  # equal rows in another order
+    few = ApproximateIndex(X, metric, keep=0.3, oversample=1)
+    few.query_self(6)
+    assert few.recall_ < index.recall_
+
+
+def test_an_estimator_searches_approximately_when_asked():
+    X = sparse.csr_array(rows_of())
+    Y = (rows_of(seed=1)[:, :5] > 0.5).astype(int)
+    model = BRkNN(5, metric="cosine", algorithm="approximate").fit(X[:300], Y[:300])
+    exact = BRkNN(5, metric="cosine").fit(X[:300], Y[:300])
+    assert isinstance(model.search_.index, ApproximateIndex)
+    model.partial_fit(X[300:], Y[300:]).forget([3])
+    exact.partial_fit(X[300:], Y[300:]).forget([3])
+    agree = model.predict(X) == exact.predict(X)
+    assert 0.9 < agree.mean() <= 1.0
+    with pytest.raises(InvalidArgumentError, match=r"^metric:"):
+        BRkNN(algorithm="approximate").fit(X, Y)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2])
+def test_few_rows(n_rows):
+    X = sparse.csr_array(np.ones((n_rows, 3)))
+    index = ApproximateIndex(X, "cosine")
+    assert index.query(np.ones((2, 3)), 4).found.tolist() == [n_rows] * 2
+    assert index.query_self(4).found.tolist() == [max(0, n_rows - 1)] * n_rows
+    assert index.nbytes >= 0

@@ -172,10 +172,12 @@ def test_only_what_can_be_loaded_again_is_saved(sample: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("verify", [True, False])
-def test_arrays_are_mapped_and_cannot_be_written(verify: bool, sample: Any, tmp_path: Path) -> None:
+def test_fractions_are_mapped_and_cannot_be_written(
+    verify: bool, sample: Any, tmp_path: Path
+) -> None:
     for X in (sample.X, sparse.csr_array(sample.X)):
         vicinal.BRkNN().fit(X, sample.Y).save(tmp_path / "m")
-        back = vicinal.load(tmp_path / "m", verify=verify).search_.X
+        back = vicinal.load(tmp_path / "m", verify=verify, mmap=True).search_.X
         values = back.data if sparse.issparse(back) else back
         while not isinstance(values, np.memmap):
             assert isinstance(values, np.ndarray), "the values are a copy in memory"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import resource
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal._base.errors import ModelFormatError
-from vicinal.estimators.model import named_pipeline
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.estimators.pipeline import named_pipeline
+from vicinal.preprocess import MinMax, TextVectorizer
 
 pytestmark = pytest.mark.native
 
@@ -37,9 +41,14 @@ def replace_array(folder: Path, name: str, array: np.ndarray, *, pickled: bool =
     """Put another array in place of one, with size and checksum right."""
     file = folder / f"{name}.npy"
     np.save(file, array, allow_pickle=pickled)
+    vouch_for(folder, file)
+
+
+def vouch_for(folder: Path, file: Path) -> None:
+    """Make size and checksum of an array's file right again."""
 
     def vouch(body: dict[str, Any]) -> None:
-        body["arrays"][name].update(
+        body["arrays"][file.stem].update(
             bytes=file.stat().st_size, sha256=hashlib.sha256(file.read_bytes()).hexdigest()
         )
 
@@ -131,6 +140,12 @@ BAD_FEATURES: dict[str, Callable[[Path], None]] = {
     "falling pointer": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr")[::-1]),
     "pointer past the end": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr") + 1),
     "short pointer": lambda m: replace_array(m, "model.X.indptr", load(m, "X.indptr")[:-1]),
+    "pointer whose differences wrap": lambda m: replace_array(
+        m, "model.X.indptr", wrapping(load(m, "X.indptr"))
+    ),
+    "label pointer whose differences wrap": lambda m: replace_array(
+        m, "model.scoring.Y.indptr", wrapping(load(m, "scoring.Y.indptr"))
+    ),
     "labels of 2": lambda m: replace_array(
         m, "model.scoring.Y.data", load(m, "scoring.Y.data") * 2
     ),
@@ -142,6 +157,13 @@ BAD_FEATURES: dict[str, Callable[[Path], None]] = {
 
 def load(folder: Path, name: str) -> np.ndarray:
     return np.load(folder / f"model.{name}.npy")
+
+
+def wrapping(indptr: np.ndarray) -> np.ndarray:
+    """Return row starts that fall, though no difference of neighbours is negative."""
+    broken = indptr.astype(np.int32)
+    broken[3:5] = 1_500_000_000, -1_294_967_296
+    return broken
 
 
 def bad_data(folder: Path, value: float) -> np.ndarray:
@@ -181,6 +203,8 @@ BAD_VALUES: list[tuple[tuple[str, ...], str, Any]] = [
     (STATE, "X", None),
     (STATE, "X", {"$array": "not there"}),
     (STATE, "X", {"$csr": [50, -6]}),
+    (STATE, "n_ids", 10**18),
+    (STATE, "n_ids", 3),
     (STATE, "scoring", None),
     (STATE, "scoring", {"$part": "decision.TopS", "state": {"s": 1}}),
     (STATE, "decision", 0.5),
@@ -238,3 +262,86 @@ def test_columns_that_do_not_fit(named: Path, columns: Any) -> None:
 def test_a_pipeline_saved_before_columns_were_kept(named: Path, sample: Any) -> None:
     edit_manifest(named, lambda body: body["model"]["state"].pop("columns"))
     assert len(vicinal.load(named).predict(sample.X)) == len(sample.X)
+
+
+def test_a_manifest_without_end_is_not_read(saved: Path) -> None:
+    """Two gigabytes that take no room on disk: a hole in a file."""
+    file = saved / "manifest.json"
+    with file.open("r+b") as stream:
+        stream.truncate(2**31)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused(saved, "expected a manifest of at most 268435456 bytes, got more")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+START = b"{'descr': '<f8', 'fortran_order': False, 'shape': "
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        START + b"(3",
+        START + b"(" + b"9" * 3000 + b",)}",
+        START + b"(-1,)}",
+        START + b"(True,)}",
+        START + b"3}",
+        START + b"(1, 3, 2**70)}",
+        b"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}",
+        b"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+        b"{'descr': '|V8', 'fortran_order': False, 'shape': (3,)}",
+        b"{'descr': '<f8', 'shape': (3,)}",
+        b"(" * 5000,
+        b"-" * 5000 + b"1",
+        b"'" * 3,
+        b"\xff\xfe",
+        b"\0",
+        b"",
+    ],
+)
+def test_headers_of_arrays_that_are_none(saved: Path, header: bytes) -> None:
+    file = saved / "model.X.data.npy"
+    file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(24))
+    vouch_for(saved, file)
+    refused(saved, "not an array")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x09\x00xxxx", b"x" * 100])
+def test_files_without_a_header(saved: Path, content: bytes) -> None:
+    file = saved / "model.X.data.npy"
+    file.write_bytes(content)
+    vouch_for(saved, file)
+    refused(saved, "not an array")
+
+
+@pytest.mark.parametrize("entry", [[], {"file": "model.X.data.npy"}, {"bytes": -1}, {"bytes": 1e9}])
+def test_entries_of_arrays_that_say_too_little(saved: Path, entry: Any) -> None:
+    whole = {"file": "model.X.data.npy", **entry} if isinstance(entry, dict) else entry
+    edit_manifest(saved, lambda body: body["arrays"].update({"model.X.data": whole}))
+    refused(saved)
+
+
+def test_parameters_beyond_reason(tmp_path: Path) -> None:
+    vectorizer = TextVectorizer().fit(["a b", "b c"])
+    estimator = vicinal.BRkNN(1).fit(vectorizer.transform(["a b", "b c"]), [[1], [0]])
+    vicinal.save(Pipeline([("words", vectorizer), ("estimator", estimator)]), tmp_path / "m")
+
+    def widen(body: dict[str, Any]) -> None:
+        body["model"]["state"]["steps"][0]["state"]["ngram_range"] = [1, 10**9]
+
+    edit_manifest(tmp_path / "m", widen)
+    refused(tmp_path / "m", "ngram_range: expected at most 100 words")
+
+
+def test_a_step_that_transforms_nothing(tmp_path: Path) -> None:
+    X = [[0.0], [8.0]]
+    model = Pipeline([("scale", MinMax()), ("estimator", vicinal.BRkNN(1))]).fit(X, [[1], [0]])
+    vicinal.save(model, tmp_path / "m")
+    rule = {"$part": "decision.TopS", "state": {"s": None}}
+    edit_manifest(tmp_path / "m", lambda body: body["model"]["state"]["steps"].__setitem__(0, rule))
+    refused(tmp_path / "m", "steps that transform rows")
+
+
+@pytest.mark.parametrize("mmap", ["never", None, 2])
+def test_an_option_that_is_none(saved: Path, mmap: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^mmap: expected True, False or 'auto'"):
+        vicinal.load(saved, mmap=mmap)

@@ -9,21 +9,14 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.report import (
-    Cell,
-    Column,
-    DataTable,
-    Details,
-    Facts,
-    Page,
-    Paragraph,
-    PlotFigure,
-    Section,
-    mark_best,
-)
+from vicinal._base.markup import clean, element, escape
+from vicinal.report.blocks import Details, Facts, Paragraph, Section
+from vicinal.report.cells import Cell, mark_best
+from vicinal.report.figure import PlotFigure
 from vicinal.report.ids import Ids
-from vicinal.report.markup import clean, element, escape
+from vicinal.report.page import Page
 from vicinal.report.palette import INK, NAMES, SERIES
+from vicinal.report.table import Column, DataTable
 
 HOSTILE = "</title></style><script>alert('1')</script>\"' onload=x & \x00 \ud800"
 

@@ -10,7 +10,9 @@ from scipy import stats
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
-from vicinal.report import Curve, ReportedCell, comparison_page, comparison_report
+from vicinal.report import comparison_page, comparison_report
+from vicinal.report.compared.curves import Curve
+from vicinal.report.reported import ReportedCell
 from vicinal.results import Result, ResultStore
 
 METRICS = ("hamming-loss", "micro-f1", "coverage")

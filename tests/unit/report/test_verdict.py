@@ -1,6 +1,6 @@
 """The first sentence of a report."""
 
-from vicinal.comparison import standing
+from vicinal.comparison import rank_methods
 from vicinal.report.compared.summary import verdict
 from vicinal.results import Result
 
@@ -26,4 +26,4 @@ def test_the_first_sentence_says_who_shares_the_first_place():
 
 
 def said(results):
-    return verdict(standing(results, "hamming-loss"))
+    return verdict(rank_methods(results, "hamming-loss"))

@@ -13,11 +13,11 @@ from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators import LCIF
+from vicinal.estimators.fold import Fold
 from vicinal.index import build_index
 from vicinal.metrics import METRICS, evaluate
 from vicinal.scoring import Training
 from vicinal.selection import lcif_grid as module
-from vicinal.selection.fold_data import Fold
 from vicinal.selection.lcif_grid import lcif_grid
 
 pytestmark = [pytest.mark.native, pytest.mark.filterwarnings("ignore:rows have")]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from vicinal.index import build_index
 from vicinal.scoring import Training
-from vicinal.selection.fold_data import Fold
+from vicinal.estimators.fold import Fold
 from vicinal.selection.lcif_grid import lcif_grid
 rng = np.random.default_rng(0)
 X = rng.random((3000, 20)) * (rng.random((3000, 20)) < 0.5)

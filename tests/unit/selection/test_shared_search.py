@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators.search import Search
 from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
 from vicinal.index.reference import reference_query, reference_query_self
 from vicinal.selection.shared_search import SharedSearch, depth
 from vicinal.selection.splits import Split, read_splits, train_share
@@ -64,7 +64,7 @@ def test_every_fold_of_larger_data_equals_a_fresh_search(metric: str, as_sparse:
     splits = read_splits(5, X, Y)
     shared = SharedSearch(X, metric, 20, train_share(splits, 300), None)
     for split in splits:
-        fresh = Search(X[split.train], metric, None)
+        fresh = TrainingRows(X[split.train], metric, None)
         among_training, held_out = shared.fold(split)
         assert_same(among_training, fresh.query_self(20))
         assert_same(held_out, fresh.query(X[split.test], 20))
@@ -85,13 +85,13 @@ def test_rows_that_run_short_are_asked_again() -> None:
 def test_only_lists_that_ran_short_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X, asked = rng.random((400, 3)), []
-    query_rows = Search.query_rows
+    query_rows = TrainingRows.query_rows
 
-    def counted(self: Search, places: Any, k: int) -> NeighborGraph:
+    def counted(self: TrainingRows, places: Any, k: int) -> NeighborGraph:
         asked.append(len(places))
         return query_rows(self, places, k)
 
-    monkeypatch.setattr(Search, "query_rows", counted)
+    monkeypatch.setattr(TrainingRows, "query_rows", counted)
     rows = np.arange(400)
     split = Split(rows[rows % 10 != 0], rows[rows % 10 == 0])
     SharedSearch(X, "euclidean", 10, 0.9, None).fold(split)

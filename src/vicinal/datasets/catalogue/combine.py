@@ -1,5 +1,6 @@
 """Data sets put together: a published split as one set of rows, or another cut of the rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +42,7 @@ def _stack_rows(parts: list[Features]) -> Features:
     return stacked
 
 
-def _check_same(wanted: tuple[str, ...], found: tuple[str, ...], what: str, source: str) -> None:
+def _check_same(wanted: Sequence[str], found: Sequence[str], what: str, source: str) -> None:
     """Refuse parts whose names differ: their columns would mean different things."""
     if wanted != found:
         raise DataFormatError(

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vicinal.comparison.standing import marks_of
+from vicinal._base.markup import clean
+from vicinal.comparison.ranking import marks_of
 from vicinal.metrics import metric_info
 from vicinal.report.blocks import Block, Grid, Paragraph, Section
 from vicinal.report.compared.words import metric_title
 from vicinal.report.figure import PlotFigure
-from vicinal.report.markup import clean
 from vicinal.report.palette import FAINT, INK, MARKERS, QUIET, SERIES
 from vicinal.results import Result
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vicinal.comparison.standing import marks_of
+from vicinal.comparison.ranking import marks_of
 from vicinal.metrics import metric_info
 from vicinal.report.blocks import Details, Section
 from vicinal.report.cells import Cell, mark_best

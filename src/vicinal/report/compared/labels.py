@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from vicinal._base.markup import clean
 from vicinal.report.blocks import Block, Details, Grid, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
 from vicinal.report.figure import PlotFigure
-from vicinal.report.markup import clean
 from vicinal.report.palette import FAINT, INK, QUIET, SERIES
 from vicinal.report.table import Column, DataTable, Row
 from vicinal.results import Result

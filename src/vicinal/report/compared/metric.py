@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vicinal.comparison import FriedmanNemenyi, Standing, mean_differences, wilcoxon_holm
+from vicinal._base.markup import clean
+from vicinal.comparison import FriedmanNemenyi, Ranking, mean_differences, wilcoxon_holm
 from vicinal.comparison.drawing import rank_figure
 from vicinal.report.blocks import Block, Details, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
 from vicinal.report.compared.words import listed, metric_form, metric_title, probability
 from vicinal.report.figure import PlotFigure
-from vicinal.report.markup import clean
 from vicinal.report.table import Column, DataTable, Row
 
 
-def metric_section(found: Standing) -> Section:
+def metric_section(found: Ranking) -> Section:
     """Return the section of one metric."""
     blocks: list[Block] = [metric_table(found)]
     if found.left_out:
@@ -24,7 +24,7 @@ def metric_section(found: Standing) -> Section:
     return Section(metric_title(found.metric), blocks)
 
 
-def metric_table(found: Standing) -> DataTable:
+def metric_table(found: Ranking) -> DataTable:
     """Return data sets × methods, best method first, the best of each data set in bold."""
     form = metric_form(found.metric)
     rows: list[Row] = []
@@ -43,13 +43,13 @@ def metric_table(found: Standing) -> DataTable:
     )
 
 
-def _cell(found: Standing, data: str, method: str) -> Cell:
+def _cell(found: Ranking, data: str, method: str) -> Cell:
     """Return mean and spread, or that there is none."""
     mark = found.marks.get((data, method))
     return Cell(None) if mark is None else Cell(mark.mean, spread=mark.deviation)
 
 
-def _rank(found: Standing, method: str) -> Cell:
+def _rank(found: Ranking, method: str) -> Cell:
     """Return a mean rank in two decimals."""
     rank = found.mean_ranks.get(method)
     return Cell(rank, text=None if rank is None else f"{rank:.2f}")
@@ -69,7 +69,7 @@ def _friedman(tests: FriedmanNemenyi) -> str:
     )
 
 
-def _diagram(found: Standing, tests: FriedmanNemenyi) -> PlotFigure:
+def _diagram(found: Ranking, tests: FriedmanNemenyi) -> PlotFigure:
     """Return the diagram of ranks."""
     ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in tests.mean_ranks.items())
     alike = "; ".join(listed(group) for group in tests.groups) or "none"
@@ -91,7 +91,7 @@ def _diagram(found: Standing, tests: FriedmanNemenyi) -> PlotFigure:
     )
 
 
-def _pairs(found: Standing) -> Details:
+def _pairs(found: Ranking) -> Details:
     """Return every pair: the size of the difference, Wilcoxon's test, Holm's correction."""
     alpha = found.tests.alpha if found.tests is not None else 0.05
     tests = wilcoxon_holm(found.table, alpha, better=found.better)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from vicinal.comparison import Standing, paired_order
+from vicinal.comparison import Ranking, paired_order
 from vicinal.report.blocks import Block, Facts, Paragraph, Section
 from vicinal.report.cells import Cell
 from vicinal.report.compared.words import counted, listed, metric_title
@@ -14,20 +14,20 @@ NAMED = 6
 PROTOCOLS = {"split": "the published split"}
 
 
-def lead(results: Sequence[Result], main: Standing) -> list[Block]:
+def lead(results: Sequence[Result], main: Ranking) -> list[Block]:
     """Say what was compared, and what came out by the first metric."""
     return [Paragraph(verdict(main)), Facts(_facts(results, main))]
 
 
-def verdict(found: Standing) -> str:
+def verdict(found: Ranking) -> str:
     """Say who is best by a metric, and from whom it can be told apart.
 
     Examples
     --------
-    >>> from vicinal.comparison import standing
+    >>> from vicinal.comparison import rank_methods
     >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
     >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
-    >>> verdict(standing(results, "hamming-loss"))
+    >>> verdict(rank_methods(results, "hamming-loss"))
     'By hamming-loss, A ranks best (mean rank 1.00 over 3 folds). By the Nemenyi test it cannot be
     told apart from B.'
     """
@@ -56,20 +56,20 @@ def _named(methods: Sequence[str]) -> str:
     return listed(methods) if len(methods) <= NAMED else counted(len(methods), "method")
 
 
-def summary_section(standings: Mapping[str, Standing]) -> Section:
+def summary_section(rankings: Mapping[str, Ranking]) -> Section:
     """Return the mean rank of every method by every metric, and the order of wins."""
-    main = next(iter(standings.values()))
+    main = next(iter(rankings.values()))
     columns = [
         Column("method"),
         Column("wins − losses", form="+d", better="high", note="paired t-tests, summed"),
-        *(Column(metric_title(metric), ".2f", "low") for metric in standings),
+        *(Column(metric_title(metric), ".2f", "low") for metric in rankings),
     ]
-    wins = _wins(standings)
+    wins = _wins(rankings)
     rows = [
         (
             method,
             Cell(wins.get(method)),
-            *(found.mean_ranks.get(method) for found in standings.values()),
+            *(found.mean_ranks.get(method) for found in rankings.values()),
         )
         for method in main.methods
     ]
@@ -82,14 +82,14 @@ def summary_section(standings: Mapping[str, Standing]) -> Section:
     return Section("Ranks", [Paragraph(text), DataTable("Mean rank by metric", columns, rows)])
 
 
-def _wins(standings: Mapping[str, Standing]) -> Mapping[str, int]:
+def _wins(rankings: Mapping[str, Ranking]) -> Mapping[str, int]:
     """Return wins less losses of each method, over the metrics that can be tested."""
-    tables = {m: found.table for m, found in standings.items() if found.tests is not None}
-    level = next((found.tests.alpha for found in standings.values() if found.tests), 0.05)
+    tables = {m: found.table for m, found in rankings.items() if found.tests is not None}
+    level = next((found.tests.alpha for found in rankings.values() if found.tests), 0.05)
     return paired_order(tables, level).scores if tables else {}
 
 
-def _facts(results: Sequence[Result], main: Standing) -> dict[str, str]:
+def _facts(results: Sequence[Result], main: Ranking) -> dict[str, str]:
     """Return the outline of the comparison."""
     experiment = results[0].experiment.partition("/")[2] or results[0].experiment
     seeds = sorted({result.seed for result in results if result.seed is not None})

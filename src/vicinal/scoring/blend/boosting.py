@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vicinal._base.arrays import Float, Int
+from vicinal._base.threads import library_threads
 from vicinal.scoring.blend.folds import N_FOLDS, repeats_for, row_folds
 from vicinal.scoring.blend.trees import Cells, Trees
 
@@ -18,6 +19,8 @@ RATE = 0.1
 LEAVES = 15
 SMALLEST_LEAF = 50
 PATIENCE = 10
+CELLS_FOR_THREADS = 50_000
+"""Cells from which on more than one thread makes boosting faster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +46,22 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
 
     repeats = repeats_for(len(cells))
     models, held_out = [], np.zeros(len(cells))
-    for repeat in range(repeats):
-        fold_of = row_folds(row_of, random_state, repeat)
-        for fold in range(N_FOLDS):
-            out = fold_of == fold
-            model = HistGradientBoostingClassifier(
-                max_iter=ROUNDS,
-                learning_rate=RATE,
-                max_leaf_nodes=LEAVES,
-                min_samples_leaf=SMALLEST_LEAF,
-                l2_regularization=1.0,
-                early_stopping=True,
-                n_iter_no_change=PATIENCE,
-                random_state=random_state,
-            ).fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
-            models.append(model)
-            trees = Trees.of_boosting([model], cells.shape[1])
-            held_out[out] += trees.log_odds(cells[out]) / repeats
+    with library_threads(1 if len(cells) < CELLS_FOR_THREADS else None):
+        for repeat in range(repeats):
+            fold_of = row_folds(row_of, random_state, repeat)
+            for fold in range(N_FOLDS):
+                out = fold_of == fold
+                model = HistGradientBoostingClassifier(
+                    max_iter=ROUNDS,
+                    learning_rate=RATE,
+                    max_leaf_nodes=LEAVES,
+                    min_samples_leaf=SMALLEST_LEAF,
+                    l2_regularization=1.0,
+                    early_stopping=True,
+                    n_iter_no_change=PATIENCE,
+                    random_state=random_state,
+                ).fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
+                models.append(model)
+                trees = Trees.of_boosting([model], cells.shape[1])
+                held_out[out] += trees.log_odds(cells[out]) / repeats
     return CrossFitted(Trees.of_boosting(models, cells.shape[1]), held_out)

@@ -54,7 +54,7 @@ def best_votes(training: Training) -> InstanceKNNScoring:
     """
     rows = sampled_rows(training.n_rows)
     graph, Y = training.graph.some(rows), training.Y[rows]
-    powers = DISTANCE_POWERS if graph.metric == "euclidean" else POWERS
+    powers = POWERS if graph.distance_kind.is_similarity else DISTANCE_POWERS
     widths = sorted({min(k, graph.k) for k in NEIGHBORS})
     best, most = InstanceKNNScoring.fit(training, widths[0]), -1.0
     for power in powers:

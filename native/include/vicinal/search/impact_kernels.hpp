@@ -1,0 +1,167 @@
+// Loops of ImpactIndex over a group of 512 rows: add whole columns, select sums that reach a
+// threshold.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "vicinal/common/simd.hpp"
+#include "vicinal/search/candidate.hpp"
+#include "vicinal/search/impact.hpp"
+#include "vicinal/search/row_order.hpp"
+
+namespace vicinal {
+
+struct ImpactColumn {
+  std::int64_t offset;  // from the first column of the same rows
+  std::int16_t weight;
+};
+
+struct ImpactKernels {
+  // Add columns to the sums of a group; `group` points to its rows in the first column.
+  void (*add)(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
+              const std::int8_t* group);
+  // Write the rows whose sum is at least `threshold` and return their number; `take` also sets all
+  // sums to zero.
+  std::size_t (*find)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Candidate* out);
+  std::size_t (*take)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Candidate* out);
+};
+
+namespace plain {
+
+inline void add_columns(std::int16_t* sums, const ImpactColumn* columns, std::size_t n_columns,
+                        const std::int8_t* group) {
+  for (std::size_t c = 0; c < n_columns; ++c) {
+    const std::int8_t* bytes = group + columns[c].offset;
+    const std::int16_t weight = columns[c].weight;
+    for (std::int64_t i = 0; i < Blocks::group; ++i)
+      sums[i] = static_cast<std::int16_t>(sums[i] + impact_of(bytes[i], weight));
+  }
+}
+
+template <bool Clear>
+std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                      Candidate* out) {
+  std::size_t count = 0;
+  for (std::int32_t i = 0; i < Blocks::group; ++i) {
+    if (sums[i] >= threshold) out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
+    if (Clear) sums[i] = 0;
+  }
+  return count;
+}
+
+}  // namespace plain
+
+#if VICINAL_X86
+namespace avx2 {
+
+VICINAL_AVX2 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
+                                     std::size_t n_columns, const std::int8_t* group) {
+  for (std::int64_t i = 0; i < Blocks::group; i += 32) {
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      const auto* bytes = reinterpret_cast<const __m128i*>(group + columns[c].offset + i);
+      const __m256i weight = _mm256_set1_epi16(columns[c].weight);
+      // With the byte in the upper half of its 16 bits, the rounded product is b w / 128.
+      const __m256i b0 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes)), 8);
+      const __m256i b1 = _mm256_slli_epi16(_mm256_cvtepi8_epi16(_mm_loadu_si128(bytes + 1)), 8);
+      low = _mm256_add_epi16(low, _mm256_mulhrs_epi16(b0, weight));
+      high = _mm256_add_epi16(high, _mm256_mulhrs_epi16(b1, weight));
+    }
+    _mm256_storeu_si256(at, low);
+    _mm256_storeu_si256(at + 1, high);
+  }
+}
+
+template <bool Clear>
+VICINAL_AVX2 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                                   Candidate* out) {
+  std::size_t count = 0;
+  const __m256i below = _mm256_set1_epi16(static_cast<short>(threshold - 1));
+  for (std::int32_t i = 0; i < Blocks::group; i += 16) {
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    const __m256i values = _mm256_loadu_si256(at);
+    if (_mm256_testz_si256(values, values) && threshold > 0) continue;
+    const auto pass =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(values, below)));
+    for (int j = 0; pass != 0 && j < 16; ++j)
+      if ((pass >> (2 * j)) & 1)
+        out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    if (Clear) _mm256_storeu_si256(at, _mm256_setzero_si256());
+  }
+  return count;
+}
+
+}  // namespace avx2
+
+namespace avx512 {
+
+// Add sums of even and of odd rows to those of 64 rows.
+VICINAL_AVX512 inline void add_in_order(std::int16_t* sums, __m512i even, __m512i odd) {
+  const __m512i low = _mm512_unpacklo_epi16(even, odd), high = _mm512_unpackhi_epi16(even, odd);
+  const __m512i from_low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i from_high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const __m512i first = _mm512_permutex2var_epi64(low, from_low, high);
+  const __m512i second = _mm512_permutex2var_epi64(low, from_high, high);
+  _mm512_storeu_si512(sums, _mm512_add_epi16(_mm512_loadu_si512(sums), first));
+  _mm512_storeu_si512(sums + 32, _mm512_add_epi16(_mm512_loadu_si512(sums + 32), second));
+}
+
+// One load gives the bytes of even and odd rows, each in the upper half of 16 bits. Their sums are
+// interleaved into row order only once, after the last column.
+VICINAL_AVX512 inline void add_columns(std::int16_t* sums, const ImpactColumn* columns,
+                                       std::size_t n_columns, const std::int8_t* group) {
+  const __m512i upper = _mm512_set1_epi16(static_cast<short>(0xFF00));
+  for (std::int64_t i = 0; i < Blocks::group; i += 128) {
+    __m512i even[2], odd[2];
+    for (int j = 0; j < 2; ++j) even[j] = odd[j] = _mm512_setzero_si512();
+    for (std::size_t c = 0; c < n_columns; ++c) {
+      const std::int8_t* bytes = group + columns[c].offset + i;
+      const __m512i weight = _mm512_set1_epi16(columns[c].weight);
+      VICINAL_UNROLL
+      for (int j = 0; j < 2; ++j) {
+        const __m512i b = _mm512_loadu_si512(bytes + 64 * j);
+        const __m512i low = _mm512_slli_epi16(b, 8), high = _mm512_and_si512(b, upper);
+        even[j] = _mm512_add_epi16(even[j], _mm512_mulhrs_epi16(low, weight));
+        odd[j] = _mm512_add_epi16(odd[j], _mm512_mulhrs_epi16(high, weight));
+      }
+    }
+    for (int j = 0; j < 2; ++j) add_in_order(sums + i + 64 * j, even[j], odd[j]);
+  }
+}
+
+template <bool Clear>
+VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                                     Candidate* out) {
+  std::size_t count = 0;
+  const __m512i least = _mm512_set1_epi16(static_cast<short>(threshold));
+  for (std::int32_t i = 0; i < Blocks::group; i += 32) {
+    const __m512i values = _mm512_loadu_si512(sums + i);
+    std::uint32_t pass = _mm512_cmpge_epi16_mask(values, least);
+    for (; pass != 0; pass &= pass - 1) {
+      const int j = std::countr_zero(pass);
+      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    }
+    if (Clear) _mm512_storeu_si512(sums + i, _mm512_setzero_si512());
+  }
+  return count;
+}
+
+}  // namespace avx512
+#endif
+
+inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
+#if VICINAL_X86
+  if (level == Simd::avx512)
+    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>};
+  if (level == Simd::avx2)
+    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>};
+#endif
+  return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>};
+}
+
+}  // namespace vicinal

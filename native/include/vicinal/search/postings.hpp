@@ -1,0 +1,156 @@
+// Posting lists (feature -> rows) in three shapes, chosen by the number of rows with the feature.
+//
+//  - frequent: one cell per row of a block, so that a whole column is added at once;
+//  - common: one list of 16-bit row numbers per block, found through a line of offsets;
+//  - rare: one list of 32-bit positions for all blocks, too short to be worth offsets.
+//
+// Memory: n cells per column; 2 bytes per row and 4 per block for a common feature; 4 bytes per row
+// for a rare one. Where values matter, each id has a payload of one byte (see impact.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "vicinal/common/csr.hpp"
+#include "vicinal/search/feature_table.hpp"
+#include "vicinal/search/row_order.hpp"
+
+namespace vicinal {
+
+// Rows of one block that have a feature: their numbers and, where values matter, their payload.
+template <class Id>
+struct PostingSpan {
+  const Id* ids = nullptr;
+  const std::int8_t* weights = nullptr;
+  std::int64_t size = 0;
+};
+
+class Postings {
+ public:
+  struct Place {
+    std::uint64_t start = 0;  // in the array of its shape
+    std::uint32_t count = 0;  // rows that have the feature
+    std::int32_t shape = -1;  // >= 0: column; -1: rare; <= -2: line -2 - shape of block offsets
+    bool is_column() const { return shape >= 0; }
+    bool is_rare() const { return shape == -1; }
+  };
+
+  FeatureTable features;
+  std::vector<Place> places;  // by rank in `features`
+  std::int64_t n_columns = 0;
+
+  PostingSpan<std::uint16_t> common(const Place& place, std::int64_t block) const {
+    const auto line = offsets_.begin() + (-2 - place.shape) * (n_blocks_ + 1);
+    const std::uint64_t begin = place.start + line[block];
+    return {common_ids_.data() + begin, weights_of(common_weights_, begin),
+            static_cast<std::int64_t>(line[block + 1] - line[block])};
+  }
+
+  // Ids are positions among all rows; `begin` is where the block starts.
+  PostingSpan<std::uint32_t> rare(const Place& place, std::int64_t begin, std::int64_t size) const {
+    const std::uint32_t* first = rare_ids_.data() + place.start;
+    const std::uint32_t* last = first + place.count;
+    const std::uint32_t* low = std::lower_bound(first, last, begin);
+    const std::uint32_t* high = std::lower_bound(low, last, begin + size);
+    return {low, weights_of(rare_weights_, place.start + (low - first)), high - low};
+  }
+
+  std::size_t bytes() const {
+    return features.bytes() + places.size() * sizeof(Place) + 4 * offsets_.size() +
+           2 * common_ids_.size() + common_weights_.size() + 4 * rare_ids_.size() +
+           rare_weights_.size();
+  }
+
+  // Choose each feature's shape from its number of rows. A feature becomes a column if at least one
+  // row in `sparsest_column` has it; of those, the `most_columns` most frequent ones.
+  void choose_shapes(std::span<const std::uint32_t> row_counts, const Blocks& blocks,
+                     std::int64_t sparsest_column, std::int64_t most_columns, bool with_weights);
+
+  // Append one entry of a row. Rows must come in rising position; `column` receives the entries of
+  // frequent features as (column, block, row number, payload).
+  template <class ColumnSink>
+  void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int8_t weight,
+              ColumnSink&& column) {
+    Place& place = places[slot];
+    const std::int64_t block = position / blocks.rows_per_block;
+    const std::int64_t local = position - blocks.begin(block);
+    if (place.is_column()) {
+      column(place.shape, block, local, weight);
+    } else if (place.is_rare()) {
+      const std::uint64_t at = place.start + filled_[slot]++;
+      rare_ids_[at] = static_cast<std::uint32_t>(position);
+      if (with_weights_) rare_weights_[at] = weight;
+    } else {
+      const std::uint64_t at = place.start + filled_[slot]++;
+      common_ids_[at] = static_cast<std::uint16_t>(local);
+      if (with_weights_) common_weights_[at] = weight;
+      offsets_[(-2 - place.shape) * (n_blocks_ + 1) + block + 1] = filled_[slot];
+    }
+  }
+
+  // Call after the last append. The list of a block without rows ends where the one before ends.
+  void finish() {
+    for (std::size_t line = 0; line < offsets_.size(); line += n_blocks_ + 1)
+      for (std::int64_t block = 1; block <= n_blocks_; ++block)
+        offsets_[line + block] = std::max(offsets_[line + block], offsets_[line + block - 1]);
+    filled_ = {};
+  }
+
+ private:
+  static const std::int8_t* weights_of(const std::vector<std::int8_t>& pool, std::uint64_t at) {
+    return pool.empty() ? nullptr : pool.data() + at;
+  }
+
+  std::int64_t n_blocks_ = 0;
+  bool with_weights_ = false;
+  std::vector<std::uint32_t> offsets_;
+  std::vector<std::uint16_t> common_ids_;
+  std::vector<std::int8_t> common_weights_;
+  std::vector<std::uint32_t> rare_ids_;
+  std::vector<std::int8_t> rare_weights_;
+  std::vector<std::uint32_t> filled_;
+};
+
+inline void Postings::choose_shapes(std::span<const std::uint32_t> row_counts, const Blocks& blocks,
+                                    std::int64_t sparsest_column, std::int64_t most_columns,
+                                    bool with_weights) {
+  const auto n_features = static_cast<std::int64_t>(row_counts.size());
+  n_blocks_ = blocks.count;
+  with_weights_ = with_weights;
+  places.assign(n_features, {});
+  filled_.assign(n_features, 0);
+
+  std::vector<std::int64_t> frequent;
+  for (std::int64_t slot = 0; slot < n_features; ++slot)
+    if (row_counts[slot] > 0 && row_counts[slot] * sparsest_column >= blocks.n_rows)
+      frequent.push_back(slot);
+  std::stable_sort(frequent.begin(), frequent.end(),
+                   [&](std::int64_t a, std::int64_t b) { return row_counts[a] > row_counts[b]; });
+  if (static_cast<std::int64_t>(frequent.size()) > most_columns) frequent.resize(most_columns);
+  for (const std::int64_t slot : frequent)
+    places[slot].shape = static_cast<std::int32_t>(n_columns++);
+
+  std::uint64_t common = 0, rare = 0;
+  std::int32_t n_lines = 0;
+  for (std::int64_t slot = 0; slot < n_features; ++slot) {
+    Place& place = places[slot];
+    place.count = row_counts[slot];
+    if (place.is_column()) continue;
+    const bool is_rare = place.count < 8 * static_cast<std::uint64_t>(n_blocks_);
+    std::uint64_t& pool = is_rare ? rare : common;
+    place.start = std::exchange(pool, pool + place.count);
+    if (!is_rare) place.shape = -2 - n_lines++;
+  }
+  offsets_.assign(n_lines * (n_blocks_ + 1), 0);
+  common_ids_.resize(common);
+  rare_ids_.resize(rare);
+  if (with_weights) {
+    common_weights_.resize(common);
+    rare_weights_.resize(rare);
+  }
+}
+
+}  // namespace vicinal

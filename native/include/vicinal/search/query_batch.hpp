@@ -1,0 +1,219 @@
+// One call of a search: its queries, in batches, and a scorer that takes them through the blocks.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "vicinal/common/parallel.hpp"
+#include "vicinal/search/query_state.hpp"
+#include "vicinal/search/row_order.hpp"
+#include "vicinal/search/scattered_query.hpp"
+#include "vicinal/search/scorer.hpp"
+
+namespace vicinal {
+
+// Where results go: `k` cells per query, nearest first, id -1 in cells without a neighbour. Results
+// that are already there, from rows searched before, take part.
+struct Answers {
+  std::span<std::int32_t> ids;
+  std::span<double> keys;
+  std::int64_t k;
+  std::int64_t n_rows;  // of all searches together: an upper limit for what can be found
+
+  TopK read(std::int64_t query) const {
+    TopK best(static_cast<std::size_t>(std::min(k, n_rows)));
+    for (std::int64_t at = query * k; at < (query + 1) * k && ids[at] >= 0; ++at)
+      best.push({keys[at], ids[at]});
+    return best;
+  }
+
+  void write(std::int64_t query, TopK& best) const {
+    std::int64_t at = query * k;
+    for (const Neighbor& neighbor : best.sort()) {
+      ids[at] = neighbor.id;
+      keys[at++] = neighbor.key;
+    }
+  }
+};
+
+struct SearchOptions {
+  int n_threads = 1;
+  std::int64_t batch = 32;  // queries that visit a block one after another, while it is cached
+  InterruptCheck interrupted = never_interrupted;
+};
+
+// What the threads of a search share; they write only to disjoint parts of `answers`.
+template <class Value>
+struct QueryBatch {
+  const CsrView<double>& queries;
+  std::span<const std::int32_t> excluded;
+  const Collection<Value>& collection;
+  const Answers& answers;
+  const RowOrder& order;
+
+  // Queries of similar norm next to each other, because they start with the same block.
+  std::vector<std::int64_t> by_norm() const {
+    std::vector<double> norms(queries.n_rows());
+    for (std::int64_t i = 0; i < queries.n_rows(); ++i) norms[i] = squared_norm(queries.row(i));
+    std::vector<std::int64_t> sorted(queries.n_rows());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](std::int64_t a, std::int64_t b) { return norms[a] < norms[b]; });
+    return sorted;
+  }
+
+  // Answer these queries; return those that must be compared with every row.
+  template <Scorer<Value> S>
+  std::vector<std::int64_t> search(const S& scorer, std::span<const std::int64_t> chosen,
+                                   const SearchOptions& options) const {
+    const auto n = static_cast<std::int64_t>(chosen.size());
+    const std::int64_t batch = batch_size(n, options);
+    std::vector<std::int64_t> uncertain;
+    std::mutex mutex;
+    std::vector<ThreadScratch<S>> scratch(std::max(options.n_threads, 1));
+    parallel_for((n + batch - 1) / batch, options.n_threads,
+                 [&](std::int64_t task, int worker) {
+                   const std::int64_t begin = task * batch;
+                   const auto part = chosen.subspan(begin, std::min(batch, n - begin));
+                   const auto more = search_batch(scorer, part, scratch[worker]);
+                   std::lock_guard lock(mutex);
+                   uncertain.insert(uncertain.end(), more.begin(), more.end());
+                 },
+                 options.interrupted);
+    return uncertain;
+  }
+
+  void compare_with_all(std::int64_t query) const {
+    QueryState fresh = state(query);
+    for (std::int64_t id = 0; id < collection.rows.n_rows(); ++id)
+      collection.offer(fresh, static_cast<std::int32_t>(id));
+    answers.write(query, fresh.best);
+  }
+
+ private:
+  // Small enough that each thread gets a few batches, so that all threads finish together.
+  static std::int64_t batch_size(std::int64_t n, const SearchOptions& options) {
+    const std::int64_t wanted = 4 * std::max(options.n_threads, 1);
+    return std::clamp<std::int64_t>((n + wanted - 1) / wanted, 1, options.batch);
+  }
+
+  // Working memory of one thread. Queries in lockstep need a scorer scratch each; others share one.
+  template <class S>
+  struct ThreadScratch {
+    ScatteredQuery scattered;
+    std::vector<typename S::Scratch> per_query;
+  };
+
+  // A query on its way through the blocks.
+  template <class S>
+  struct ActiveQuery {
+    std::int64_t query;
+    QueryState state;
+    typename S::Plan plan;
+  };
+
+  template <class S>
+  static constexpr bool in_lockstep = LockstepScorer<S, Value>;
+
+  template <class S>
+  std::vector<std::int64_t> search_batch(const S& scorer, std::span<const std::int64_t> chosen,
+                                         ThreadScratch<S>& scratch) const {
+    std::vector<std::int64_t> uncertain;
+    std::vector<ActiveQuery<S>> active;
+    for (const std::int64_t query : chosen) {
+      QueryState fresh = state(query);
+      if (fresh.best.capacity() == 0) continue;
+      if (fresh.row.size() == 0 && collection.metric != Metric::euclidean) continue;
+      auto plan = scorer.plan(fresh);
+      if (is_in_range(fresh.squared_norm) && plan.usable)
+        active.push_back({query, std::move(fresh), std::move(plan)});
+      else
+        uncertain.push_back(query);
+    }
+    if (active.empty()) return uncertain;
+    visit_blocks(scorer, active, scratch);
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      auto& [query, state, plan] = active[i];
+      if (scorer.finish(collection, plan, state, scratch.per_query[in_lockstep<S> ? i : 0]))
+        answers.write(query, state.best);
+      else
+        uncertain.push_back(query);
+    }
+    return uncertain;
+  }
+
+  template <class S>
+  void visit_blocks(const S& scorer, std::vector<ActiveQuery<S>>& active,
+                    ThreadScratch<S>& scratch) const {
+    const std::size_t at_once = in_lockstep<S> ? active.size() : 1;
+    while (scratch.per_query.size() < at_once)
+      scratch.per_query.emplace_back(scorer, scratch.scattered);
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      offer_rows_outside_blocks(active[i].state);
+      scorer.begin_query(active[i].state, scratch.per_query[in_lockstep<S> ? i : 0]);
+    }
+    const double median_norm = active[active.size() / 2].state.norm;
+    for (const std::int64_t block : block_order(scorer.blocks(), median_norm))
+      for (std::size_t i = 0; i < active.size(); i += at_once)
+        scan_block(scorer, block, {active.data() + i, at_once}, scratch.per_query);
+  }
+
+  template <class S>
+  void scan_block(const S& scorer, std::int64_t block, std::span<ActiveQuery<S>> active,
+                  std::vector<typename S::Scratch>& scratch) const {
+    for (std::size_t i = 0; i < active.size(); ++i)
+      scorer.begin_block(block, collection, active[i].plan, active[i].state, scratch[i]);
+    const std::int64_t size = scorer.blocks().size(block);
+    const std::int64_t step = scorer.rows_per_scan();
+    if constexpr (in_lockstep<S>) {
+      for (std::int64_t begin = 0; begin < size; begin += step)
+        for (std::size_t i = 0; i < active.size(); ++i)
+          scorer.fill_window(block, begin, begin + step, scratch[i]);
+      for (std::size_t i = 0; i < active.size(); ++i)
+        scorer.estimate_threshold(block, collection, active[i].plan, active[i].state, scratch[i]);
+    }
+    for (std::int64_t begin = 0; begin < size; begin += step)
+      for (std::size_t i = 0; i < active.size(); ++i)
+        scorer.scan(block, begin, std::min(begin + step, size), collection, active[i].plan,
+                    active[i].state, scratch[i]);
+  }
+
+  QueryState state(std::int64_t query) const {
+    const double square = squared_norm(queries.row(query));
+    return {row_of(queries, query), square, std::sqrt(square),
+            excluded.empty() ? -1 : excluded[query], answers.read(query)};
+  }
+
+  // Of the empty rows, only the first k admissible ones can matter.
+  void offer_rows_outside_blocks(QueryState& query) const {
+    for (const std::int32_t id : order.out_of_range) collection.offer(query, id);
+    if (collection.metric != Metric::euclidean) return;
+    std::size_t taken = 0;
+    for (const std::int32_t id : order.empty) {
+      if (taken == query.best.capacity()) break;
+      taken += collection.admits(query, id);
+      collection.offer(query, id);
+    }
+  }
+
+  // Blocks with norms similar to the query's first: the nearest rows are likely to be there.
+  std::vector<std::int64_t> block_order(const Blocks& blocks, double norm) const {
+    const auto at =
+        std::lower_bound(order.ranked.begin(), order.ranked.end(), norm,
+                         [&](std::int32_t id, double value) { return order.norms[id] < value; });
+    const std::int64_t nearest = (at - order.ranked.begin()) / blocks.rows_per_block;
+    std::vector<std::int64_t> sorted(blocks.count);
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](std::int64_t a, std::int64_t b) {
+      return std::abs(a - nearest) < std::abs(b - nearest);
+    });
+    return sorted;
+  }
+};
+
+}  // namespace vicinal

@@ -1,0 +1,96 @@
+// The order of rows inside an index, decided before anything else is built.
+//
+// Rows are laid out by rising norm, so that a threshold on the similarity becomes one number for a
+// group of neighbouring rows. Two kinds of rows stay outside the blocks:
+//  - empty rows share no feature with anything and are all equally far from a query;
+//  - out-of-range rows have a squared norm near the limits of float64, so that products with them
+//    may overflow or lose all digits. No error bound holds for them: a search always compares them
+//    by the exact definition.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "vicinal/common/csr.hpp"
+#include "vicinal/common/exact.hpp"
+
+namespace vicinal {
+
+// Whether the error bounds of a search hold for a row or query of this squared norm.
+inline bool is_in_range(double squared_norm) {
+  return squared_norm >= 1e-280 && squared_norm <= 1e280;
+}
+
+struct RowOrder {
+  std::vector<double> norms;               // by row id: square root of the sum of squares
+  std::vector<std::int32_t> ranked;        // rows of the blocks, by (norm or length, id)
+  std::vector<std::int32_t> out_of_range;  // rising ids
+  std::vector<std::int32_t> empty;         // rising ids
+};
+
+enum class Layout { by_norm, by_length };
+
+template <class Value>
+RowOrder order_rows(const CsrView<Value>& rows, Layout layout) {
+  RowOrder order;
+  order.norms.resize(rows.n_rows());
+  for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
+    const double square = squared_norm(rows.row(i));
+    order.norms[i] = std::sqrt(square);
+    auto& kind = rows.row_size(i) == 0 ? order.empty
+                 : is_in_range(square) ? order.ranked
+                                       : order.out_of_range;
+    kind.push_back(static_cast<std::int32_t>(i));
+  }
+  std::stable_sort(order.ranked.begin(), order.ranked.end(), [&](std::int32_t a, std::int32_t b) {
+    return layout == Layout::by_norm ? order.norms[a] < order.norms[b]
+                                     : rows.row_size(a) < rows.row_size(b);
+  });
+  return order;
+}
+
+// How positions in `RowOrder::ranked` are divided: into blocks whose accumulators fit the cache and
+// whose row numbers fit 16 bits, and into groups that share one threshold.
+struct Blocks {
+  static constexpr std::int64_t group = 512;
+  static constexpr std::int64_t largest = 65536;
+
+  std::int64_t n_rows = 0;
+  std::int64_t rows_per_block = group;  // a multiple of `group`
+  std::int64_t count = 0;
+
+  Blocks() = default;
+  Blocks(std::int64_t n_rows, std::int64_t wanted) : n_rows(n_rows) {
+    wanted = std::clamp(wanted, group, largest);
+    count = (n_rows + wanted - 1) / wanted;
+    if (count == 0) return;
+    const std::int64_t even = (n_rows + count - 1) / count;
+    rows_per_block = (even + group - 1) / group * group;
+    count = (n_rows + rows_per_block - 1) / rows_per_block;
+  }
+
+  std::int64_t begin(std::int64_t block) const { return block * rows_per_block; }
+  std::int64_t size(std::int64_t block) const {
+    return std::min(rows_per_block, n_rows - begin(block));
+  }
+};
+
+// Smallest and largest norm of a group of positions.
+struct NormRange {
+  double low;
+  double high;
+};
+
+inline std::vector<NormRange> norm_ranges(const RowOrder& order, std::int64_t rows_per_range) {
+  std::vector<NormRange> ranges;
+  const auto n = static_cast<std::int64_t>(order.ranked.size());
+  for (std::int64_t begin = 0; begin < n; begin += rows_per_range) {
+    const std::int64_t last = std::min(begin + rows_per_range, n) - 1;
+    ranges.push_back({order.norms[order.ranked[begin]], order.norms[order.ranked[last]]});
+  }
+  return ranges;
+}
+
+}  // namespace vicinal

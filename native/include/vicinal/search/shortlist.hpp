@@ -1,0 +1,140 @@
+// Rows that may be among the k nearest, known only by an interval that contains their key.
+//
+// An approximate sum gives an interval for a row's key. The k-th smallest upper end bounds the key
+// of the k-th nearest row, so a row whose lower end lies beyond it is out. Rows are therefore
+// collected without being compared, the list is pruned when it grows, and only the remaining rows
+// are compared by the exact definition, the most promising first.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "vicinal/search/query_state.hpp"
+#include "vicinal/search/scattered_query.hpp"
+
+namespace vicinal {
+
+struct KeyRange {
+  double low;
+  double high;
+};
+
+class Shortlist {
+ public:
+  // `scattered` is shared by the lists of one thread and must outlive them.
+  explicit Shortlist(ScatteredQuery& scattered) : scattered_(&scattered) {}
+
+  // No row with a larger key can be among the k nearest; infinity while nothing is known.
+  double bound() const { return bound_; }
+
+  // Start with what the query has found in other rows.
+  void reset(const QueryState& query) {
+    entries_.clear();
+    bound_ = query.best.worst_key();
+  }
+
+  template <class Value>
+  void add(const Collection<Value>& collection, QueryState& query, std::int32_t row,
+           KeyRange range) {
+    if (range.low > bound_ || !collection.admits(query, row)) return;
+    entries_.push_back({range, row});
+    if (entries_.size() < 2 * query.best.capacity() + spare) return;
+    prune(query.best.capacity());
+    if (entries_.size() >= query.best.capacity() + spare) compare(collection, query);
+  }
+
+  // Tighten the bound by the entries so far and drop those beyond it.
+  void prune(std::size_t k) {
+    if (entries_.size() >= k) {
+      highs_.clear();
+      for (const Entry& entry : entries_) highs_.push_back(entry.range.high);
+      std::nth_element(highs_.begin(), highs_.begin() + (k - 1), highs_.end());
+      bound_ = std::min(bound_, highs_[k - 1]);
+    }
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.range.low > bound_; });
+  }
+
+  // Compare the remaining rows with the query by the exact definition, and empty the list. For
+  // cosine and dot product every row on the list shares a feature with the query.
+  template <class Value>
+  void compare(const Collection<Value>& collection, QueryState& query) {
+    const std::size_t k = query.best.capacity();
+    if (entries_.size() > k)
+      std::nth_element(entries_.begin(), entries_.begin() + k, entries_.end(),
+                       [](const Entry& a, const Entry& b) { return a.range.low < b.range.low; });
+    for (std::size_t i = 0; i < std::min(offsets_ahead, entries_.size()); ++i)
+      collection.prefetch_offsets(entries_[i].row);
+    for (std::size_t i = 0; i < std::min(entries_ahead, entries_.size()); ++i)
+      collection.prefetch_entries(entries_[i].row);
+    if (collection.metric != Metric::euclidean &&
+        collection.rows.n_columns <= ScatteredQuery::most_features)
+      compare_scattered(collection, query);
+    else
+      compare_one_by_one(collection, query);
+    entries_.clear();
+    bound_ = std::min(bound_, query.best.worst_key());
+  }
+
+ private:
+  template <class Value>
+  void compare_one_by_one(const Collection<Value>& collection, QueryState& query) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      prefetch_after(i, collection);
+      if (entries_[i].range.low <= query.best.worst_key()) collection.offer(query, entries_[i].row);
+    }
+    query.lookup.release();  // the next query reuses its memory while that is in the cache
+  }
+
+  template <class Value>
+  void compare_scattered(const Collection<Value>& collection, QueryState& query) {
+    std::array<ScatteredQuery::Comparison<Value>, ScatteredQuery::rows_at_once> some;
+    std::size_t count = 0;
+    const auto compare_some = [&] {
+      for (std::size_t i = count; i < some.size(); ++i) some[i] = {{}, -1, 0.0};
+      scattered_->add(some);
+      for (const auto& comparison : some)
+        if (comparison.id >= 0)
+          collection.push(query,
+                          key_of(collection.metric, comparison.dot, query.norm,
+                                 collection.norms[comparison.id]),
+                          comparison.id);
+      count = 0;
+    };
+    scattered_->load(query.row, collection.rows.n_columns);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      prefetch_after(i, collection);
+      if (entries_[i].range.low > query.best.worst_key()) continue;
+      some[count++] = {row_of(collection.rows, entries_[i].row), entries_[i].row, 0.0};
+      if (count == some.size()) compare_some();
+    }
+    if (count > 0) compare_some();
+    scattered_->clear(query.row);
+  }
+
+  template <class Value>
+  void prefetch_after(std::size_t i, const Collection<Value>& collection) const {
+    if (i + offsets_ahead < entries_.size())
+      collection.prefetch_offsets(entries_[i + offsets_ahead].row);
+    if (i + entries_ahead < entries_.size())
+      collection.prefetch_entries(entries_[i + entries_ahead].row);
+  }
+
+  static constexpr std::size_t spare = 256;  // entries beyond k before the list is pruned
+  static constexpr std::size_t offsets_ahead = 16, entries_ahead = 8;  // prefetch distances
+
+  struct Entry {
+    KeyRange range;
+    std::int32_t row;
+  };
+
+  ScatteredQuery* scattered_;
+  double bound_ = std::numeric_limits<double>::infinity();
+  std::vector<Entry> entries_;
+  std::vector<double> highs_;
+};
+
+}  // namespace vicinal

@@ -1,0 +1,16 @@
+// What a release build makes of VICINAL_ASSERT: nothing.
+#undef VICINAL_ASSERTIONS
+#define VICINAL_ASSERTIONS 0
+
+#include "check.hpp"
+#include "vicinal/common/assert.hpp"
+
+int main() {
+  int evaluations = 0;
+  const auto fails = [&] { return ++evaluations < 0; };
+  VICINAL_ASSERT(fails());
+  static_assert(!vicinal::assertions_enabled);
+  CHECK(evaluations == 0);
+  CHECK(!fails() && evaluations == 1);
+  return check::report();
+}

@@ -1,0 +1,233 @@
+#include <limits>
+#include <numeric>
+
+#include "check.hpp"
+#include "random_rows.hpp"
+#include "vicinal/learn/live_graph.hpp"
+#include "vicinal/learn/vote_tallies.hpp"
+
+using namespace vicinal;
+using testing::OwnedRows;
+using testing::random_rows;
+
+namespace {
+
+using Row = std::vector<double>;  // all cells written out
+
+double key_of_rows(Metric metric, const Row& a, const Row& b, bool& shares) {
+  double dot = 0, distance = 0, left = 0, right = 0;
+  shares = metric == Metric::euclidean;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    dot += a[j] * b[j];
+    distance += (a[j] - b[j]) * (a[j] - b[j]);
+    left += a[j] * a[j];
+    right += b[j] * b[j];
+    shares = shares || (a[j] != 0 && b[j] != 0);
+  }
+  if (metric == Metric::euclidean) return distance;
+  return metric == Metric::dot ? -dot : -dot / (std::sqrt(left) * std::sqrt(right));
+}
+
+// The k nearest of row i among the rows in use, by the definition.
+std::vector<Neighbor> brute_force(const std::vector<Row>& rows, const std::vector<bool>& live,
+                                  Metric metric, std::size_t i, std::size_t k) {
+  std::vector<Neighbor> all;
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    bool shares = false;
+    const double key = key_of_rows(metric, rows[i], rows[j], shares);
+    if (j != i && live[j] && shares) all.push_back({key, static_cast<std::int32_t>(j)});
+  }
+  std::sort(all.begin(), all.end(), before);
+  if (all.size() > k) all.resize(k);
+  return all;
+}
+
+bool same(std::span<const Neighbor> a, std::span<const Neighbor> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.key == y.key && x.id == y.id; });
+}
+
+// A graph under test beside the plain rows and labels that it should agree with.
+struct Mirror {
+  Metric metric;
+  std::int64_t k, spare, n_columns, n_labels;
+  std::vector<Row> rows;
+  std::vector<std::vector<std::int32_t>> labels;
+  std::vector<bool> live;
+  LiveGraph<double> graph;
+  LiveLabels live_labels;
+  VoteTallies tallies;
+
+  Mirror(Metric metric, std::int64_t k, std::int64_t spare, std::int64_t n_columns,
+         std::int64_t n_labels)
+      : metric(metric),
+        k(k),
+        spare(spare),
+        n_columns(n_columns),
+        n_labels(n_labels),
+        graph(CsrView<double>{no_rows, {}, {}, n_columns}, metric, k, spare, {}, 0),
+        live_labels(PatternView{no_rows, {}, n_labels}),
+        tallies(k, n_labels) {}
+
+  static constexpr std::int64_t no_rows[1] = {0};
+
+  void learn(const Row& row, const std::vector<std::int32_t>& own) {
+    std::vector<std::int32_t> columns;
+    std::vector<double> values;
+    for (std::size_t j = 0; j < row.size(); ++j)
+      if (row[j] != 0) {
+        columns.push_back(static_cast<std::int32_t>(j));
+        values.push_back(row[j]);
+      }
+    const std::int32_t slot = graph.learn({columns, values});
+    CHECK(slot == static_cast<std::int32_t>(rows.size()));
+    rows.push_back(row);
+    labels.push_back(own);
+    live.push_back(true);
+    live_labels.add(own);
+    tallies.count(live_labels, slot, graph.lists().nearest(slot), 1);
+    follow();
+  }
+
+  void forget(std::int32_t slot) {
+    tallies.count(live_labels, slot, graph.lists().nearest(slot), -1);
+    graph.forget(slot);
+    live[slot] = false;
+    follow();
+  }
+
+  void follow() {
+    for (const ListChange& change : graph.changes())
+      tallies.change(live_labels, change, graph.lists().nearest(change.row));
+  }
+
+  void compact() {
+    const auto moved = graph.compact();
+    live_labels.renumber(moved);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      CHECK((moved[i] >= 0) == live[i]);
+      if (!live[i]) continue;
+      CHECK(moved[i] == static_cast<std::int32_t>(kept));
+      rows[kept] = rows[i];
+      labels[kept++] = labels[i];
+    }
+    rows.resize(kept);
+    labels.resize(kept);
+    live.assign(kept, true);
+  }
+
+  bool agrees() const {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (live[i] && !same(graph.lists().nearest(static_cast<std::int32_t>(i)),
+                           brute_force(rows, live, metric, i, k)))
+        return false;
+    return tallies_agree();
+  }
+
+  bool tallies_agree() const {
+    const std::int64_t width = k + 1;
+    std::vector<std::int64_t> with_label(n_labels * width), without_label(n_labels * width);
+    std::vector<std::int64_t> with_expected(n_labels * width), without_expected(n_labels * width);
+    tallies.tables(std::count(live.begin(), live.end(), true), width, with_label, without_label);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!live[i]) continue;
+      std::vector<std::int64_t> votes(n_labels, 0);
+      for (const Neighbor& each : brute_force(rows, live, metric, i, k))
+        for (const std::int32_t label : labels[each.id]) ++votes[label];
+      for (std::int32_t label = 0; label < n_labels; ++label) {
+        const bool has = std::find(labels[i].begin(), labels[i].end(), label) != labels[i].end();
+        ++(has ? with_expected : without_expected)[label * width + votes[label]];
+      }
+    }
+    return with_label == with_expected && without_label == without_expected;
+  }
+};
+
+Row random_row(std::mt19937& random, std::int64_t n_columns, const std::vector<double>& palette) {
+  Row row(n_columns, 0.0);
+  for (double& cell : row)
+    if (random() % 3 == 0) cell = palette[random() % palette.size()];
+  return row;
+}
+
+std::vector<std::int32_t> random_labels(std::mt19937& random, std::int64_t n_labels) {
+  std::vector<std::int32_t> labels;
+  for (std::int32_t label = 0; label < n_labels; ++label)
+    if (random() % 3 == 0) labels.push_back(label);
+  return labels;
+}
+
+void every_step_equals_a_fresh_search() {
+  const std::vector<std::vector<double>> palettes{{1.0}, {1.0, -1.0, 0.5}, {0.1, 0.2, 0.3, 0.7}};
+  for (std::size_t p = 0; p < palettes.size(); ++p)
+    for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot})
+      for (const std::int64_t spare : {0, 3}) {
+        std::mt19937 random(17 + static_cast<unsigned>(p));
+        Mirror mirror(metric, 3, spare, 7, 4);
+        for (int step = 0; step < 120; ++step) {
+          std::vector<std::int32_t> there;
+          for (std::size_t i = 0; i < mirror.live.size(); ++i)
+            if (mirror.live[i]) there.push_back(static_cast<std::int32_t>(i));
+          if (!there.empty() && random() % 5 < 2)
+            mirror.forget(there[random() % there.size()]);
+          else
+            mirror.learn(random_row(random, 7, palettes[p]), random_labels(random, 4));
+          if (step % 37 == 36) mirror.compact();
+          CHECK(mirror.agrees());
+        }
+      }
+}
+
+// A graph that begins with rows and their lists goes on as one that learned them all.
+void a_graph_that_begins_with_rows_is_the_same() {
+  for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot}) {
+    const auto start = random_rows<double>(40, 6, 2.0, {1.0, 2.0, -0.5}, 3);
+    std::vector<Row> rows;
+    for (std::int64_t i = 0; i < 40; ++i) {
+      Row row(6, 0.0);
+      for (std::size_t e = 0; e < start.view().columns(i).size(); ++e)
+        row[start.view().columns(i)[e]] = start.view().row(i)[e];
+      rows.push_back(row);
+    }
+    std::vector<bool> live(40, true);
+    std::vector<std::int32_t> ids;
+    for (std::size_t i = 0; i < 40; ++i) {
+      const auto list = brute_force(rows, live, metric, i, 4);
+      for (std::size_t place = 0; place < 4; ++place)
+        ids.push_back(place < list.size() ? list[place].id : -1);
+    }
+    LiveGraph<double> graph(start.view(), metric, 4, 2, ids, 4);
+    for (const std::int32_t slot : {3, 8, 0, 39, 17}) {
+      graph.forget(slot);
+      live[slot] = false;
+      for (std::size_t i = 0; i < 40; ++i)
+        if (live[i])
+          CHECK(same(graph.lists().nearest(static_cast<std::int32_t>(i)),
+                     brute_force(rows, live, metric, i, 4)));
+    }
+  }
+}
+
+// Squares that overflow or vanish: the definition's values, and its order.
+void extreme_values_are_those_of_the_definition() {
+  const double huge = 1e200, tiny = 1e-200;
+  for (const Metric metric : {Metric::euclidean, Metric::dot}) {
+    Mirror mirror(metric, 2, 1, 3, 1);
+    for (const Row& row : std::vector<Row>{
+             {huge, 0, 0}, {tiny, 1, 0}, {0, tiny, tiny}, {1, 1, 0}, {tiny, 0, tiny}, {0, 0, 0}})
+      mirror.learn(row, {0});
+    CHECK(mirror.agrees());
+    mirror.forget(3);
+    CHECK(mirror.agrees());
+  }
+}
+
+}  // namespace
+
+int main() {
+  every_step_equals_a_fresh_search();
+  a_graph_that_begins_with_rows_is_the_same();
+  extreme_values_are_those_of_the_definition();
+  return check::report();
+}

@@ -1,0 +1,22 @@
+"""Side experiments beside the tables they bear on."""
+
+from collections.abc import Iterator
+
+from vicinal_reproduction.figures.cells import Cell, Figures, table_cells
+from vicinal_reproduction.specification import Check, Paper
+
+
+def filled_checks(
+    paper: Paper, figures: Figures
+) -> Iterator[tuple[Check, str, list[Cell], list[Cell]]]:
+    """Yield each side experiment, its table, and the cells it fills: as above, and otherwise."""
+    for check in paper.checks:
+        for name in check.tables:
+            table = paper.table(name)
+            if table is None:
+                continue
+            other = table_cells(paper, table, figures, (check.experiment, *check.also))
+            filled = [at for at, cell in enumerate(other) if cell.ours is not None]
+            main = table_cells(paper, table, figures)
+            if filled:
+                yield check, name, [main[at] for at in filled], [other[at] for at in filled]

@@ -1,0 +1,125 @@
+"""A split with every setting given, run as Weka and Mulan would."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from time import perf_counter
+
+from vicinal._base.arrays import Csr
+from vicinal.datasets import Dataset
+from vicinal.estimators import BRkNN
+from vicinal.metrics import evaluate
+from vicinal.results import Result, provenance
+from vicinal.scores import Scores
+from vicinal_reproduction.protocols.part import Part, answers, rounded, scaled
+from vicinal_reproduction.protocols.tuned_split import TunedSplit
+from vicinal_reproduction.protocols.weka_search import heap_graph, tied_graph
+from vicinal_reproduction.specification import Job
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a paper's run on a data set is taken to have been.
+
+    Parameters
+    ----------
+    ks : mapping of str to int
+        Number of neighbours, by method.
+    scale : bool
+        Whether features are scaled to [0, 1] by the training rows.
+    first_share : float or None
+        The first rows of the file, this share of them, are for training; None for the published
+        split, or a random one.
+    """
+
+    ks: Mapping[str, int]
+    scale: bool = True
+    first_share: float | None = None
+
+
+@dataclass(frozen=True)
+class SettledSplit:
+    """Fit each method with its settings and measure it on the test rows; nothing is chosen here.
+
+    Parameters
+    ----------
+    metrics : tuple of str
+    settings : mapping of str to Setting
+        By data set.
+    splits : TunedSplit
+        How rows are split where the setting does not say it.
+    conventions : str
+        Of the metrics.
+    at_most : int or None
+        Look at so many rows of either part only.
+    """
+
+    metrics: tuple[str, ...]
+    settings: Mapping[str, Setting]
+    splits: TunedSplit
+    conventions: str = "mulan"
+    at_most: int | None = None
+
+    def quick(self) -> "SettledSplit":
+        """Return the protocol with a thousand rows of either part."""
+        return replace(self, at_most=1000)
+
+    def run(self, job: Job) -> Iterator[Result]:
+        """Yield the result of each method."""
+        train, test = self.rows(job)
+        part_of = cache(partial(weka_part, train, test))  # some methods share their k
+        for name, method in job.methods.items():
+            k = self.settings[job.data].ks[name]
+            estimator = method.make(job.seed)
+            began = perf_counter()
+            if isinstance(estimator, BRkNN):
+                labels, scores = tied_answers(estimator, train, test, k)
+            else:
+                labels, scores = answers(estimator.set_params(n_neighbors=k), part_of(k))
+            seconds = perf_counter() - began
+            yield Result(
+                job.experiment,
+                job.data,
+                name,
+                {key: rounded([each]) for key, each in self.measured(test, labels, scores).items()},
+                settings={"n_neighbors": k},
+                seed=job.seed,
+                seconds={"search, fit and predict": round(seconds, 3)},
+                provenance=provenance(job.dataset),
+            )
+
+    def rows(self, job: Job) -> tuple[Dataset, Dataset]:
+        """Return training and test rows, scaled where the setting says so."""
+        setting = self.settings[job.data]
+        if setting.first_share is None:
+            train, test = self.splits.split(job.data, job.dataset, job.seed)
+        else:
+            train, test = first_rows(job.dataset, setting.first_share)
+        if self.at_most is not None:
+            few = slice(self.at_most)
+            train, test = (each.subset(range(each.n_rows)[few]) for each in (train, test))
+        return scaled(train, test) if setting.scale else (train, test)
+
+    def measured(self, test: Dataset, labels: Csr, scores: Scores) -> dict[str, float]:
+        """Return the metrics of predictions."""
+        return evaluate(test.Y, labels, scores, conventions=self.conventions, metrics=self.metrics)
+
+
+def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
+    """Return the first rows of a data set, `share` of them, and the rest."""
+    cut = round(share * data.n_rows)
+    rows = range(data.n_rows)
+    return data.subset(rows[:cut]), data.subset(rows[cut:])
+
+
+def weka_part(train: Dataset, test: Dataset, k: int) -> Part:
+    """Return both parts with the neighbours that Weka's search keeps."""
+    return Part(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
+
+
+def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tuple[Csr, Scores]:
+    """Fit BRkNN and return what it predicts, sets and scores, from all rows as near as the k-th."""
+    near = tied_graph(train.X, k, test.X)
+    estimator.set_params(n_neighbors=near.k).fit(train.X, train.Y)
+    scores = estimator.scores(test.X, graph=near)
+    return estimator.decide(scores), scores

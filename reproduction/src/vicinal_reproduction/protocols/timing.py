@@ -1,0 +1,53 @@
+"""How long a method takes on a published split, from rows to predicted labels."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import process_time
+
+from vicinal.results import Result, provenance
+from vicinal_reproduction.specification import Job
+
+LONG = 60.0
+"""Seconds past which a run is not repeated."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Time each method: search, fit and predict, nothing shared.
+
+    Seconds are those of the processor, all threads together: at least what a clock would show on a
+    machine at rest, and the same on one that is busy.
+
+    Parameters
+    ----------
+    repeats : int
+        The shortest time of so many is kept: the others were disturbed.
+    """
+
+    repeats: int = 3
+
+    def quick(self) -> "Timing":
+        """Return the protocol with one run."""
+        return replace(self, repeats=1)
+
+    def run(self, job: Job) -> Iterator[Result]:
+        """Yield the seconds of each method."""
+        train, test = job.dataset.split()
+        for name, method in job.methods.items():
+            seconds: list[float] = []
+            while len(seconds) < self.repeats and max(seconds, default=0.0) < LONG:
+                began = process_time()
+                with warnings.catch_warnings():
+                    # That few labels make the second order pointless is not asked here.
+                    warnings.simplefilter("ignore", UserWarning)
+                    method.make(job.seed).fit(train.X, train.Y).predict(test.X)
+                seconds.append(process_time() - began)
+            yield Result(
+                job.experiment,
+                job.data,
+                name,
+                {"seconds": (round(min(seconds), 4),)},
+                seed=job.seed,
+                provenance=provenance(job.dataset),
+            )

@@ -1,0 +1,1 @@
+"""Tables for the terminal and as JSON, HTML pages, and the account in Markdown."""

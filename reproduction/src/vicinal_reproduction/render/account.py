@@ -1,0 +1,295 @@
+"""The account of the reproduction, ``docs/reproduction.md``, written from the stored results."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from vicinal_reproduction.figures.cells import Cell, Figures, figures_of, table_cells
+from vicinal_reproduction.figures.checks import filled_checks
+from vicinal_reproduction.figures.curves import curve_points
+from vicinal_reproduction.figures.orders import compare_order
+from vicinal_reproduction.figures.rank_tests import rank_test
+from vicinal_reproduction.figures.verdict import VERDICTS
+from vicinal_reproduction.render.account_time import account_time
+from vicinal_reproduction.render.markdown import markdown_table
+from vicinal_reproduction.render.tables import counts, number, signed
+from vicinal_reproduction.results.stores import Stores
+from vicinal_reproduction.specification import OWN, RIVAL, Curve, Paper
+from vicinal_reproduction.specs.registry import PAPERS
+
+INTRODUCTION = """# What of the papers comes out, and what does not
+
+Every cell of the papers’ result tables, theirs beside ours. This page is written from the stored
+results (`reproduction/src/vicinal_reproduction/results/`) by
+`python reproduction/tools/write_account.py`; a test sees to it that it says what they say.
+`vicinal reproduce --shipped` prints every table, with `--html DIR` as pages;
+`vicinal reproduce [PAPER [TABLE]]` runs it again.
+
+A cell is **matched** if ours lies within 0.0015 or 3 % of the paper’s figure (or within the paper’s
+standard deviation, where it prints one), otherwise **better** or **worse**. *Own* methods are those
+of this library; *rivals* are those the papers compare with. “Shown” cells have no better side;
+“no data”: no copy of the data could be had; “not run”: not run yet. Cross-validated cells are means
+over three fold seeds.
+"""
+
+COLUMNS = 12
+"""Values of a figure shown at most."""
+
+
+def account(stores: Stores) -> str:
+    """Return the account as Markdown."""
+    every = {name: (paper, _figures(paper, stores)) for name, paper in PAPERS.items()}
+    cells = {name: _cells(paper, figures) for name, (paper, figures) in every.items()}
+    parts = [INTRODUCTION, "## Summary\n", _summary(cells)]
+    parts += [
+        f"\n{said}" for paper, figures in every.values() for said in _otherwise(paper, figures)
+    ]
+    parts += account_time((PAPERS[name], stores.of(name).read()) for name in PAPERS)
+    for name, (paper, figures) in every.items():
+        parts += _paper(paper, figures, cells[name])
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _figures(paper: Paper, stores: Stores) -> Figures:
+    """Return the stored figures of a paper."""
+    return figures_of(paper, stores.of(paper.name).read())
+
+
+def _cells(paper: Paper, figures: Figures) -> list[Cell]:
+    """Return the cells of all tables of a paper."""
+    return [cell for table in paper.tables for cell in table_cells(paper, table, figures)]
+
+
+def _summary(cells: dict[str, list[Cell]]) -> str:
+    """Return how many cells came out how, a row for each paper and kind of method."""
+    rows = []
+    for name, each in cells.items():
+        for kind in (OWN, RIVAL):
+            found = counts(each, kind)
+            if found:
+                numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
+                rows.append([name, kind, *numbers, _share(found)])
+    everything = counts([cell for each in cells.values() for cell in each], OWN)
+    numbers = [str(everything.get(verdict, 0) or "") for verdict in VERDICTS]
+    rows.append(["**all**", OWN, *numbers, _share(everything)])
+    return markdown_table(["paper", "methods", *VERDICTS, "matched or better"], rows)
+
+
+def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield the share of a paper's own cells with those of a side experiment in place."""
+    cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
+    for check in paper.checks:
+        others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
+        counted = check.listed if check.counted is None else check.counted
+        if counted and others:
+            replaced = {tuple(_place(cell)): cell for other in others for cell in other}
+            share = _share(counts({**cells, **replaced}.values(), OWN))
+            yield f"{paper.name}, where {check.what} (see its side experiments): {share}."
+
+
+def _share(found: dict[str, int]) -> str:
+    """Return the share of the judged cells that are matched or better."""
+    good = found.get("matched", 0) + found.get("better", 0)
+    judged = good + found.get("worse", 0)
+    return f"{good} of {judged} ({good / judged:.1%})" if judged else "–"
+
+
+def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the parts of a paper's section."""
+    yield f"\n## {paper.name}: {paper.title}\n"
+    for experiment in paper.experiments:
+        yield f"- `{experiment.name}`: {experiment.what}."
+    yield from (f"- {note}" for note in paper.notes)
+    yield ""
+    yield _by_table(paper, figures)
+    for table in paper.tables:
+        if table.notes:
+            yield f"\nTable {table.name}: {' '.join(table.notes)}"
+    yield from _worse(cells)
+    yield from _checks(paper, figures)
+    yield from _orders(paper, figures)
+    for curve in paper.curves:
+        yield from _curve(curve, figures)
+    yield from _rank_tests(paper, figures)
+    yield from _seconds(cells)
+    yield from _not_run(cells)
+    yield from _provenance(figures)
+
+
+def _by_table(paper: Paper, figures: Figures) -> str:
+    """Return the counts of each table."""
+    rows = []
+    for table in paper.tables:
+        cells = table_cells(paper, table, figures)
+        for kind in (OWN, RIVAL):
+            found = counts(cells, kind)
+            if found:
+                numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
+                rows.append([table.name, table.title, kind, *numbers])
+    return markdown_table(["table", "what", "methods", *VERDICTS], rows)
+
+
+def _worse(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the cells that are worse, each with the number of its reason, and the reasons."""
+    worse = [cell for cell in cells if cell.verdict == "worse"]
+    if not worse:
+        return
+    reasons = list(dict.fromkeys(cell.reason for cell in worse if cell.reason))
+    numbers = {reason: str(at) for at, reason in enumerate(reasons, start=1)}
+    yield "\nWorse, and why:\n"
+    rows = [
+        [*_place(cell), *_numbers(cell), cell.kind, numbers.get(cell.reason, "–")] for cell in worse
+    ]
+    header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "why"]
+    yield markdown_table(header, rows)
+    yield ""
+    yield from (f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in numbers.items())
+
+
+def _place(cell: Cell) -> list[str]:
+    """Return where a cell stands."""
+    return [cell.reported.table, cell.reported.data, cell.reported.method, cell.reported.metric]
+
+
+def _numbers(cell: Cell) -> list[str]:
+    """Return the paper's figure, ours and the difference."""
+    if cell.ours is None or cell.difference is None:
+        return [number(cell.reported.value), "–", "–"]
+    ours = number(cell.ours) + (f" ± {number(cell.std)}" if cell.std is not None else "")
+    return [number(cell.reported.value), ours, signed(cell.difference)]
+
+
+def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield what side experiments give."""
+    rows, listed = [], []
+    for check, name, main, other in filled_checks(paper, figures):
+        counted = [str(len(main)), _short(main), _short(other)]
+        rows.append([name, check.experiment.partition("/")[2], check.what, *counted])
+        listed += [
+            [check.experiment.partition("/")[2], *_beside(*pair)]
+            for pair in zip(main, other, strict=True)
+            if pair[1].verdict != "shown" and (check.listed or pair[0].verdict == "worse")
+        ]
+    if rows:
+        yield "\nSide experiments: the same cells, something done otherwise.\n"
+        header = ["table", "experiment", "done otherwise", "cells", "as above", "otherwise"]
+        yield markdown_table(header, rows)
+    if listed:
+        yield "\nCell by cell, where it is worse above, or worth a look:\n"
+        header = ["experiment", "table", "data", "method", "metric", "paper", "as above"]
+        header += ["otherwise", ""]
+        yield markdown_table(header, listed)
+
+
+def _beside(main: Cell, other: Cell) -> list[str]:
+    """Return a cell as above and otherwise."""
+    ours = "–" if main.ours is None else number(main.ours)
+    return [*_place(other), number(other.reported.value), ours, _numbers(other)[1], other.verdict]
+
+
+def _short(cells: Iterable[Cell]) -> str:
+    """Return counts in a few words."""
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts(cells).items())
+
+
+def _orders(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield how the partial orders compare."""
+    rows = []
+    for order in paper.orders:
+        found = compare_order(paper, order, figures)
+        sizes = (found.agreed, found.missing, found.reversed, found.further, found.not_run)
+        rows.append([order.table, order.data, *(str(len(each) or "") for each in sizes)])
+    if rows:
+        yield "\nPartial orders (pairs where one method beats another, paired t-test at 5 %):\n"
+        header = ["table", "data", "agreed", "not significant", "reversed", "only ours", "not run"]
+        yield markdown_table(header, rows)
+
+
+def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
+    """Yield the values of a figure."""
+    start = f"{curve.metric} at {curve.setting}="
+    rows, settings = [], list[int]()
+    for data in curve.data:
+        for method in curve.methods:
+            points = curve_points(curve, figures, data, method)
+            if points:
+                settings = settings or list(points)
+                rows.append(
+                    [data, method, *(f"{points[at]:.3f}" for at in settings[:: _step(settings)])]
+                )
+    if rows:
+        yield f"\nFigure {curve.figure}: {curve.title} ({start.split(' at ')[0]}).\n"
+        shown = [f"{curve.setting} = {at}" for at in settings[:: _step(settings)]]
+        yield markdown_table(["data", "method", *shown], rows)
+
+
+def _step(settings: Sequence[int]) -> int:
+    """Return how many settings to pass over, so that a table stays narrow."""
+    return max(1, (len(settings) + COLUMNS - 1) // COLUMNS)
+
+
+def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
+    """Yield mean ranks and what they tell apart."""
+    for test in paper.rank_tests:
+        found = rank_test(test, figures)
+        if found is not None:
+            result, data = found
+            ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in result.mean_ranks.items())
+            alike = "; ".join(", ".join(group) for group in result.groups) or "none"
+            yield (
+                f"\nFigure {test.figure}: {test.title}, on {', '.join(data)}: {ranks}. Critical "
+                f"difference {result.critical_difference:.2f} (α = {test.alpha}); Friedman p = "
+                f"{result.p_chi2:.2g}. Not told apart: {alike}."
+            )
+
+
+def _seconds(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield times beside the paper's."""
+    timed = [cell for cell in cells if cell.reported.metric == "seconds" and cell.ours is not None]
+    if not timed:
+        return
+    yield "\nSeconds: the paper’s by the clock on 8 or 20 cores, ours of the processor:\n"
+    rows = [
+        [
+            *_place(cell)[:3],
+            number(cell.reported.value),
+            number(cell.ours or 0.0),
+            f"{cell.reported.value / max(cell.ours or 0.0, 1e-9):.3g} ×",
+        ]
+        for cell in timed
+    ]
+    yield markdown_table(["table", "data", "method", "paper", "ours", "faster"], rows)
+
+
+def _not_run(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield what is missing, by table and method."""
+    for verdict, said in (("no data", "No data"), ("not run", "Not run yet")):
+        missing = [cell for cell in cells if cell.verdict == verdict]
+        if missing:
+
+            def group(cell: Cell) -> tuple[str, str]:
+                return cell.reported.table, cell.reported.method
+
+            listed = [
+                f"table {table} {method} ({_data_of(each)})"
+                for (table, method), each in groupby(sorted(missing, key=group), key=group)
+            ]
+            yield f"\n{said}: {'; '.join(listed)}."
+
+
+def _data_of(cells: Iterable[Cell]) -> str:
+    """Return the data sets of cells, each once."""
+    return ", ".join(dict.fromkeys(cell.reported.data for cell in cells))
+
+
+def _provenance(figures: Figures) -> Iterator[str]:
+    """Yield the machines and versions of the results."""
+    named = ("cpu", "cores", "python", "numpy", "scikit-learn", "vicinal")
+    found = {
+        ", ".join(
+            f"{name} {result.provenance[name]}" for name in named if name in result.provenance
+        )
+        for result in figures.results
+        if result.provenance
+    }
+    if found:
+        yield f"\nRun with: {'; '.join(sorted(found))}."

@@ -1,0 +1,152 @@
+"""Run what is missing: a unit is one data set and seed of an experiment."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from time import process_time
+
+from threadpoolctl import threadpool_limits
+
+from vicinal._base.progress import progress
+from vicinal._base.threads import thread_count, using_threads
+from vicinal.results import Result
+from vicinal_reproduction.results.stores import Stores
+from vicinal_reproduction.sources import is_at_hand, read
+from vicinal_reproduction.specification import Experiment, Job, Paper
+from vicinal_reproduction.specs.registry import find_experiment
+
+Say = Callable[[str], None]
+
+PROCESSOR = "processor"
+"""The name, among a result's seconds, of what the processor worked for it, all threads together."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A data set and a seed of an experiment, with the methods that are still missing.
+
+    Plain names, so that it crosses process borders.
+    """
+
+    experiment: str
+    data: str
+    seed: int
+    methods: tuple[str, ...]
+    quick: bool = False
+    backend: str = "numpy"
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return f"{self.experiment}  {self.data}  seed {self.seed}"
+
+    def run(self) -> Iterator[Result]:
+        """Yield the results of the methods as they are known, with the time each took.
+
+        :data:`PROCESSOR` is what the processor worked since the result before, what the methods
+        share included; over a unit it adds up to the whole.
+        """
+        experiment = find_experiment(self.experiment)
+        protocol = experiment.protocol.quick() if self.quick else experiment.protocol
+        methods = {name: experiment.methods[name] for name in self.methods}
+        began = process_time()
+        job = Job(self.experiment, self.data, read(self.data), methods, self.seed, self.backend)
+        for result in protocol.run(job):
+            spent = {PROCESSOR: round(process_time() - began, 3)}
+            yield replace(result, seconds={**result.seconds, **spent})
+            began = process_time()
+
+
+def units(
+    papers: Iterable[Paper],
+    stores: Stores,
+    *,
+    tables: tuple[str, ...] | None = None,
+    quick: bool = False,
+    backend: str = "numpy",
+) -> list[Unit]:
+    """List the units without a result in `stores`, cheap experiments first.
+
+    Parameters
+    ----------
+    papers : iterable of Paper
+    stores : Stores
+    tables : tuple of str or None
+        Only what these tables (or figures) show.
+    quick : bool
+        One or two data sets and one seed of each experiment, and less of the protocol.
+    backend : {"numpy", "torch"}
+        Where searches for a projection are evaluated.
+    """
+    wanted = [
+        (each, stores.of(paper.name).keys())
+        for paper in papers
+        for each in wanted_experiments(paper, tables)
+    ]
+    found = []
+    for experiment, done in sorted(wanted, key=lambda pair: pair[0].cost):
+        few = experiment.quick_data or experiment.data[:1]
+        for data in few if quick else experiment.data:
+            for seed in experiment.seeds[:1] if quick else experiment.seeds:
+                keys = {name: (experiment.name, data, name, seed) for name in experiment.methods}
+                missing = tuple(name for name, key in keys.items() if key not in done)
+                if missing:
+                    found.append(Unit(experiment.name, data, seed, missing, quick, backend))
+    return found
+
+
+def run_units(todo: Iterable[Unit], stores: Stores, *, jobs: int = 1, say: Say = print) -> int:
+    """Run units, each result stored as it comes; return how many were run.
+
+    Units whose data are absent are named and passed over. A run that is stopped goes on where it
+    stopped, but for the methods of the unit that were not finished.
+    """
+    waiting = list(todo)
+    missing = sorted({unit.data for unit in waiting if not is_at_hand(unit.data)})
+    for name in missing:
+        say(f"{name}: its files are not at hand, passed over")
+    at_hand = [unit for unit in waiting if unit.data not in missing]
+    run = _run_here if jobs == 1 else _run_in_processes
+    for unit, result in progress(run(at_hand, jobs, say), "Reproducing"):
+        stores.of(unit.experiment.partition("/")[0]).add(result)
+    return len(at_hand)
+
+
+def _run_here(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Result]]:
+    """Run units one after the other."""
+    for unit in todo:
+        say(unit.label)
+        for result in unit.run():
+            yield unit, result
+
+
+def _run_in_processes(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Result]]:
+    """Run several units at a time, each in a process with its share of the cores.
+
+    The dearest come first: one that is begun last keeps a single process busy at the end.
+    """
+    threads = max(1, thread_count() // jobs)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(_finished, unit, threads): unit for unit in reversed(todo)}
+        for future in as_completed(running):
+            unit = running[future]
+            say(unit.label)
+            for result in future.result():
+                yield unit, result
+
+
+def _finished(unit: Unit, threads: int) -> list[Result]:
+    """Run a unit to its end, on so many threads."""
+    with using_threads(threads), threadpool_limits(threads):
+        return list(unit.run())
+
+
+def wanted_experiments(paper: Paper, tables: tuple[str, ...] | None) -> list[Experiment]:
+    """Return the experiments that fill the tables asked for, or all."""
+    if tables is None:
+        return list(paper.experiments)
+    named = {name for table in paper.tables if table.name in tables for name in table.experiments}
+    named |= {name for order in paper.orders if order.table in tables for name in order.experiments}
+    named |= {curve.experiment for curve in paper.curves if curve.figure in tables}
+    return [each for each in paper.experiments if each.name in named]

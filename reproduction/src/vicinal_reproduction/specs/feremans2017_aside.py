@@ -1,0 +1,142 @@
+"""Side experiments of Feremans et al. 2017: what its text leaves open, done otherwise."""
+
+from vicinal.decision import MetricThreshold
+from vicinal.estimators import IBLR, MLkNN
+from vicinal_reproduction.protocols.best_on_test import BestOnTest
+from vicinal_reproduction.protocols.lcif_search import AS_WRITTEN, EVERY_SWITCH, KS, LcifSearch
+from vicinal_reproduction.specification import Check, Experiment, Method
+from vicinal_reproduction.specs.feremans2017_main import DATA, GRID, METRICS, SECOND, SMALLER
+
+FEATURE_METHODS = {name: GRID[name] for name in ("feature-knn", "lcif")}
+AT_THE_EDGE = ("corel5k", "delicious", "imdb-f")
+
+
+def _best_for_micro_f1() -> MetricThreshold:
+    """Return one threshold for all labels, best for micro-F1 of rows that are left out in turn."""
+    return MetricThreshold("micro-f1")
+
+
+EXPERIMENTS = (
+    Experiment(
+        "feremans2017/as-written",
+        "the grid up to k = 29, feature kNN as the paper’s formula has it: the mean over all "
+        "features of a row",
+        DATA,
+        FEATURE_METHODS,
+        LcifSearch(METRICS, switches=AS_WRITTEN),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/second-order-as-written",
+        "the same for the second order",
+        ("delicious",),
+        {"lcif2": SECOND["lcif2"]},
+        LcifSearch(METRICS, switches=AS_WRITTEN),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/switches",
+        "the grid up to k = 29, the two switches of feature kNN in it",
+        DATA,
+        FEATURE_METHODS,
+        LcifSearch(METRICS, switches=EVERY_SWITCH),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/up-to-29",
+        "the grid up to k = 29 on data where the best k is 29",
+        AT_THE_EDGE,
+        GRID,
+        LcifSearch(METRICS),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/exact-threshold",
+        "the grid up to k = 29, the threshold exact instead of in steps of 0.01",
+        SMALLER,
+        FEATURE_METHODS,
+        LcifSearch(METRICS, threshold="cardinality"),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/second-order-squared",
+        "the second order up to k = 29, every similarity of rows squared before it weighs",
+        ("delicious",),
+        SECOND,
+        LcifSearch(METRICS, power=2.0),
+        cost=6,
+    ),
+    Experiment(
+        "feremans2017/leave-one-out",
+        "ML-kNN, the threshold best for micro-F1 of training rows that are left out in turn",
+        DATA,
+        {"ml-knn": Method(lambda seed: MLkNN(threshold=_best_for_micro_f1()), KS)},
+        BestOnTest(METRICS),
+        seeds=(1,),
+        cost=7,
+    ),
+    Experiment(
+        "feremans2017/iblr-leave-one-out",
+        "the same for IBLR",
+        SMALLER,
+        {"iblr-ml": Method(lambda seed: IBLR(threshold=_best_for_micro_f1()), KS)},
+        BestOnTest(METRICS),
+        seeds=(1,),
+        cost=7,
+    ),
+    Experiment(
+        "feremans2017/quarter",
+        "ML-kNN, a threshold of 0.25",
+        ("delicious",),
+        {"ml-knn": Method(lambda seed: MLkNN(threshold=0.25), KS)},
+        BestOnTest(METRICS),
+        seeds=(1,),
+        cost=7,
+    ),
+)
+
+CHECKS = (
+    Check(
+        "feremans2017/switches",
+        ("II",),
+        "the two switches of feature kNN (neighbours of features or labels, mean or maximum) "
+        "are part of the cross-validated grid",
+        listed=True,
+    ),
+    Check(
+        "feremans2017/as-written",
+        ("II",),
+        "feature kNN takes the mean over all features of a row, as the paper’s formula has it",
+        listed=True,
+    ),
+    Check(
+        "feremans2017/second-order-as-written",
+        ("III",),
+        "feature kNN takes the mean over all features of a row, as the paper’s formula has it",
+    ),
+    Check("feremans2017/up-to-29", ("II",), "k goes up to 29 even where 29 is best"),
+    Check(
+        "feremans2017/exact-threshold",
+        ("II",),
+        "the threshold is the exact one instead of the best in steps of 0.01",
+    ),
+    Check(
+        "feremans2017/second-order-squared",
+        ("III",),
+        "the second order weighs by squared similarities",
+        listed=True,
+    ),
+    Check(
+        "feremans2017/leave-one-out",
+        ("II",),
+        "ML-kNN’s threshold is fitted on rows that are left out in turn, not on rows that find "
+        "themselves",
+    ),
+    Check(
+        "feremans2017/iblr-leave-one-out",
+        ("II",),
+        "IBLR’s threshold is fitted on rows that are left out in turn, not on rows that find "
+        "themselves",
+    ),
+    Check("feremans2017/quarter", ("II",), "ML-kNN’s threshold is 0.25", listed=True),
+)

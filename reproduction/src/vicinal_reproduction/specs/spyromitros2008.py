@@ -1,0 +1,110 @@
+"""Spyromitros, Tsoumakas, Vlahavas 2008: BRkNN, its extensions, LPkNN and ML-kNN."""
+
+from vicinal.estimators import BRkNN, LPkNN, MLkNN
+from vicinal_reproduction.protocols.folds import Folds
+from vicinal_reproduction.specification import Check, Curve, Experiment, Method, Paper, Table
+
+DATA = ("scene", "emotions", "yeast")
+KS = tuple(range(1, 31))
+METRICS = (
+    "hamming-loss",
+    "example-accuracy",
+    "example-f1-of-means",
+    "subset-accuracy",
+    "micro-f1",
+    "macro-f1",
+)
+SHOWN = tuple("example-f1" if name == "example-f1-of-means" else name for name in METRICS)
+METRIC_OF = {"example-f1": "example-f1-of-means"}
+
+METHODS = {
+    "brknn": Method(lambda seed: BRkNN(strict_majority=True), KS),
+    "brknn-a": Method(lambda seed: BRkNN(variant="a", strict_majority=True), KS),
+    "brknn-b": Method(lambda seed: BRkNN(variant="b"), KS),
+    "lpknn": Method(lambda seed: LPkNN(), KS),
+    "ml-knn": Method(lambda seed: MLkNN(), KS),
+}
+AT_LEAST_HALF = {
+    "brknn": Method(lambda seed: BRkNN(), KS),
+    "brknn-a": Method(lambda seed: BRkNN(variant="a"), KS),
+}
+
+_FOLDS = Folds((*METRICS, "example-f1", "empty-share"), scale=True, kept_by_k=("empty-share",))
+_PLAIN = Folds((*METRICS, "example-f1"))
+
+PAPER = Paper(
+    name="spyromitros2008",
+    title="An empirical study of lazy multilabel classification algorithms (SETN 2008)",
+    experiments=(
+        Experiment(
+            "spyromitros2008/folds",
+            "10-fold cross-validation, every metric a mean over k = 1..30, min-max features",
+            DATA,
+            METHODS,
+            _FOLDS,
+            quick_data=("emotions",),
+        ),
+        Experiment(
+            "spyromitros2008/at-least-half",
+            "the same, BRkNN predicting a label that at least half of the neighbours carry",
+            DATA,
+            AT_LEAST_HALF,
+            Folds((*METRICS, "example-f1"), scale=True),
+            cost=2,
+            quick_data=("emotions",),
+        ),
+        Experiment(
+            "spyromitros2008/unscaled",
+            "the same, features as they are",
+            DATA,
+            METHODS,
+            _PLAIN,
+            cost=2,
+            quick_data=("emotions",),
+        ),
+    ),
+    tables=(
+        Table(
+            "2",
+            "BRkNN and its extensions, averaged over k",
+            DATA,
+            ("brknn", "brknn-a", "brknn-b"),
+            SHOWN,
+            ("spyromitros2008/folds",),
+            METRIC_OF,
+        ),
+        Table(
+            "3",
+            "The best BRkNN, LPkNN and ML-kNN, averaged over k",
+            DATA,
+            ("brknn-a", "brknn-b", "lpknn", "ml-knn"),
+            SHOWN,
+            ("spyromitros2008/folds",),
+            METRIC_OF,
+        ),
+    ),
+    curves=(
+        Curve(
+            "1",
+            "Share of empty BRkNN predictions against k",
+            "spyromitros2008/folds",
+            DATA,
+            ("brknn",),
+            "empty-share",
+            "k",
+        ),
+    ),
+    checks=(
+        Check(
+            "spyromitros2008/at-least-half",
+            ("2", "3"),
+            "a label is predicted if at least half of the neighbours carry it, as the text says; "
+            "the tables ask for more than half",
+        ),
+        Check("spyromitros2008/unscaled", ("2", "3"), "features are not scaled"),
+    ),
+    notes=(
+        "“F-measure” is read as the harmonic mean of mean precision and mean recall.",
+        "Folds are drawn at random; the paper’s are not published.",
+    ),
+)

@@ -1,0 +1,161 @@
+"""What is written about the results says what the results say."""
+
+from pathlib import Path
+
+import pytest
+
+from vicinal.results import Result
+from vicinal_reproduction.figures.cells import Figures, figures_of, table_cells
+from vicinal_reproduction.figures.orders import compare_order
+from vicinal_reproduction.render.account import account
+from vicinal_reproduction.render.page import paper_page, write_pages
+from vicinal_reproduction.results.stores import Stores, stored
+from vicinal_reproduction.specs.registry import PAPERS
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
+
+
+def test_the_document_says_what_the_stored_results_say():
+    assert DOCUMENT.read_text(encoding="utf-8") == account(stored())
+
+
+def test_stored_results_are_small():
+    for file in stored().folder.glob("*.jsonl"):
+        assert file.stat().st_size < 600_000, file.name
+
+
+def test_stored_results_are_of_experiments_that_exist():
+    for paper in PAPERS.values():
+        known = {each.name: each for each in paper.experiments}
+        for result in stored().of(paper.name).read():
+            name = result.experiment.removesuffix("-best")
+            assert name in known, result.key
+            assert result.data in known[name].data
+            assert result.method in known[name].methods
+
+
+def test_every_worse_cell_of_an_own_method_has_a_reason():
+    without = [
+        (cell.reported.paper, cell.reported.table, cell.reported.data, cell.reported.method)
+        for paper in PAPERS.values()
+        for table in paper.tables
+        for cell in table_cells(paper, table, figures_of(paper, stored().of(paper.name).read()))
+        if cell.kind == "own" and cell.verdict == "worse" and not cell.reason
+    ]
+    assert without == []
+
+
+def test_an_empty_store_is_accounted_for_as_not_run(tmp_path: Path):
+    text = account(Stores(tmp_path))
+    assert "Not run yet: table 1 ml-knn k=10 (yeast)" in text
+    assert "No data: table 2 baseline (mediamill, bookmarks)" in text
+
+
+def test_a_worse_cell_is_listed_and_not_left_out(tmp_path: Path):
+    stores = Stores(tmp_path)
+    stores.of("zhang2007").add(
+        Result("zhang2007/folds", "yeast", "ml-knn", {"hamming-loss": (0.5,)}, seed=1)
+    )
+    text = account(stores)
+    assert "| 2 | yeast | ml-knn | hamming-loss | 0.1940 | 0.5000 | +0.3060 | own |" in text
+    assert "| zhang2007 | own |  |  | 1 |" in text
+
+
+def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
+    stores = Stores(tmp_path)
+    for experiment, data, loss in (
+        ("settled", "yeast", 0.198),
+        ("small", "yeast", 0.5),
+        ("large", "bibtex", 0.014),
+        ("first-rows", "corel16k001", 0.5),
+    ):
+        values = {"hamming-loss": (loss,)}
+        stores.of("wang2018").add(Result(f"wang2018/{experiment}", data, "ml-knn", values, seed=1))
+    text = account(stores)
+    assert "| wang2018 | own | 2 |" in text  # yeast as settled, bibtex as before
+    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, where")]
+    assert line.endswith("1 of 2 (50.0%).")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_page_holds_every_table(name: str, tmp_path: Path):
+    paper = PAPERS[name]
+    html = paper_page(paper, figures_of(paper, stored().of(name).read())).html()
+    for table in paper.tables:
+        assert f"Table {table.name}</h2>" in html
+    (path,) = write_pages([paper], stored(), tmp_path)
+    assert path.read_text(encoding="utf-8") == html
+
+
+def _fold_results(values: dict[str, tuple[float, ...]]) -> Figures:
+    return Figures(
+        tuple(
+            Result(
+                "zhang2007/folds" if method == "ml-knn" else "zhang2007/folds-rivals",
+                "yeast",
+                method,
+                {"hamming-loss": each},
+                seed=1,
+            )
+            for method, each in values.items()
+        )
+    )
+
+
+def test_an_order_is_agreed_missing_reversed_or_further():
+    paper = PAPERS["zhang2007"]
+    order = paper.orders[0]  # hamming loss: ml-knn beats all, adtboost.mh and rank-svm boostexter
+    found = compare_order(
+        paper,
+        order,
+        _fold_results(
+            {
+                "ml-knn": (0.10, 0.11, 0.12),
+                "boostexter": (0.20, 0.21, 0.23),
+                "adtboost.mh": (0.05, 0.06, 0.08),
+            }
+        ),
+    )
+    assert ("hamming-loss", "ml-knn", "boostexter") in found.agreed
+    assert ("hamming-loss", "ml-knn", "adtboost.mh") in found.reversed
+    assert ("hamming-loss", "ml-knn", "rank-svm") in found.not_run
+    assert found.further == ()
+    tied = compare_order(
+        paper, order, _fold_results({"ml-knn": (0.1, 0.2), "boostexter": (0.2, 0.1)})
+    )
+    assert ("hamming-loss", "ml-knn", "boostexter") in tied.missing
+
+
+def test_a_worse_cell_stands_beside_what_a_side_experiment_gives(tmp_path: Path):
+    stores = Stores(tmp_path)
+    for experiment, value in (("zhang2007/yahoo-rivals", 0.9), ("zhang2007/yahoo-otherwise", 0.5)):
+        place = experiment, "recreation", "rank-svm"
+        stores.of("zhang2007").add(Result(*place, {"one-error": (value,)}, seed=1))
+    row = "| yahoo-otherwise | 11 | recreation | rank-svm | one-error | 0.5627 | 0.9000 | 0.5000 |"
+    assert row in account(stores)
+
+
+def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
+    stores = Stores(tmp_path)
+    values, hour = {"hamming-loss": (0.2,)}, {"processor": 3600.0}
+    place = "zhang2007/folds", "yeast", "ml-knn"
+    stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
+    place = "zhang2007/folds-rivals", "image", "rank-svm"
+    stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
+    text = account(stores)
+    assert "| zhang2007 | 3:00 | 3:00 | 0:00 | 6:00 |" in text  # three seeds, of which one was run
+    assert "Without the comparison methods of zhang2007: 3:00," in text
+    assert "2:00 are of seeds not run" in text
+    assert "zhang2007/yahoo (arts, business," in text
+
+
+def test_a_reason_of_several_cells_is_told_once():
+    lines = account(stored()).splitlines()
+    reason = next(each.text for each in PAPERS["ml-arp"].reasons if each.table == "3")
+    told = [line for line in lines if reason[1:] in line]
+    assert len(told) == 1
+    number, _, text = told[0].partition(". ")
+    assert text == f"{reason[0].upper()}{reason[1:]}."
+    ranks = [line for line in lines if line.startswith("| 3 | mean rank") and "| own |" in line]
+    assert len(ranks) == 13
+    assert all(line.endswith(f"| {number} |") for line in ranks)

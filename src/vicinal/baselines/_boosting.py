@@ -1,0 +1,77 @@
+r"""Weights of cells and confidences of AdaBoost.MH, which both boosted baselines use.
+
+A cell is a row and a label, :math:`Y_i[l] = \pm 1`. With scores f so far its weight is
+
+.. math:: D(i, l) \propto \exp(-Y_i[l]\, f_l(x_i)), \qquad \sum_{i,l} D(i, l) = 1.
+
+A part of the rows whose cells of label l weigh :math:`W_+` where they have the label and
+:math:`W_-` where not is given the score
+
+.. math:: c_l = \tfrac12 \ln \frac{W_+ + \varepsilon}{W_- + \varepsilon}, \qquad
+          \varepsilon = \frac{1}{nL},
+
+which makes the loss smallest but for ε, and keeps it finite where the part is pure.
+
+References
+----------
+R. E. Schapire, Y. Singer, "Improved boosting algorithms using confidence-rated predictions",
+Machine Learning 37 (1999), and "BoosTexter", Machine Learning 39 (2000).
+"""
+
+import numpy as np
+
+from vicinal._base.arrays import Bool, Csr, Float
+
+GRAIN_BITS = 51
+"""Weights are multiples of 2⁻⁵¹: sums up to 4 are exact in float64, whatever their order."""
+
+
+def signs(Y: Csr) -> Float:
+    """Return +1 where a row has a label, −1 elsewhere. Memory: 8 bytes a row and label."""
+    dense: Float = 2.0 * Y.toarray() - 1.0
+    return dense
+
+
+def signed_distribution(targets: Float, scores: Float) -> Float:
+    """Return Y · D: the weight of each cell, with the sign of its target.
+
+    Examples
+    --------
+    >>> signed_distribution(np.array([[1.0, -1.0]]), np.zeros((1, 2)))
+    array([[ 0.5, -0.5]])
+    """
+    loss = -targets * scores
+    weights = np.exp(loss - loss.max())
+    weights /= weights.sum()
+    grains = np.rint(np.ldexp(weights, GRAIN_BITS))
+    exact: Float = targets * np.ldexp(grains, -GRAIN_BITS)
+    return exact
+
+
+def confidences(signed: Float, members: Bool, smoothing: float) -> Float:
+    """Return c of each label for the rows marked.
+
+    Examples
+    --------
+    One row has the label, another, of three times the weight, does not: ½ ln (0.25 / 0.75).
+
+    >>> confidences(np.array([[0.25], [-0.75]]), np.array([True, True]), smoothing=0.0)
+    array([-0.54930614])
+    """
+    part = signed[members]
+    with_label = np.maximum(part, 0.0).sum(axis=0)
+    without = np.maximum(-part, 0.0).sum(axis=0)
+    ratio: Float = 0.5 * np.log((with_label + smoothing) / (without + smoothing))
+    return ratio
+
+
+def half_logistic(scores: Float) -> Float:
+    """Return 1 / (1 + exp(−2f)), the probability that a score of AdaBoost stands for.
+
+    Examples
+    --------
+    >>> half_logistic(np.array([0.0, 400.0, -400.0]))
+    array([0.5, 1. , 0. ])
+    """
+    odds: Float = 0.5 * (1.0 + np.tanh(scores))
+    return odds

@@ -1,0 +1,137 @@
+"""What the baselines share: the door, and the way from scores to answers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import unchanged_on_failure
+from vicinal._base.labels import Labels, read_labels
+from vicinal._base.validation import check_features, check_readable, owned
+from vicinal.decision import Threshold
+from vicinal.estimators.method import Method, declare
+from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
+from vicinal.scores import DENSE_LIMIT, Scores
+
+BLOCK_CELLS = 2**22
+"""Most numbers that scoring holds at a time beside its answer: 32 MiB of float64."""
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the baselines; see the subclasses for what a user calls.
+
+    Attributes
+    ----------
+    label_names_ : tuple of str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X came with column names.
+    """
+
+    method: ClassVar[Method]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a class that declares itself."""
+        super().__init_subclass__(**options)
+        declare(cls)
+
+    @abstractmethod
+    def _learn(self, X: Features, Y: Csr) -> None:
+        """Check the parameters, learn from rows (float64) and their labels."""
+
+    @abstractmethod
+    def _score(self, X: Features) -> Float:
+        """Return the score of each row (float64) and label."""
+
+    def fit(self, X: object, Y: object) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        """
+        with unchanged_on_failure(self):
+            rows = self._read(X, reset=True)
+            refuse_one_dimensional(Y)
+            labels = read_labels(Y, int(rows.shape[0]))
+            check_cells(*labels.matrix.shape)
+            self._learn(rows, labels.matrix)
+            self._keep(labels)
+        return self
+
+    def decision_function(self, X: object) -> Float:
+        """Return the score of every row and label: float64, shape (n, L)."""
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        check_cells(int(rows.shape[0]), len(self.label_names_))
+        return self._score(rows)
+
+    def scores(self, X: object) -> Scores:
+        """Return the same, as the metrics and decision rules take them."""
+        return Scores.dense(self.decision_function(X))
+
+    def predict(self, X: object) -> NDArray[Any] | Csr:
+        """Return the label indicator of each row, in the kind and type of array `Y` was at fit."""
+        decided = cast("Csr", self.decide(self.scores(X)).astype(self.label_dtype_))
+        return decided.toarray() if self.label_kind_ == "dense" else decided
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label sets; labels that score more than 0 unless a method knows better."""
+        return Threshold(0.0).decide(scores)
+
+    def _keep(self, labels: Labels) -> None:
+        """Remember how labels came."""
+        self.label_names_ = labels.names
+        self.label_kind_ = labels.kind
+        self.label_dtype_ = labels.dtype
+
+    def _read(self, X: object, *, reset: bool) -> Features:
+        """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
+        check_readable(X)
+        checked = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        rows = check_features(checked).astype(np.float64, copy=False)
+        return owned(rows, X) if reset else rows
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` has run."""
+        return hasattr(self, "label_names_")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn: sparse features, label indicators only."""
+        return for_label_indicators(super().__sklearn_tags__())
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
+        return np.broadcast_to([0, 1], (len(self.label_names_), 2))
+
+
+def check_cells(n_rows: int, n_labels: int) -> None:
+    """Raise where a number per row and label would take more than 2 GiB."""
+    if n_rows * n_labels > DENSE_LIMIT:
+        raise InvalidArgumentError(
+            "X", f"at most {DENSE_LIMIT} rows × labels", f"{n_rows} rows × {n_labels} labels"
+        )
+
+
+def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
+    """Yield blocks of rows that hold few enough numbers, so many to a row.
+
+    Examples
+    --------
+    >>> list(row_blocks(3, 2**21))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    step = max(1, BLOCK_CELLS // max(width, 1))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))

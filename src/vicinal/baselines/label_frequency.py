@@ -1,0 +1,47 @@
+"""The baseline that looks at no feature: how frequent each label is."""
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal.baselines._classifier import MultiLabelClassifier
+from vicinal.decision import Threshold
+from vicinal.estimators.method import Method
+from vicinal.scores import Scores
+
+
+class LabelFrequency(MultiLabelClassifier):
+    """Score each label by its share of the training rows; predict those of at least a half.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of float64, shape (L,)
+
+    Examples
+    --------
+    >>> model = LabelFrequency().fit([[0.0], [1.0], [2.0], [3.0]], [[1, 0], [1, 0], [0, 0], [0, 1]])
+    >>> model.predict_proba([[7.0]])
+    array([[0.5 , 0.25]])
+    >>> model.predict([[7.0]])
+    array([[1, 0]])
+    """
+
+    method = Method("frequency", neighbors=None, is_baseline=True)
+
+    frequencies_: Float
+
+    def _learn(self, X: Features, Y: Csr) -> None:
+        """Count."""
+        counts = np.bincount(Y.indices, minlength=int(Y.shape[1]))
+        self.frequencies_ = counts / int(Y.shape[0])
+
+    def _score(self, X: Features) -> Float:
+        """Return the frequencies for every row."""
+        return np.tile(self.frequencies_, (int(X.shape[0]), 1))
+
+    def predict_proba(self, X: object) -> Float:
+        """Return the frequencies for every row."""
+        return self.decision_function(X)
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the labels of at least a half."""
+        return Threshold(0.5, inclusive=True).decide(scores)

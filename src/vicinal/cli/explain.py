@@ -1,0 +1,106 @@
+"""``vicinal explain``: why a model gives the rows of a file their labels."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.progress import part, shown
+from vicinal.cli.imports import import_modules
+from vicinal.cli.options import ImportOption, ModelArgument, NamesOption, RowsOption, TextOption
+from vicinal.cli.output import JsonFlag, check_target, errors, out, say
+
+if TYPE_CHECKING:
+    from vicinal.estimators.model import Model
+    from vicinal.explain import Explanations
+
+
+def explain_rows(
+    model: ModelArgument,
+    file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--label", help="A label to explain; repeatable. Default: the best ones."),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="Best labels to explain besides those predicted.", min=0)
+    ] = 5,
+    limit: Annotated[int, typer.Option(help="Most rows to explain, the first ones.", min=1)] = 5,
+    what_if: Annotated[
+        bool, typer.Option("--what-if", help="Find what removed would drop a predicted label.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page in one file instead.")
+    ] = None,
+    learned_from: Annotated[
+        str | None,
+        typer.Option(help="The texts the model was trained on, to show neighbours with theirs."),
+    ] = None,
+    rows: RowsOption = "all",
+    text: TextOption = "text",
+    row_names: NamesOption = None,
+    imports: ImportOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Explain the labels of each row: scores as sums of neighbours and features."""
+    from vicinal.cli.scoring import rows_for
+    from vicinal.cli.source import features_source, reads_text, text_source
+    from vicinal.estimators import explain
+    from vicinal.estimators import load as load_model
+
+    check_target("--html", html)
+    import_modules(imports)
+    fitted = load_model(model)
+    if reads_text(fitted):
+        source = text_source(file, text, None, row_names)
+    else:
+        source = features_source(file, rows, auto="all", unlabelled=True)
+    n_rows = min(limit, source.n_rows)
+    with shown(), part(f"Explaining {n_rows:,} rows"):
+        found = explain(
+            fitted,
+            cast("Any", rows_for(fitted, source))[:n_rows],
+            labels or None,
+            top,
+            what_if=what_if,
+            row_names=None if source.row_names is None else source.row_names[:n_rows],
+            row_texts=_training_texts(fitted, learned_from, text),
+        )
+    _print(found, html, json)
+    if n_rows < source.n_rows:
+        errors.print(
+            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)", highlight=False
+        )
+
+
+def _training_texts(model: "Model", file: str | None, text: str) -> list[str] | None:
+    """Return the texts that the model was trained on, in the order of its rows."""
+    from vicinal.cli.source import reads_text, text_source
+    from vicinal.estimators.model import estimator_of
+
+    if file is None:
+        return None
+    if not reads_text(model):
+        raise InvalidArgumentError("--learned-from", "a model that reads texts", file)
+    found = text_source(file, text, None, None)
+    n_known = estimator_of(model).search_.n_ids
+    if found.n_rows != n_known:
+        raise InvalidArgumentError(
+            "--learned-from", f"the {n_known} rows the model learned from", f"{found.n_rows} rows"
+        )
+    return list(cast("list[str]", found.X))
+
+
+def _print(found: "Explanations", html: Path | None, json: bool) -> None:
+    """Write the page, or print JSON lines or tables."""
+    if html is not None:
+        found.write_html(html)
+        say(f"{len(found):,} rows explained, written to {html}")
+    elif json:
+        for one in found:
+            sys.stdout.write(one.to_json() + "\n")
+    else:
+        for one in found:
+            out.print(one)

@@ -1,0 +1,109 @@
+"""What is compared: methods by name, or any multi-label estimator of scikit-learn's kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sklearn.base import clone
+
+from vicinal import baselines
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_sequence
+from vicinal.estimators import NeighborEstimator
+from vicinal.estimators.method import make_method
+from vicinal.results.digest import plain
+from vicinal.selection.grid import ANY_DISTANCE
+
+Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
+BASELINES = tuple(getattr(baselines, name).method.name for name in baselines.__all__)
+"""The baselines by name: importing them registers them."""
+NOT_KEPT = frozenset({"n_jobs", "verbose"})
+"""Parameters on which no result depends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A method to compare.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    estimator : scikit-learn estimator
+        Never fitted itself; copies are.
+    """
+
+    name: str
+    estimator: Any
+
+    @property
+    def n_neighbors(self) -> int:
+        """How many neighbours it takes from a shared graph; 0 for methods that take none."""
+        if not isinstance(self.estimator, NeighborEstimator):
+            return 0
+        return self.estimator.needed_neighbors()
+
+    @property
+    def distance(self) -> str:
+        """The metric of distance of its neighbours; any will do for a method without."""
+        return str(self.estimator.metric) if self.n_neighbors else ANY_DISTANCE
+
+    def fresh(self, seed: int | None = None, n_jobs: int | None = None) -> Any:
+        """Return an unfitted copy; `seed` goes where a parameter left chance open."""
+        copy = clone(self.estimator)
+        params = copy.get_params()
+        changed: dict[str, object] = {
+            name: seed
+            for name, value in params.items()
+            if value is None and name.rpartition("__")[2] == "random_state"
+        }
+        if n_jobs is not None and "n_jobs" in params:
+            changed["n_jobs"] = n_jobs
+        return copy.set_params(**changed) if changed else copy
+
+    def settings(self) -> dict[str, object]:
+        """Return the parameters on which results depend, as plain values."""
+        params = self.estimator.get_params()
+        kept = {name: plain(params[name]) for name in params if _last(name) not in NOT_KEPT}
+        return {"estimator": type(self.estimator).__name__, **kept}
+
+
+def read_candidates(methods: Methods) -> list[Candidate]:
+    """Return the methods to compare, checked.
+
+    Parameters
+    ----------
+    methods : sequence of str, or mapping of str to str or estimator
+        Names of methods and baselines, or ``module:Class``; or what to call them, and such a name
+        or an estimator.
+
+    Examples
+    --------
+    >>> [each.n_neighbors for each in read_candidates(["mlknn", "feature-knn"])]
+    [10, 0]
+    """
+    if isinstance(methods, str):
+        methods = [methods]
+    given: Mapping[str, Any] = (
+        methods
+        if isinstance(methods, Mapping)
+        else {name: name for name in check_sequence("methods", methods)}
+    )
+    if len(given) < 1:
+        raise InvalidArgumentError("methods", "at least one method", "none")
+    return [Candidate(str(name), _estimator(what)) for name, what in given.items()]
+
+
+def _estimator(what: Any) -> Any:
+    """Return the estimator of a name, or the one given."""
+    if isinstance(what, str):
+        return make_method(what, {})
+    offers_all = all(hasattr(what, name) for name in ("fit", "predict", "get_params"))
+    if isinstance(what, type) or not offers_all:
+        raise InvalidArgumentError("methods", "names of methods, or estimators", repr(what))
+    return what
+
+
+def _last(name: str) -> str:
+    """Return the name of a nested parameter without those of its owners."""
+    return name.rpartition("__")[2]

@@ -1,0 +1,155 @@
+"""One metric of many results: who stands where, and whether the difference counts."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
+from vicinal.comparison.ranks import Better, rank_table
+from vicinal.comparison.table import Table
+from vicinal.comparison.tables import in_order, paired, results_table
+from vicinal.metrics import metric_info
+from vicinal.results import Result
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The mean of a method on a data set, over folds and seeds, and their standard deviation."""
+
+    mean: float
+    deviation: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The methods by one metric.
+
+    Parameters
+    ----------
+    metric : str
+    better : {"low", "high"}
+    methods : tuple of str
+        Best mean rank first; methods without one last.
+    data : tuple of str
+    marks : mapping of (data, method) to Mark
+        Absent where there is no value.
+    mean_ranks : mapping of method to float
+        Over the samples on which all methods have a value; empty where there is none.
+    samples : {"data sets", "folds"}
+        What was ranked.
+    table : Table
+        The values that were ranked.
+    tests : FriedmanNemenyi or None
+        None where there are fewer than two samples or methods.
+    left_out : tuple of str
+        Data sets of which a method lacks the metric, or has NaN.
+    """
+
+    metric: str
+    better: Better
+    methods: tuple[str, ...]
+    data: tuple[str, ...]
+    marks: Mapping[tuple[str, str], Mark]
+    mean_ranks: Mapping[str, float]
+    samples: str
+    table: Table
+    tests: FriedmanNemenyi | None
+    left_out: tuple[str, ...]
+
+    @property
+    def differ(self) -> bool:
+        """Whether Friedman's test tells the methods apart."""
+        return self.tests is not None and self.tests.rejected
+
+    def groups_of(self, method: str) -> str:
+        """Return the letters of a method's groups; methods that share one do not differ (Nemenyi).
+
+        Empty for a method that differs from all others, and where Friedman's test finds no
+        difference: then there is none to look for between two.
+        """
+        if self.tests is None or not self.differ:
+            return ""
+        at = [g for g, group in enumerate(self.tests.groups) if method in group]
+        return " ".join(_letter(each) for each in at)
+
+
+def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) -> Ranking:
+    """Order methods by a metric, and test whether they differ.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one experiment.
+    metric : str
+    alpha : float
+        Level of significance.
+
+    Examples
+    --------
+    >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
+    >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
+    >>> found = rank_methods(results, "hamming-loss")
+    >>> found.methods, dict(found.mean_ranks), found.samples
+    (('A', 'B'), {'A': 1.0, 'B': 2.0}, 'folds')
+    """
+    kept = paired(results)
+    side = metric_info(metric).better
+    if side == "none":
+        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
+    methods, data = in_order(r.method for r in kept), in_order(r.data for r in kept)
+    marks = marks_of(kept, metric)
+    table = results_table(kept, metric, missing="drop")
+    ranks = _mean_ranks(table, side)
+    is_testable = min(table.values.shape) >= 2
+    return Ranking(
+        metric=metric,
+        better=side,
+        methods=tuple(sorted(methods, key=lambda name: ranks.get(name, math.inf))),
+        data=tuple(data),
+        marks=marks,
+        mean_ranks=ranks,
+        samples="data sets" if len(data) > 1 else "folds",
+        table=table,
+        tests=rank_tests(table, alpha, better=side) if is_testable else None,
+        left_out=tuple(d for d in data if any((d, method) not in marks for method in methods)),
+    )
+
+
+def marks_of(results: Iterable[Result], metric: str) -> dict[tuple[str, str], Mark]:
+    """Return mean and deviation of each (data set, method) that has numbers only."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        values.setdefault((result.data, result.method), []).extend(result.values.get(metric, ()))
+    return {
+        key: _mark(each)
+        for key, each in values.items()
+        if each and not any(math.isnan(value) for value in each)
+    }
+
+
+def _mark(values: Sequence[float]) -> Mark:
+    """Return mean and standard deviation (n − 1)."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return Mark(mean, None)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return Mark(mean, math.sqrt(squares / (len(values) - 1)))
+
+
+def _mean_ranks(table: Table, better: Better) -> dict[str, float]:
+    """Return the mean rank of each method, best first; one sample or one method will do."""
+    if not table.values.size:
+        return {}
+    if len(table.methods) == 1:
+        return {table.methods[0]: 1.0}
+    # Ranks need no second sample, but the tests that share the reader do: give it the row twice.
+    values = table.values if len(table.values) > 1 else table.values.repeat(2, axis=0)
+    means = rank_table(Table(values, table.methods), better).values.mean(axis=0)
+    ranked = zip(table.methods, means.tolist(), strict=True)
+    return dict(sorted(ranked, key=lambda item: item[1]))
+
+
+def _letter(at: int) -> str:
+    """Return a, b, …, z, aa, ab, and so on."""
+    return (_letter(at // 26 - 1) if at >= 26 else "") + chr(ord("a") + at % 26)

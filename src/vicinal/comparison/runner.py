@@ -1,0 +1,120 @@
+"""Every method on every fold of one data set, for one seed; completed folds are reused."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vicinal.comparison.candidates import Candidate
+from vicinal.comparison.folds import Folds, count_folds, fold_splits, prepared_folds
+from vicinal.comparison.kept_trials import KeptTrials, kept_trials
+from vicinal.comparison.outcome import as_result, experiment_name, is_current
+from vicinal.comparison.trial import Trial, run_trial
+from vicinal.datasets import Dataset
+from vicinal.results import Result, ResultStore
+from vicinal.results.digest import digest_of
+from vicinal.results.record import Key
+from vicinal.selection.fold_source import CurrentFold
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A data set and the seed of its folds, with the provenance of the figures."""
+
+    data: str
+    dataset: Dataset
+    seed: int
+    provenance: Mapping[str, str]
+
+
+@dataclass(eq=False)
+class Runner:
+    """Measures methods, except for what the store holds already.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+    metrics : list of str
+    folds : int or "split"
+    preprocess : str
+    n_jobs : int or None
+    store : ResultStore or None
+    found : dict of (data, method, seed) to Result
+        Filled as methods are measured.
+    """
+
+    candidates: Sequence[Candidate]
+    metrics: Sequence[str]
+    folds: Folds
+    preprocess: str
+    n_jobs: int | None
+    store: ResultStore | None
+    found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
+
+    def run(self, at: Run) -> Iterator[None]:
+        """Measure the methods, one step per fold; results are kept when all folds are done."""
+        missing = [each for each in self.candidates if not self._is_known(at, each)]
+        if not missing:
+            yield from [None] * count_folds(self.folds)
+            return
+        splits = fold_splits(at.dataset, self.folds, at.seed)
+        prepared = prepared_folds(at.dataset, splits, missing, self.preprocess, self.n_jobs)
+        current = CurrentFold(prepared)
+        for number in range(len(splits)):
+            for candidate in missing:
+                key = self._key(at, candidate, number)
+                if key not in self._trials:
+                    fold = current.fold(number, candidate.distance)
+                    trial = run_trial(candidate, fold, self.metrics, at.seed, self.n_jobs)
+                    self._trials[key] = trial
+            yield
+        for candidate in missing:
+            keys = [self._key(at, candidate, number) for number in range(len(splits))]
+            self._keep(at, candidate, [self._trials[key] for key in keys])
+        self._trials.clear()
+
+    @cached_property
+    def _trials(self) -> KeptTrials:
+        """The folds in progress, in a file beside the store."""
+        path = None if self.store is None else self.store.path
+        return kept_trials(path if path is None else path.with_name(f"{path.name}.unfinished"))
+
+    def _key(self, at: Run, candidate: Candidate, fold: int) -> str:
+        """Return what tells a trial from every other."""
+        origin = (at.provenance["data"], at.provenance["vicinal"])
+        asked = (self.folds, at.seed, fold, sorted(self.metrics))
+        settings = sorted(self._settings(candidate).items())
+        return digest_of(at.data, candidate.name, origin, asked, settings)
+
+    @cached_property
+    def _stored(self) -> dict[Key, Result]:
+        """What was in the store at the start."""
+        return {} if self.store is None else {each.key: each for each in self.store.read()}
+
+    def _is_known(self, at: Run, candidate: Candidate) -> bool:
+        """Take a result from the store, where it is there and still true."""
+        known = self._stored.get((experiment_name(self.folds), at.data, candidate.name, at.seed))
+        settings = self._settings(candidate)
+        if known is None or not is_current(known, settings, self.metrics, at.provenance):
+            return False
+        self.found[at.data, candidate.name, at.seed] = known
+        return True
+
+    def _keep(self, at: Run, candidate: Candidate, trials: Sequence[Trial]) -> None:
+        """Keep a result, in the store too."""
+        result = as_result(
+            trials,
+            experiment=experiment_name(self.folds),
+            data=at.data,
+            method=candidate.name,
+            seed=at.seed,
+            settings=self._settings(candidate),
+            provenance=at.provenance,
+            label_names=tuple(at.dataset.label_names),
+        )
+        if self.store is not None:
+            self.store.add(result)
+        self.found[at.data, candidate.name, at.seed] = result
+
+    def _settings(self, candidate: Candidate) -> dict[str, object]:
+        """Return all that a result depends on besides data, folds and seed."""
+        return {**candidate.settings(), "preprocess": self.preprocess}

@@ -1,0 +1,114 @@
+"""Explanations of any model: an estimator, or a pipeline that reads numbers or texts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.arrays import Features
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.explaining import explain_rows
+from vicinal.estimators.feature_names import FeatureNames
+from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_sources import TextRows
+from vicinal.explain import Explanations
+from vicinal.preprocess import TextVectorizer
+from vicinal.preprocess._documents import read_documents
+
+
+def explain(
+    model: NeighborEstimator | Pipeline,
+    X: object,
+    labels: Sequence[str | int] | None = None,
+    top: int = 5,
+    *,
+    what_if: bool = False,
+    row_names: Sequence[str] | None = None,
+    row_texts: Sequence[str] | Mapping[int, str] | None = None,
+) -> Explanations:
+    """Say why each row gets its labels, for an estimator or a pipeline that ends in one.
+
+    Parameters
+    ----------
+    model : estimator of vicinal, or Pipeline that ends in one
+    X : rows as the model takes them
+        Texts, where a pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
+        explanation then knows which words a feature came from.
+    labels, top, what_if, row_names
+        As for :meth:`vicinal.MLkNN.explain`. A feature of a text is removed by deleting the word
+        from the text.
+    row_texts : sequence or mapping of str, optional
+        Texts of the training rows, in their order or by row id, to be shown beside the row's own.
+
+    Examples
+    --------
+    >>> from vicinal import InstanceKNN
+    >>> texts = ["buy milk and bread", "buy a bike", "ride a bike to work"]
+    >>> model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(2))])
+    >>> model = model.fit(texts, [["shop"], ["shop", "sport"], ["sport"]])
+    >>> (why,) = explain(model, ["milk and a bike"], row_texts=texts)
+    >>> [part.name for part in why["sport"].highlights]
+    ['a', 'bike']
+    >>> why.neighbors[0].text
+    'buy a bike'
+    """
+    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    estimator = pipeline.steps[-1][1]
+    if not isinstance(estimator, NeighborEstimator):
+        raise InvalidArgumentError("model", "one that ends in an estimator of vicinal", estimator)
+    source: TextRows | None = None
+    first = pipeline.steps[0][1]
+    if isinstance(first, TextVectorizer):
+        X = read_documents(X)
+        if all(isinstance(step, OneToOneFeatureMixin) for _, step in pipeline.steps[1:-1]):
+            source = TextRows(X, first, lambda texts: _prepared(pipeline, texts))
+    return explain_rows(
+        estimator,
+        _prepared(pipeline, X),
+        labels,
+        top,
+        what_if,
+        row_names,
+        _names_after(pipeline),
+        source,
+        _texts_by_id(row_texts, estimator.search_.n_ids, source),
+    )
+
+
+def _prepared(model: Pipeline, X: object) -> Features:
+    """Return rows after a pipeline's preprocessing, checked by the estimator at its end."""
+    for _, step in model.steps[:-1]:
+        X = step.transform(X)
+    estimator: NeighborEstimator = model.steps[-1][1]
+    return estimator._read_new_X(X)
+
+
+def _names_after(model: Pipeline) -> FeatureNames:
+    """Return the names of the features that the estimator of a pipeline gets, where known."""
+    names: Any = getattr(model, "columns_", None)
+    for _, step in model.steps[:-1]:
+        if isinstance(step, OneToOneFeatureMixin):
+            names = getattr(step, "feature_names_in_", None) if names is None else names
+        elif hasattr(step, "get_feature_names_out"):
+            names = step.get_feature_names_out()
+        else:
+            names = None
+    if names is None:
+        names = getattr(model.steps[-1][1], "feature_names_in_", None)
+    return FeatureNames(names)
+
+
+def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[int, str] | None:
+    """Return the texts of training rows by row id."""
+    if texts is None:
+        return None
+    if source is None:
+        raise InvalidArgumentError("row_texts", "a model that reads texts", "one that does not")
+    if isinstance(texts, Mapping):
+        for row, text in texts.items():
+            if not isinstance(text, str):
+                raise InvalidArgumentError("row_texts", "strings", f"{text!r} for row {row}")
+        return texts
+    return dict(enumerate(check_row_names(texts, n_ids, "row_texts")))

@@ -1,0 +1,248 @@
+"""A pipeline with everything that the estimator at its end offers."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sklearn.pipeline import Pipeline as SklearnPipeline
+from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from vicinal._base.arrays import Float, Int, Int32
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import Saveable, State, read_names, read_part
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.explained_models import explain
+from vicinal.explain import Explanations
+from vicinal.graph import NeighborGraph
+from vicinal.persistence import register, write_folder
+from vicinal.scores import Scores
+
+
+def _last_has(name: str) -> Callable[[SklearnPipeline], bool]:
+    """Tell whether the last step offers a method, with its own error where it does not."""
+
+    def check(pipeline: SklearnPipeline) -> bool:
+        getattr(pipeline.steps[-1][1], name)
+        return True
+
+    return check
+
+
+class Pipeline(SklearnPipeline):
+    """scikit-learn's ``Pipeline`` with the methods of the estimator at its end.
+
+    Rows pass through the steps first; then ``predict_names``, ``rank``, ``scores``,
+    ``neighbor_graph``, ``kneighbors``, ``partial_fit``, ``forget``, ``explain`` and so on are those
+    of the last step. A method is there if the last step has it.
+
+    Parameters
+    ----------
+    steps : list of (str, object)
+        Transformers, then an estimator, each with a name.
+    transform_input, memory, verbose
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    columns_ : tuple of str or None
+        Names of the columns of the file that the model was trained on, if it came from one.
+
+    Examples
+    --------
+    >>> from vicinal import BRkNN
+    >>> from vicinal.preprocess import TextVectorizer
+    >>> model = make_pipeline(TextVectorizer(), BRkNN(n_neighbors=1, metric="cosine"))
+    >>> model = model.fit(["red apple", "green pear"], [["apple"], ["pear"]])
+    >>> model.predict_names(["an apple"])
+    [['apple']]
+    >>> model.partial_fit(["green apple"], [["apple", "sour"]]).predict_names(["a green apple"])
+    [['apple', 'sour']]
+    """
+
+    columns_: tuple[str, ...] | None = None
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit the steps one after the other, then the estimator.
+
+        Keyword arguments with ``__`` are for the step they name, as in scikit-learn; others
+        (``label_names``, ``graph``) are for the estimator.
+        """
+        last = self.steps[-1][0]
+        routed = {key if "__" in key else f"{last}__{key}": value for key, value in params.items()}
+        return super().fit(X, y, **routed)
+
+    @property
+    def label_names_(self) -> tuple[str, ...]:
+        """Names of the labels."""
+        names: tuple[str, ...] = self.steps[-1][1].label_names_
+        return names
+
+    @property
+    def row_ids_(self) -> Int:
+        """The id of each training row, rising."""
+        ids: Int = self.steps[-1][1].row_ids_
+        return ids
+
+    @available_if(_last_has("predict_names"))
+    def predict_names(self, X: Any, *, graph: NeighborGraph | None = None) -> list[list[str]]:
+        """Return the names of the labels predicted for each row."""
+        names: list[list[str]] = self._last.predict_names(self._prepared(X), graph=graph)
+        return names
+
+    @available_if(_last_has("scores"))
+    def scores(self, X: Any, *, graph: NeighborGraph | None = None) -> Scores:
+        """Return the scores of every row and label."""
+        scores: Scores = self._last.scores(self._prepared(X), graph=graph)
+        return scores
+
+    @available_if(_last_has("rank"))
+    def rank(
+        self, X: Any, top: int = 5, *, graph: NeighborGraph | None = None
+    ) -> tuple[Int32, Float]:
+        """Return the `top` best labels of each row and their scores, best first."""
+        best: tuple[Int32, Float] = self._last.rank(self._prepared(X), top, graph=graph)
+        return best
+
+    @available_if(_last_has("neighbor_graph"))
+    def neighbor_graph(self, X: Any, k: int | None = None) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row."""
+        graph: NeighborGraph = self._last.neighbor_graph(self._prepared(X), k)
+        return graph
+
+    @available_if(_last_has("kneighbors"))
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Float, Int32] | Int32:
+        """Return distances and ids of the nearest training rows, as scikit-learn does."""
+        rows = None if X is None else self._prepared(X)
+        near: tuple[Float, Int32] | Int32
+        near = self._last.kneighbors(rows, n_neighbors, return_distance)
+        return near
+
+    @available_if(_last_has("explain"))
+    def explain(
+        self, X: Any, labels: Sequence[str | int] | None = None, top: int = 5, **options: Any
+    ) -> Explanations:
+        """Say why each row gets its labels (:func:`vicinal.estimators.explain`)."""
+        return explain(self, X, labels, top, **options)
+
+    @available_if(_last_has("partial_fit"))
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        classes: object = None,
+        *,
+        label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn further rows; the first call fits the whole pipeline.
+
+        The preprocessing steps stay as they were first fitted, so that the rows known already keep
+        their features. Fit the pipeline again where the scale or vocabulary of the data has moved.
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+        names = {"label_names": label_names, "row_names": row_names}
+        self._last.partial_fit(self._prepared(X), Y, classes, **names)
+        return self
+
+    @available_if(_last_has("forget"))
+    def forget(self, rows: object) -> Self:
+        """Forget training rows by id (``row_ids_``)."""
+        self._last.forget(rows)
+        return self
+
+    @available_if(_last_has("compact"))
+    def compact(self) -> Self:
+        """Release all memory that the index still holds for forgotten rows."""
+        self._last.compact()
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted pipeline as a folder; :func:`vicinal.load` reads it."""
+        save_pipeline(self, path)
+
+    @property
+    def _last(self) -> Any:
+        """The fitted estimator at the end."""
+        check_is_fitted(self)
+        return self.steps[-1][1]
+
+    def _prepared(self, X: Any) -> Any:
+        """Return rows after the steps before the estimator."""
+        for _, step in self.steps[:-1]:
+            if step is not None and step != "passthrough":
+                X = step.transform(X)
+        return X
+
+
+def make_pipeline(*steps: Any, **options: Any) -> Pipeline:
+    """Return a :class:`Pipeline` of these steps, named after their classes.
+
+    Examples
+    --------
+    >>> from vicinal import BRkNN
+    >>> from vicinal.preprocess import MinMax
+    >>> [name for name, _ in make_pipeline(MinMax(), BRkNN()).steps]
+    ['minmax', 'brknn']
+    """
+    return Pipeline(sklearn_make_pipeline(*steps).steps, **options)
+
+
+@dataclass(frozen=True)
+class SavedPipeline:
+    """The steps of a pipeline, by name, and the columns it learned from."""
+
+    names: tuple[str, ...]
+    steps: tuple[Saveable, ...]
+    columns: tuple[str, ...] | None = None
+
+    def get_state(self) -> dict[str, State]:
+        """Return names, steps and columns."""
+        columns: State = None if self.columns is None else list(self.columns)
+        return {"names": list(self.names), "steps": list(self.steps), "columns": columns}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        steps = [step for step in read_part(state, "steps", list) if isinstance(step, Saveable)]
+        names = read_names(state, "names")
+        if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
+            raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
+        if not all(hasattr(step, "transform") for step in steps[:-1]):
+            raise ModelFormatError("expected steps that transform rows before the estimator")
+        columns = None if state.get("columns") is None else read_names(state, "columns")
+        n_features: int | None = getattr(steps[0], "n_features_in_", None)
+        if columns is not None and len(columns) != n_features:
+            raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
+        return cls(names, tuple(steps), columns)
+
+    def pipeline(self) -> Pipeline:
+        """Return the pipeline."""
+        return named_pipeline(list(zip(self.names, self.steps, strict=True)), self.columns)
+
+
+register("estimators.Pipeline", SavedPipeline)
+
+
+def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:
+    """Save a fitted pipeline, scikit-learn's or ours, whose steps can all be saved."""
+    check_is_fitted(model)
+    for name, step in model.steps:
+        if not isinstance(step, Saveable):
+            raise InvalidArgumentError(
+                "model", "steps of vicinal.preprocess and an estimator", f"{name}: {step!r}"
+            )
+    names, steps = zip(*model.steps, strict=True)
+    write_folder(SavedPipeline(names, steps, getattr(model, "columns_", None)), path)
+
+
+def named_pipeline(steps: list[tuple[str, Any]], columns: tuple[str, ...] | None) -> Pipeline:
+    """Return the pipeline of these steps that knows its columns."""
+    pipeline = Pipeline(steps)
+    pipeline.columns_ = columns
+    return pipeline

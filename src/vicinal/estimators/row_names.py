@@ -1,0 +1,104 @@
+"""Names of training rows: checked, kept in step as rows come and go, saved with the model."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from vicinal._base.arrays import Int
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.scalars import check_sequence
+from vicinal._base.state import State, read_array, read_part
+
+
+def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> tuple[str, ...]:
+    """Return one name per row; numbers are written out, and names may repeat.
+
+    Examples
+    --------
+    >>> check_row_names(["a", 7], n_rows=2)
+    ('a', '7')
+    >>> check_row_names(["a"], n_rows=2)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: row_names: expected 2 names, one per row, got 1
+    """
+    given = check_sequence(argument, names)
+    if len(given) != n_rows:
+        raise InvalidArgumentError(argument, f"{n_rows} names, one per row", len(given))
+    for name in given:
+        if not isinstance(name, str | int | np.integer):
+            raise InvalidArgumentError(argument, "strings or integers", repr(name))
+    checked = tuple(str(name) for name in given)
+    try:
+        "".join(checked).encode()
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(
+            argument, "text that UTF-8 can hold", "a lone surrogate"
+        ) from None
+    return checked
+
+
+def extended_row_names(
+    known: tuple[str, ...] | None, fresh: tuple[str, ...] | None, row_ids: Int
+) -> tuple[str, ...] | None:
+    """Return the names of known rows and then of new ones; a row without a name goes by its id.
+
+    Parameters
+    ----------
+    known, fresh : tuple of str, or None where those rows have no names
+    row_ids : ndarray of int64
+        Ids of all rows, the new ones last.
+
+    Examples
+    --------
+    >>> extended_row_names(None, ("c",), np.array([0, 4, 5]))
+    ('0', '4', 'c')
+    """
+    if known is None and fresh is None:
+        return None
+    n_fresh = len(row_ids) - len(known) if fresh is None and known is not None else len(fresh or ())
+    by_id = [str(row) for row in row_ids.tolist()]
+    n_known = len(row_ids) - n_fresh
+    return (known or tuple(by_id[:n_known])) + (fresh or tuple(by_id[n_known:]))
+
+
+def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
+    """Return the name of the training row at a place: its id where rows have no names."""
+    return str(row_ids[place]) if names is None else names[place]
+
+
+def packed_names(names: tuple[str, ...] | None) -> State:
+    """Return names as two arrays, which a file holds in less space than a list.
+
+    Examples
+    --------
+    >>> unpacked_names({"row_names": packed_names(("é", "", "b"))}, n_rows=3)
+    ('é', '', 'b')
+    """
+    if names is None:
+        return None
+    encoded = [name.encode() for name in names]
+    lengths = np.array([len(name) for name in encoded], dtype=np.int64)
+    return {"utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8), "lengths": lengths}
+
+
+def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] | None:
+    """Return the names under ``row_names``, checked; None where a model was saved without."""
+    if state.get("row_names") is None:
+        return None
+    packed = read_part(state, "row_names", dict)
+    lengths = read_array(packed, "lengths", np.int64, (n_rows,))
+    utf8 = read_array(packed, "utf8", np.uint8, (None,))
+    ends = np.cumsum(lengths)
+    if lengths.min(initial=0) < 0 or lengths.max(initial=0) > len(utf8):
+        raise ModelFormatError("row_names: expected lengths from 0 to the number of bytes")
+    if (int(ends[-1]) if n_rows else 0) != len(utf8):
+        raise ModelFormatError(f"row_names: expected {len(utf8)} bytes of names in all")
+    stored, starts = utf8.tobytes(), ends - lengths
+    try:
+        return tuple(
+            stored[start:end].decode()
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        )
+    except UnicodeDecodeError:
+        raise ModelFormatError("row_names: expected UTF-8") from None

@@ -1,0 +1,55 @@
+r"""The similarity of two rows, split over the features that both have.
+
+.. math:: \cos(x, y) = \sum_f \frac{x_f \, y_f}{\lVert x \rVert \lVert y \rVert}, \qquad
+          x \cdot y = \sum_f x_f \, y_f
+"""
+
+import numpy as np
+
+from vicinal._base.arrays import Features, Float, Int
+from vicinal._base.validation import as_csr
+
+
+def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int, Float]]:
+    """Return, for each row, the columns that it shares with `x` and their terms of the similarity.
+
+    Parameters
+    ----------
+    x : ndarray or csr_array, shape (1, m)
+    rows : ndarray or csr_array, shape (k, m)
+    metric : {"euclidean", "cosine", "dot"}
+        Terms of the dot product for ``"dot"``, of the cosine otherwise.
+
+    Examples
+    --------
+    >>> x, rows = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
+    >>> first, second = shared_features(x, rows, "cosine")
+    >>> first[0].tolist(), first[1].round(4).tolist(), second[0].tolist()
+    ([0], [0.5], [])
+    """
+    one, many = as_csr(x), as_csr(rows)
+    columns, own = one.indices, one.data.astype(np.float64)
+    found = []
+    for row in range(many.shape[0]):
+        part = slice(many.indptr[row], many.indptr[row + 1])
+        shared, at_x, at_row = np.intersect1d(
+            columns, many.indices[part], assume_unique=True, return_indices=True
+        )
+        theirs = many.data[part].astype(np.float64)
+        if metric != "dot":
+            terms = _unit(own)[at_x] * _unit(theirs)[at_row]
+        else:
+            with np.errstate(over="ignore"):  # as infinite as the similarity itself
+                terms = own[at_x] * theirs[at_row]
+        found.append((shared.astype(np.int64), terms))
+    return found
+
+
+def _unit(values: Float) -> Float:
+    """Return the values of a row at length 1, without overflow on the way."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest == 0:
+        return values
+    scaled = values / largest
+    unit: Float = scaled / np.sqrt(np.square(scaled).sum())
+    return unit

@@ -1,0 +1,223 @@
+"""A score as a sum: what a method says of how one of its scores came about, without any names.
+
+A scoring method knows places of training rows and columns of features; an estimator turns these
+into names (:mod:`vicinal.explain.values`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_option
+
+Fact: TypeAlias = int | float | str
+"""What a method may say of a score besides its parts: a count, a probability, a name."""
+Scale: TypeAlias = Literal["score", "log-odds"]
+
+SCALES = ("score", "log-odds")
+MOST_CANCELLING = 10
+"""How many times as large as their sum terms may be together, to be rescaled."""
+KINDS = ("neighbor", "feature", "input")
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Shares of one kind, in the order in which the method adds them up.
+
+    Parameters
+    ----------
+    kind : {"neighbor", "feature", "input"}
+        What the ids count: places of training rows, columns of features, or inputs of a mixture.
+    ids : ndarray of int64, shape (t,)
+    shares : ndarray of float64, shape (t,)
+    names : tuple of str or None
+        Where the ids alone do not say what they stand for (inputs).
+    """
+
+    kind: str
+    ids: Int
+    shares: Float
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other."""
+        check_option("kind", self.kind, KINDS)
+        object.__setattr__(self, "ids", np.asarray(self.ids, dtype=np.int64))
+        object.__setattr__(self, "shares", np.asarray(self.shares, dtype=np.float64))
+        if self.ids.ndim != 1 or self.ids.shape != self.shares.shape:
+            raise InvalidArgumentError(
+                "shares", f"one share per id, shape {self.ids.shape}", self.shares.shape
+            )
+        if self.names is not None and len(self.names) != len(self.ids):
+            raise InvalidArgumentError("names", f"{len(self.ids)} names", len(self.names))
+
+
+@dataclass(frozen=True, eq=False)
+class Breakdown:
+    """One score of one row as ``base + Σ shares``.
+
+    Parameters
+    ----------
+    base : float
+        What the label scores before any part speaks for or against it.
+    terms : tuple of Terms
+    scale : {"score", "log-odds"}
+        Whether base and shares add up to the score p itself, or to log(p / (1 − p)).
+    facts : mapping of str to int, float or str
+        What else the method knows: votes, prior, likelihoods, a cluster.
+
+    Examples
+    --------
+    >>> near = Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.5]))
+    >>> Breakdown(0.125, (near,)).total
+    0.875
+    """
+
+    base: float
+    terms: tuple[Terms, ...] = ()
+    scale: Scale = "score"
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the scale."""
+        check_option("scale", self.scale, SCALES)
+
+    @property
+    def total(self) -> float:
+        """The value that base and shares add up to, added in order."""
+        total = self.base
+        for terms in self.terms:
+            for share in terms.shares.tolist():
+                total += share
+        return total
+
+    def times(self, factor: float) -> "Breakdown":
+        """Return the breakdown of `factor` times the score; facts stay."""
+        scaled = tuple(replace(terms, shares=factor * terms.shares) for terms in self.terms)
+        return replace(self, base=factor * self.base, terms=scaled)
+
+    def plus(self, other: "Breakdown") -> "Breakdown":
+        """Return the breakdown of the sum of two scores on the same scale.
+
+        Examples
+        --------
+        >>> Breakdown(1.0).plus(Breakdown(2.0).times(0.25)).total
+        1.5
+        """
+        check_option("scale", other.scale, (self.scale,))
+        return Breakdown(
+            self.base + other.base,
+            self.terms + other.terms,
+            self.scale,
+            {**self.facts, **other.facts},
+        )
+
+    def splitting(self, share: float) -> tuple[Terms, ...]:
+        """Return the terms rescaled to add up to `share`; none where they (nearly) cancel.
+
+        With this a mixture passes the share of one of its inputs on to what that input consists of.
+        Terms that are together ten times as large as their sum would be blown up: they are not
+        rescaled.
+
+        Examples
+        --------
+        >>> near = Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.75]))
+        >>> [terms.shares.tolist() for terms in Breakdown(0.0, (near,)).splitting(-2.0)]
+        [[-0.5, -1.5]]
+        """
+        whole = sum(float(terms.shares.sum()) for terms in self.terms)
+        size = sum(float(np.abs(terms.shares).sum()) for terms in self.terms)
+        if size == 0 or size > MOST_CANCELLING * abs(whole):
+            return ()
+        return tuple(replace(terms, shares=terms.shares * (share / whole)) for terms in self.terms)
+
+
+def vote_breakdowns(
+    places: Int,
+    carries: Float,
+    values: Sequence[float],
+    bases: Sequence[float],
+    facts: Sequence[Mapping[str, Fact]],
+) -> list[Breakdown]:
+    r"""Return breakdowns of scores :math:`f(c)` that depend on the number of votes *c* alone.
+
+    Each neighbour that carries the label gets :math:`(f(c) - f(0)) / c`, which is its Shapley value
+    with the neighbours fixed: all votes count alike. The others get 0.
+
+    Parameters
+    ----------
+    places : ndarray of int64, shape (k,)
+        The neighbours.
+    carries : ndarray, shape (k, t)
+        1 where a neighbour carries a label, else 0.
+    values, bases : sequence of float, of length t
+        :math:`f(c)` and :math:`f(0)`.
+    facts : sequence of mappings, of length t
+
+    Examples
+    --------
+    >>> carries = np.array([[1.0], [0.0], [1.0]])
+    >>> (one,) = vote_breakdowns(np.array([5, 2, 7]), carries, [0.75], [0.25], [{}])
+    >>> one.base, one.terms[0].shares.tolist()
+    (0.25, [0.25, 0.0, 0.25])
+    """
+    return [
+        Breakdown(
+            float(base),
+            (Terms("neighbor", places, column * ((value - base) / max(column.sum(), 1.0))),),
+            facts=about,
+        )
+        for column, value, base, about in zip(carries.T, values, bases, facts, strict=True)
+    ]
+
+
+def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Iterator[Breakdown]:
+    r"""Yield breakdowns of weighted means :math:`\sum_a w_a r_a / \sum_a w_a`, 0 without weight.
+
+    Parameters
+    ----------
+    kind : {"neighbor", "feature", "input"}
+    ids : ndarray of int64, shape (k,)
+    weights : ndarray of float64, shape (k,)
+        :math:`w_a`, none negative.
+    said : ndarray of float64, shape (k, t)
+        :math:`r_a`: what each says of each label.
+
+    Examples
+    --------
+    >>> said = np.array([[1.0], [0.0]])
+    >>> (one,) = weighted_breakdowns("neighbor", np.array([3, 1]), np.array([0.6, 0.2]), said)
+    >>> one.terms[0].shares.round(4).tolist()
+    [0.75, 0.0]
+    """
+    whole = float(weights.sum())
+    for column in said.T:
+        shares = np.zeros(len(ids))
+        says = (column != 0) & (whole > 0)  # no share for 0, even at infinite weight
+        shares[says] = column[says] * weights[says] / whole
+        yield Breakdown(0.0, (Terms(kind, ids, shares),))
+
+
+def linear_breakdown(base: float, x: Csr, weights: Float, scale: Scale = "score") -> Breakdown:
+    r"""Return the breakdown of :math:`b + \sum_f x_f w_f`: one part per feature the row has.
+
+    Parameters
+    ----------
+    base : float
+    x : csr_array, shape (1, m)
+    weights : ndarray of float64, shape (m,)
+    scale : {"score", "log-odds"}
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> row = sparse.csr_array(np.array([[0.0, 2.0, 1.0]]))
+    >>> linear_breakdown(0.5, row, np.array([9.0, 0.25, -1.0])).total
+    0.0
+    """
+    columns = x.indices.astype(np.int64)
+    return Breakdown(base, (Terms("feature", columns, x.data * weights[columns]),), scale)

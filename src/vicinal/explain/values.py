@@ -1,0 +1,235 @@
+"""An explanation: why a row got a label, as parts that add up to the score.
+
+Frozen values that know their names. They print as a table (:mod:`vicinal.explain.terminal`), are
+written as JSON (``to_dict``, ``to_json``) or as a page (:mod:`vicinal.explain.page`), and become
+values of the ``shap`` package where that is installed.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vicinal._base.errors import InvalidArgumentError, MissingExtraError
+from vicinal._base.json_lines import without_nan
+from vicinal.explain.breakdown import Fact, Scale
+from vicinal.explain.parts import Neighbor, Part, Removal, Word, plain, plain_neighbor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+
+@dataclass(frozen=True)
+class LabelExplanation:
+    """Why one row scores as it does for one label: ``base + Σ share = value``.
+
+    Parameters
+    ----------
+    label : str
+    score : float
+        As the model gives it.
+    predicted : bool
+        Whether the model predicts the label.
+    scale : {"score", "log-odds"}
+    value : float
+        The score on that scale.
+    base : float
+        The value before any part.
+    parts : list of Part
+        In the order of the sum: neighbours nearest first, features by column.
+    facts : mapping
+        What else the method says: votes, prior, likelihoods, cluster, matching counts.
+    highlights : list of Part
+        How much each feature of the row matters, largest first: its own share, and the share of
+        each neighbour split over the features they have in common in proportion to their terms of
+        the similarity.
+    what_if : list of Removal or None
+        What removed would drop a predicted label: every single neighbour or feature that does, or
+        else the smallest set found by removing the strongest first. None where it was not asked
+        for.
+    """
+
+    label: str
+    score: float
+    predicted: bool
+    scale: Scale
+    value: float
+    base: float
+    parts: list[Part]
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    highlights: list[Part] = field(default_factory=list)
+    what_if: list[Removal] | None = None
+
+    def __repr__(self) -> str:
+        """Say label, score and size; the parts may be many."""
+        return f"LabelExplanation({self.label!r}, score={self.score:.4g}, {len(self.parts)} parts)"
+
+    def largest(self, n: int) -> list[Part]:
+        """Return the n parts with the largest shares by size, largest first.
+
+        Examples
+        --------
+        >>> parts = [Part("feature", name, share, i) for i, (name, share) in
+        ...          enumerate([("a", 0.1), ("b", -0.4), ("c", 0.2)])]
+        >>> one = LabelExplanation("x", 0.9, True, "score", 0.9, 1.0, parts)
+        >>> [part.name for part in one.largest(2)]
+        ['b', 'c']
+        """
+        return sorted(self.parts, key=lambda part: -abs(part.share))[:n]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "label": self.label,
+            "score": self.score,
+            "predicted": self.predicted,
+            "scale": self.scale,
+            "value": self.value,
+            "base": self.base,
+            "facts": dict(self.facts),
+            "parts": [plain(part) for part in self.parts],
+            "highlights": [plain(part) for part in self.highlights],
+            "what_if": None if self.what_if is None else [plain(each) for each in self.what_if],
+        }
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation``: a part is a feature (extra ``vicinal[shap]``)."""
+        try:
+            import shap
+        except ImportError:
+            raise MissingExtraError("shap", "shap") from None
+        values = [0.0 if part.value is None else part.value for part in self.parts]
+        return shap.Explanation(
+            values=np.array([part.share for part in self.parts]),
+            base_values=self.base,
+            data=np.array(values),
+            feature_names=[f"{part.kind} {part.name}" for part in self.parts],
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row got its labels.
+
+    Parameters
+    ----------
+    row : str or int
+        Name of the row, or its number among those asked about.
+    method : str
+        Name of the estimator.
+    metric : str
+        What the neighbours' values are: ``"cosine"``, ``"dot"``, ``"euclidean"``.
+    predicted : tuple of str
+        All labels that the model predicts.
+    labels : list of LabelExplanation
+        Those asked for, or the predicted and the best ones, best first.
+    neighbors : list of Neighbor
+        Nearest first.
+    text : str or None
+    words : list of Word
+        The words of the text that have a feature.
+    """
+
+    row: str | int
+    method: str
+    metric: str
+    predicted: tuple[str, ...]
+    labels: list[LabelExplanation]
+    neighbors: list[Neighbor] = field(default_factory=list)
+    text: str | None = None
+    words: list[Word] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """Say what it is in a line."""
+        return (
+            f"Explanation(row={self.row!r}, method={self.method!r}, "
+            f"{len(self.labels)} labels, {len(self.neighbors)} neighbors)"
+        )
+
+    def __getitem__(self, label: str) -> LabelExplanation:
+        """Return the explanation of a label by its name."""
+        for one in self.labels:
+            if one.label == label:
+                return one
+        names = ", ".join(repr(one.label) for one in self.labels)
+        raise InvalidArgumentError("label", f"an explained label ({names})", repr(label))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "row": self.row,
+            "method": self.method,
+            "metric": self.metric,
+            "predicted": list(self.predicted),
+            "labels": [one.to_dict() for one in self.labels],
+            "neighbors": [plain_neighbor(one) for one in self.neighbors],
+            "text": self.text,
+            "words": [plain(word) for word in self.words],
+        }
+
+    def to_json(self) -> str:
+        """Return one JSON document on one line."""
+        return json.dumps(without_nan(self.to_dict()), ensure_ascii=False, allow_nan=False)
+
+    def to_html(self) -> str:
+        """Return a page that needs no other file."""
+        return Explanations((self,)).to_html()
+
+    def to_shap(self, label: str) -> Any:
+        """Return the parts of one label as a ``shap.Explanation`` (extra ``vicinal[shap]``)."""
+        return self[label].to_shap()
+
+    def _repr_html_(self) -> str:
+        """Show the explanation in a notebook."""
+        return Explanations((self,))._repr_html_()
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        """Show the explanation on a terminal that ``rich`` writes to."""
+        from vicinal.explain.terminal import renderables
+
+        yield from renderables(self)
+
+
+class Explanations(tuple[Explanation, ...]):
+    """Explanations of several rows, in their order; a tuple that knows how to be shown."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Say what it is in a line."""
+        return f"Explanations of {len(self)} rows"
+
+    def to_json(self) -> str:
+        """Return one JSON array on one line."""
+        rows = [one.to_dict() for one in self]
+        return json.dumps(without_nan(rows), ensure_ascii=False, allow_nan=False)
+
+    def to_html(self) -> str:
+        """Return a page that needs no other file."""
+        from vicinal.explain.page import explanations_page
+
+        return explanations_page(self)
+
+    def write_html(self, path: str | os.PathLike[str]) -> "Path":
+        """Write :meth:`to_html` to a file; return where."""
+        from pathlib import Path
+
+        target = Path(path)
+        target.write_text(self.to_html(), encoding="utf-8", newline="\n")
+        return target
+
+    def _repr_html_(self) -> str:
+        """Show the explanations in a notebook, in a frame so that styles do not mix."""
+        from vicinal._base.markup import element
+
+        return element(
+            "iframe",
+            srcdoc=self.to_html(),
+            style="width:100%;height:40rem;border:0",
+            title="Explanations",
+        )

@@ -1,0 +1,74 @@
+"""Row ids that stay while the rows of an index are moved together."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._base.arrays import Float, Int, Int32
+from vicinal._base.errors import InvalidArgumentError
+
+COMPACT_SHARE = 0.1
+"""Share of removed rows past which an index is built again without them."""
+
+MOST_IDS = 2**31 - 1
+"""Ids are int32: so many can be given, in the life of an index or a model."""
+
+
+def should_compact(removed: NDArray[np.uint8]) -> bool:
+    """Say whether more than :data:`COMPACT_SHARE` of the rows are marked as removed."""
+    return bool(np.count_nonzero(removed) > COMPACT_SHARE * len(removed))
+
+
+def check_room_for_ids(n_ids: int, n_more: int) -> None:
+    """Refuse rows whose ids an int32 cannot hold.
+
+    Examples
+    --------
+    >>> check_room_for_ids(5, 2**31)
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: rows: expected fewer than 2^31 - 1 row ids in all,
+    got 2147483653
+    """
+    if n_ids + n_more >= MOST_IDS:
+        raise InvalidArgumentError("rows", "fewer than 2^31 - 1 row ids in all", n_ids + n_more)
+
+
+def places_of(wanted: Int, ids: Int32 | None) -> Int:
+    """Return where rows stand, of the ids `wanted` that are still there.
+
+    Examples
+    --------
+    >>> places_of(np.array([7, 3, 4]), np.array([1, 3, 7], dtype=np.int32))
+    array([2, 1])
+    """
+    if ids is None:
+        return wanted
+    place = np.searchsorted(ids, wanted)
+    there = place < len(ids)
+    there[there] = ids[place[there]] == wanted[there]
+    found: Int = place[there]
+    return found
+
+
+def ids_at(places: Int32, ids: Int32 | None) -> Int32:
+    """Return the ids of rows at `places`, −1 where there is none.
+
+    Examples
+    --------
+    >>> ids_at(np.array([[1, -1]], dtype=np.int32), np.array([4, 9], dtype=np.int32))
+    array([[ 9, -1]], dtype=int32)
+    """
+    if ids is None or not len(ids):
+        return places
+    found: Int32 = np.where(places < 0, np.int32(-1), ids[places])
+    return found
+
+
+def by_row_id(
+    found: Int32, values: Float, left: Int32, n_ids: int, padding: float
+) -> tuple[Int32, Float]:
+    """Return lists of the rows `left` as those of all ids: the others have no neighbours."""
+    ids = np.full((n_ids, found.shape[1]), -1, dtype=np.int32)
+    spread = np.full(ids.shape, padding)
+    ids[left], spread[left] = found, values
+    return ids, spread

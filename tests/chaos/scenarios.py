@@ -1,0 +1,230 @@
+"""What is done to the library, and what must hold afterwards."""
+
+import errno
+import os
+import random
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from tests.chaos.setting import QUERIES, answer, answers, check_whole, child, ended, models
+
+import vicinal
+from vicinal.datasets import Dataset, load, write_file
+from vicinal.results import Result, ResultStore
+
+Scenario = Callable[[random.Random, Path], None]
+NOBODY = 65534
+
+
+def kills(rng: random.Random, folder: Path) -> None:
+    """A process that saves over and over is killed: a whole model is there."""
+    models()[0].save(folder / "m")
+
+    def save_forever() -> None:
+        while True:
+            for model in models():
+                model.save(folder / "m")
+
+    process = child(save_forever)
+    time.sleep(rng.uniform(0.0, 0.2))
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    check_whole(folder / "m")
+    models()[1].save(folder / "m")
+    assert check_whole(folder / "m") == 1
+    assert len(list(folder.iterdir())) == 1, "something is left beside the model"
+
+
+def killed_results(rng: random.Random, folder: Path) -> None:
+    """A process that adds results is killed: none that was acknowledged is lost."""
+    store, (seen, told) = ResultStore(folder / "r.jsonl"), os.pipe()
+
+    def add_forever() -> None:
+        for seed in range(10**9):
+            store.add(
+                Result("chaos", "data", "method", {"f1": (0.5,) * rng.randrange(50)}, seed=seed)
+            )
+            os.write(told, b".")
+
+    process = child(add_forever)
+    time.sleep(rng.uniform(0.0, 0.2))
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    os.close(told)
+    acknowledged = 0
+    while data := os.read(seen, 65536):
+        acknowledged += len(data)
+    os.close(seen)
+    kept = {result.seed for result in store.read()}
+    assert kept >= set(range(acknowledged)), "an acknowledged result is lost"
+    store.add(Result("chaos", "data", "last", {"f1": (1.0,)}))
+    assert {result.method for result in store.read()} >= {"last"}
+
+
+def full_disk(rng: random.Random, folder: Path) -> None:
+    """No file may grow past some bytes: a save fails with the cause and the older model stands."""
+    models()[0].save(folder / "m")
+    largest = max(file.stat().st_size for file in (folder / "m").iterdir())
+    limit = rng.randrange(1, largest)
+
+    def save() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            models()[1].save(folder / "m")
+        except OSError as error:
+            if error.errno != errno.EFBIG or "cannot be written" not in str(error):
+                raise
+        else:
+            assert check_whole(folder / "m") == 1
+
+    assert ended(child(save), 60) == 0
+    check_whole(folder / "m")
+    data = Dataset(np.eye(50), np.eye(50, 3), tuple(map(str, range(50))), tuple("abc"))
+    write_file(data, folder / "d.npz")
+
+    def write() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+        try:
+            write_file(data, folder / "d.npz")
+        except OSError:
+            return
+        raise AssertionError("written past the limit")
+
+    assert ended(child(write), 60) == 0
+    assert load(folder / "d.npz").n_rows == 50
+    assert sorted(file.name for file in folder.iterdir()) == ["d.npz", "m"]
+
+
+def read_only_disk(rng: random.Random, folder: Path) -> None:
+    """Nobody may write there: reading works, a save fails, and what was there stays."""
+    models()[0].save(folder / "m")
+    for place in (folder / "m", folder):
+        place.chmod(0o555)
+
+    def use() -> None:
+        if os.geteuid() == 0:
+            os.setuid(NOBODY)
+        assert check_whole(folder / "m") == 0
+        for target in (folder / "m", folder / "new"):
+            try:
+                models()[1].save(target)
+            except PermissionError:
+                continue
+            raise AssertionError("saved where nobody may write")
+
+    assert ended(child(use), 60) == 0
+    for place in (folder, folder / "m"):
+        place.chmod(0o755)
+    assert check_whole(folder / "m") == 0
+
+
+def overwritten(rng: random.Random, folder: Path) -> None:
+    """Files of a loaded model are overwritten or cut short: it answers as before."""
+    which = rng.randrange(2)
+    models()[which].save(folder / "m")
+    model = vicinal.load(folder / "m")
+    if rng.random() < 0.5:
+        answer(model)
+    for file in (folder / "m").iterdir():
+        file.write_bytes(rng.randbytes(rng.choice([0, 1, 1000, file.stat().st_size])))
+    assert answer(model) == answers()[which]
+
+
+def forks(rng: random.Random, folder: Path) -> None:
+    """A process forks while its threads predict: the child predicts too."""
+    models()[0].save(folder / "m")
+    model, stop = vicinal.load(folder / "m"), threading.Event()
+
+    def predict() -> None:
+        while not stop.is_set():
+            assert answer(model) == answers()[0]
+
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            time.sleep(rng.uniform(0.0, 0.02))
+            process = child(lambda: _assert_equal(answer(model), answers()[0]))
+            assert ended(process, 30) == 0, "the child hung or answered wrongly"
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _assert_equal(one: bytes, other: bytes) -> None:
+    assert one == other
+
+
+def threads(rng: random.Random, folder: Path) -> None:
+    """Threads load and predict while others save: every answer is one of the two models'."""
+    models()[0].save(folder / "m")
+    troubles: list[BaseException] = []
+    until = time.monotonic() + rng.uniform(0.1, 0.5)
+
+    def watched(work: Callable[[], object]) -> Callable[[], None]:
+        def run() -> None:
+            try:
+                while time.monotonic() < until:
+                    work()
+            except (Exception, SystemExit) as error:
+                troubles.append(error)
+                raise
+
+        return run
+
+    works: list[Callable[[], object]] = [lambda: check_whole(folder / "m")] * 2
+    works += [lambda: models()[rng.randrange(2)].save(folder / "m")] * 2
+    started = [threading.Thread(target=watched(work)) for work in works]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    assert not troubles, troubles
+    check_whole(folder / "m")
+
+
+def signals(rng: random.Random, folder: Path) -> None:
+    """Ctrl-C at any moment of a fit, a save, a load: what was there stays whole."""
+    models()[0].save(folder / "m")
+    model = vicinal.BRkNN(3).fit(sparse.csr_array(QUERIES), np.eye(50, 12, dtype=np.int32))
+    before = answer(model)
+    works: list[Callable[[], object]] = [
+        lambda: model.fit(sparse.csr_array(QUERIES[::-1]), np.eye(50, 12, dtype=np.int32)),
+        lambda: models()[1].save(folder / "m"),
+        lambda: vicinal.load(folder / "m"),
+    ]
+    which = rng.randrange(3)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    is_interrupted = False
+    try:
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0001, 0.02))
+        works[which]()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if which == 0 and is_interrupted:
+        assert answer(model) == before, "an interrupted fit changed the model"
+    check_whole(folder / "m")
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "kills": kills,
+    "killed results": killed_results,
+    "full disk": full_disk,
+    "read-only disk": read_only_disk,
+    "overwritten": overwritten,
+    "forks": forks,
+    "threads": threads,
+    "signals": signals,
+}

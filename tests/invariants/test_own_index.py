@@ -1,0 +1,246 @@
+"""An index written outside the library takes part in everything through ``algorithm=``."""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+import vicinal
+from vicinal._base.errors import ModelFormatError
+from vicinal.distances import get_distance
+from vicinal.estimators import METHODS
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.graph import NeighborGraph
+from vicinal.index import Index, MutableIndex, build_index, register_index
+from vicinal.index import build as registry
+from vicinal.index.protocol import is_mutable
+from vicinal.index.reference import reference_query, reference_query_self
+
+pytestmark = pytest.mark.native
+
+INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
+
+
+class BruteForce:
+    """Compare every query with every row. All that an index has to be."""
+
+    def __init__(self, X: Any, metric: str, n_jobs: int | None = None) -> None:
+        self.metric, self.distance = metric, get_distance(metric)
+        self.rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        self.alive = np.ones(len(self.rows), dtype=bool)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes
+
+    def query(self, Q: Any, k: int, own: bool = False) -> NeighborGraph:
+        queries = Q.toarray() if sparse.issparse(Q) else np.asarray(Q)
+        ids = np.full((len(queries), k), -1, dtype=np.int32)
+        values = np.full(ids.shape, self.distance.padding)
+        rows = self.rows.astype(np.float64)
+        for i, query in enumerate(queries.astype(np.float64)):
+            with np.errstate(all="ignore"):
+                keys = self.distance.keys(rows, query)
+            if self.distance.is_similarity:
+                near = self.alive & ((rows != 0) & (query != 0)).any(axis=1)
+            else:
+                near = self.alive.copy()
+            if own:
+                near &= (np.arange(len(rows)) != i) & self.alive[i]
+            found = np.flatnonzero(near)
+            found = found[np.argsort(keys[found], kind="stable")][:k]
+            ids[i, : len(found)] = found
+            values[i, : len(found)] = self.distance.values(keys[found])
+        return NeighborGraph(ids, values, self.metric, self.n_rows)
+
+    def query_self(self, k: int) -> NeighborGraph:
+        return self.query(self.rows, k, own=True)
+
+
+class GrowingBruteForce(BruteForce):
+    """The same, with rows that change."""
+
+    is_mutable = True
+
+    def add(self, rows: Any) -> Any:
+        more = BruteForce(rows, self.metric)
+        first = self.n_rows
+        self.rows = np.vstack([self.rows, more.rows])
+        self.alive = np.append(self.alive, more.alive)
+        return np.arange(first, self.n_rows)
+
+    def remove(self, rows: Any) -> None:
+        self.alive = self.alive.copy()
+        self.alive[rows] = False
+
+    def compact(self) -> None:
+        self.rows = np.where(self.alive[:, None], self.rows, 0.0)
+
+    def copy(self) -> "GrowingBruteForce":
+        twin = GrowingBruteForce(self.rows, self.metric)
+        twin.alive = self.alive
+        return twin
+
+
+OWN = [BruteForce, GrowingBruteForce]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> Iterator[None]:
+    """Names for the two, so that models that use them can be saved."""
+    names = [kind.__name__ for kind in OWN]
+    for name, kind in zip(names, OWN, strict=True):
+        register_index(name, kind)
+    yield
+    for name in names:
+        del registry._FACTORIES[name]
+
+
+@pytest.fixture(params=OWN)
+def make_method(request: pytest.FixtureRequest, make_method: Any) -> Callable[..., Any]:
+    """Build small estimators that search with an index of ours."""
+    kind = request.param
+
+    def make(name: str, k: int = 4, **params: Any) -> Any:
+        return make_method(name, k, **{"algorithm": kind, **params})
+
+    return make
+
+
+def _invariants() -> dict[str, Any]:
+    """What holds for every method, from the file next to this one."""
+    file = Path(__file__).with_name("test_every_method.py")
+    spec = importlib.util.spec_from_file_location("every_method_with_own_index", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    names = [name for name in vars(module) if name.startswith("test_") or name == "name"]
+    assert len(names) >= 15
+    return {name: getattr(module, name) for name in names}
+
+
+globals().update(_invariants())
+
+
+def test_what_they_are() -> None:
+    fixed, growing = (kind(np.eye(3), "cosine") for kind in OWN)
+    assert isinstance(fixed, Index)
+    assert not isinstance(fixed, MutableIndex)
+    assert not is_mutable(fixed)
+    assert is_mutable(growing)
+
+
+@pytest.mark.parametrize("kind", OWN)
+@given(
+    seed=st.integers(0, 2**31),
+    metric=st.sampled_from(["cosine", "dot", "euclidean"]),
+    k=st.integers(1, 9),
+)
+@settings(max_examples=40)
+def test_it_is_the_definition(kind: Any, seed: int, metric: str, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, Q = (rng.choice([0.0, 0.0, 0.3, 1.0, -2.0], size=(n, 4)) for n in (9, 4))
+    index = build_index(sparse.csr_array(X), metric, algorithm=kind)
+    for found, wanted in (
+        (index.query(Q, k), reference_query(X, Q, k, metric)),
+        (index.query_self(k), reference_query_self(X, k, metric)),
+    ):
+        assert np.array_equal(found.ids, wanted.ids)
+        assert np.array_equal(found.values, wanted.values)
+
+
+@pytest.mark.parametrize("method", INCREMENTAL)
+@pytest.mark.parametrize("kind", [*OWN, "auto", "dense", "inverted", "reference"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_learning_and_forgetting_equals_starting_over(method: str, kind: Any, metric: str) -> None:
+    rng = np.random.default_rng(11)
+    X = rng.choice([0.0, 0.0, 0.5, 0.6, 0.9], size=(40, 4))
+    Y = (rng.random((40, 5)) < 0.3).astype(int)
+    model = METHODS[method](metric=metric, algorithm=kind).fit(X[:25], Y[:25])
+    model.predict(X)
+    model.forget([3, 4, 24]).partial_fit(X[25:33], Y[25:33]).forget([30, 0])
+    model.partial_fit(X[33:], Y[33:])
+    left = np.setdiff1d(np.arange(40), [3, 4, 24, 30, 0])
+    scratch = METHODS[method](metric=metric).fit(X[left], Y[left])
+    assert np.array_equal(model.predict(X), scratch.predict(X))
+    assert np.array_equal(model.predict_proba(X), scratch.predict_proba(X))
+    assert np.array_equal(model.graph_.ids, scratch.graph_.ids)
+    near, wanted = model.neighbor_graph(X, 6), scratch.neighbor_graph(X, 6)
+    assert np.array_equal(near.ids, np.append(left, -1)[wanted.ids])
+    assert np.array_equal(near.values, wanted.values)
+
+
+def test_an_index_that_can_change_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((30, 4)), (rng.random((30, 3)) < 0.5).astype(int)
+    sizes: dict[str, list[int]] = {}
+    for algorithm in ("dense", "inverted", BruteForce, GrowingBruteForce):
+        built = sizes.setdefault(getattr(algorithm, "__name__", str(algorithm)), [])
+
+        def counted(X: Any, *args: Any, built: list[int] = built) -> Any:
+            built.append(X.shape[0])
+            return build_index(X, *args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("vicinal.index.training_rows.build_index", counted)
+            model = vicinal.BRkNN(3, algorithm=algorithm).fit(X[:20], Y[:20])
+            model.partial_fit(X[20:22], Y[20:22]).forget([1]).partial_fit(X[22:23], Y[22:23])
+    changing = [20, 2, 1]  # all rows once, then the fresh ones for the graph
+    assert sizes == {
+        "dense": changing,
+        "inverted": changing,
+        "GrowingBruteForce": changing,
+        "BruteForce": [20, 2, 22, 21, 1, 22],
+    }
+
+
+def test_a_factory_without_a_name_cannot_be_saved(tmp_path: Path) -> None:
+    model = vicinal.BRkNN(1, algorithm=lambda X, metric, n_jobs: BruteForce(X, metric))
+    model = clone(model).fit([[0.0], [1.0]], [[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match=r"^algorithm: .*register_index"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+    named = vicinal.BRkNN(1, algorithm="BruteForce").fit([[0.0], [1.0]], [[1, 0], [0, 1]])
+    named.save(tmp_path / "model")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(registry._FACTORIES, "BruteForce")
+        with pytest.raises(ModelFormatError, match=r"algorithm: .*'BruteForce'"):
+            vicinal.load(tmp_path / "model")
+    assert vicinal.load(tmp_path / "model").predict([[0.9]]).tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "says"),
+    [
+        ("ball_tree", r"^algorithm: expected one of 'auto'.*'ball_tree'"),
+        (3, r"^algorithm: .* got 3"),
+        (lambda X, metric, n_jobs: object(), r"^algorithm: .*object without metric, n_rows"),
+        (lambda X, metric, n_jobs: BruteForce(X[:1], metric), r"^algorithm: .*got 1 × 2"),
+        (lambda X, metric, n_jobs: BruteForce(X, "dot"), r"^algorithm: .*by dot"),
+    ],
+)
+def test_what_is_no_index_is_refused(algorithm: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        vicinal.BRkNN(1, algorithm=algorithm).fit(np.eye(2), [[1], [0]])
+
+
+def test_names_are_given_once() -> None:
+    register_index("BruteForce", BruteForce)  # again, the same: nothing happens
+    with pytest.raises(ValueError, match=r"^name:"):
+        register_index("dense", BruteForce)
