@@ -27,6 +27,7 @@ from vicinal.estimators.pipeline import Pipeline, make_pipeline
 _LIBRARY: tuple[type[NeighborEstimator], ...] = (
     *(BRkNN, LPkNN, MLkNN, DMLkNN, LAMLkNN, IBLR),
     *(InstanceKNN, FeatureKNN, LCIF),
+    *(LabelRidge, Blend),
 )
 """In the order of tables; of equally good methods, tuning chooses the first."""
 

@@ -10,15 +10,18 @@ from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.progress import blocks
 from vicinal._base.state import State, read_array, read_count, read_part, read_value
+from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.blend.cells import Candidates, CellMaker
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
+from vicinal.scoring.blend.explaining import cell_breakdown
 from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import Part
 from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View
+from vicinal.scoring.explaining import explain_scoring
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training, leave_one_out
@@ -98,6 +101,17 @@ class BlendScoring:
 
     def part_scores(self, graph: NeighborGraph, X: Features) -> list[Scores]:
         """Return what every part says of the rows of `X`."""
+        seen, near = self._seen(graph, X)
+        found = [part.scoring.scores(near[part.view], seen[part.view]) for part in self.parts]
+        if self.co_occurrence is not None:
+            source = found[co_occurrence_source(self.parts)].toarray()
+            found.append(Scores.dense(self.co_occurrence.scores(source)))
+        return found
+
+    def _seen(
+        self, graph: NeighborGraph, X: Features
+    ) -> tuple[list[Features], list[NeighborGraph]]:
+        """Return the rows in each view, and their neighbours in it."""
         seen = [view.of(X) for view in self.views]
         wanted = [
             max((p.scoring.k for p in self.parts if p.view == v), default=0)
@@ -107,10 +121,33 @@ class BlendScoring:
             view.nearest(rows, k) if view.rows is not None and k else graph
             for view, rows, k in zip(self.views, seen, wanted, strict=True)
         ]
-        found = [part.scoring.scores(near[part.view], seen[part.view]) for part in self.parts]
-        if self.co_occurrence is not None:
-            source = found[co_occurrence_source(self.parts)].toarray()
-            found.append(Scores.dense(self.co_occurrence.scores(source)))
+        return seen, near
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return Shapley values of the parts, as log-odds; a label that is no candidate scores 0.
+
+        See :mod:`vicinal.scoring.blend.explaining`.
+        """
+        given = check_given(X, graph.n_queries)
+        ((_, candidates),) = self.candidates(graph, given)
+        seen, near = self._seen(graph, given)
+        asked = [
+            explain_scoring(part.scoring, near[part.view], labels, seen[part.view])
+            for part in self.parts
+        ]
+        of_row = candidates.labels[0].tolist()
+        found = []
+        for place, label in enumerate(labels):
+            if label not in of_row:
+                found.append(Breakdown(0.0, facts={"candidate": "no"}))
+                continue
+            of_parts: list[Breakdown | None] = [each[place] for each in asked]
+            if self.co_occurrence is not None:
+                of_parts.append(None)
+            cell = candidates.cells[of_row.index(label)]
+            found.append(cell_breakdown(self.mixture.log_odds, self.names, cell, of_parts))
         return found
 
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:

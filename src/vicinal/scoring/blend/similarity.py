@@ -6,7 +6,7 @@ Feature kNN without a k and without the weights' sum. Of a training row its own 
 products is left out, not that in the lengths.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,9 +16,11 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.state import FieldState, State, read_array, read_csr
 from vicinal._base.validation import as_csr
+from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.every_label import EveryLabel
+from vicinal.scoring.explaining import said_by
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
@@ -81,6 +83,15 @@ class FeatureSimilarityScoring(FieldState, EveryLabel):
         own = X.multiply(X) @ (1.0 / self.lengths)
         whole = (X @ self.similarity).toarray()
         return Scores.dense(whole - own[:, None] * (self.Y[rows] * _label_shares(self.Y)).toarray())
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the term of each feature."""
+        row = as_csr(check_given(X, graph.n_queries, self.similarity.shape[0]))
+        columns = row.indices.astype(np.int64)
+        said = said_by(self.similarity, columns, labels)
+        return [Breakdown(0.0, (Terms("feature", columns, row.data * each),)) for each in said.T]
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

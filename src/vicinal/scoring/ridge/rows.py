@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from vicinal._base.arrays import Features, Float, Int
+from vicinal._base.arrays import Features, Int
+from vicinal.preprocess._weights import reweigh, unit_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,20 +38,7 @@ def unit_rows(X: Features) -> Features:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    X = X.astype(np.float64, copy=False)
-    if isinstance(X, np.ndarray):
-        length = np.sqrt(np.einsum("ij,ij->i", X, X))
-        length[length == 0] = 1.0
-        scaled: Float = X / length[:, None]
-        return scaled
-    squares = np.bincount(
-        np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.data**2, minlength=X.shape[0]
-    )
-    length = np.sqrt(squares)
-    length[length == 0] = 1.0
-    values = X.data / np.repeat(length, np.diff(X.indptr))
-    rows: Features = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
-    return rows
+    return reweigh(X, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
 
 def strongest_columns(rows: Features, most: int) -> Int | None:

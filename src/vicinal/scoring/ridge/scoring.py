@@ -1,6 +1,6 @@
 """Label ridge, fitted: coefficients that score rows, and leverages that leave training rows out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -11,6 +11,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_array, read_plain, read_value
 from vicinal._base.validation import as_csr, check_features
 from vicinal._base.warn import warn_user
+from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.choice import micro_f1
@@ -134,6 +135,10 @@ class RidgeScoring(EveryLabel):
                 best, most = state, value
         if best is None:
             raise InvalidArgumentError("alpha", "at least one value", "none")
+        if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
+            raise InvalidArgumentError(
+                "X", "values whose squares are finite numbers", "larger ones"
+            )
         return best
 
     @classmethod
@@ -198,11 +203,37 @@ class RidgeScoring(EveryLabel):
 
     def _fit_of(self, rows: Features, coefficients: Matrix) -> Float:
         """Return the fit of rows without the mean."""
-        if self.gamma is not None and self.rows is not None:
-            return np.asarray(gaussian(rows, self.rows, self.gamma) @ coefficients)
         # Sparse products add in the order of the columns, so that a row's scores depend neither on
-        # the rows around it nor on whether it came dense.
-        return np.asarray(as_csr(rows) @ coefficients, dtype=np.float64)
+        # the rows around it nor on whether it came dense; nor do products of one row at a time.
+        stored = as_csr(rows)
+        if self.gamma is not None and self.rows is not None:
+            fit = np.empty((stored.shape[0], coefficients.shape[1]))
+            for row, near in enumerate(gaussian(stored, self.rows, self.gamma)):
+                fit[row] = near @ coefficients
+            return fit
+        return np.asarray(stored @ coefficients, dtype=np.float64)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return each feature's :math:`x_f w_{fl}`, or each training row's term of a kernel."""
+        row = as_csr(self.view.of(check_given(X, graph.n_queries, self.n_features)))
+        if self.gamma is not None and self.rows is not None:
+            kind, used = "neighbor", np.arange(self.rows.shape[0])
+            values = gaussian(row, self.rows, self.gamma)[0]
+        else:
+            kind, used, values = "feature", row.indices.astype(np.int64), row.data
+        ids = used
+        if kind == "feature" and self.view.columns is not None:
+            ids = self.view.columns[used]
+        return [
+            Breakdown(
+                float(self.mean[label]),
+                (Terms(kind, ids, values * self.coefficients[used, label]),),
+                facts={"alpha": self.alpha},
+            )
+            for label in labels
+        ]
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
