@@ -24,7 +24,7 @@ from vicinal.cli.output import JsonFlag, print_facts, print_json
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
-    method: MethodOption = "mlknn",
+    method: MethodOption = "blend",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
@@ -36,7 +36,10 @@ def train(
     row_names: NamesOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """Learn from a data set and save the model."""
+    """Learn from a data set and save the model.
+
+    Without --method it is the blend: neighbours and linear models, mixed without tuning.
+    """
     from vicinal.cli.scoring import save_named
     from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
     from vicinal.cli.source import training_source
