@@ -1,6 +1,5 @@
 """Ridge regression of every label, as a scikit-learn estimator."""
 
-from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_flag, check_integer
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
@@ -67,7 +66,8 @@ class LabelRidge(IncrementalEstimator):
     The formulas stand in :mod:`vicinal.scoring.ridge.system`. With n rows, m features and L labels,
     a matrix of min(n, m)² numbers is inverted once for each alpha, in float64 up to a size of 3,000
     and in float32 above. The coefficients of a float32 solve are refined in float64 to a relative
-    residual of 1e-5 at most; leverages keep float32's error, some 1e-4. ``partial_fit`` and
+    residual of 1e-5 at most; leverages keep float32's error, some 1e-4. Past 500 unknowns the last
+    digits depend on the number of threads, between which BLAS divides its sums. ``partial_fit`` and
     ``forget`` fit again on the rows there are, so that the model equals one fitted on those.
 
     Examples
@@ -137,10 +137,9 @@ class LabelRidge(IncrementalEstimator):
         if self.max_features is not None:
             check_integer("max_features", self.max_features, low=1)
         is_unit = training.graph.metric == COSINE.name and self.kernel is None
-        with library_threads():
-            scoring = RidgeScoring.fit(
-                training, settings, is_unit=is_unit, max_features=self.max_features
-            )
+        scoring = RidgeScoring.fit(
+            training, settings, is_unit=is_unit, max_features=self.max_features
+        )
         self.alpha_ = scoring.alpha
         if check_flag("keep_loo", self.keep_loo):
             check_cells(*training.Y.shape)

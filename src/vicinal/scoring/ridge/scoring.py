@@ -9,6 +9,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_array, read_plain, read_value
+from vicinal._base.threads import library_threads
 from vicinal._base.validation import as_csr, check_features
 from vicinal._base.warn import warn_user
 from vicinal.explain.breakdown import Breakdown, Terms
@@ -32,6 +33,8 @@ from vicinal.scoring.ridge.system import (
 )
 from vicinal.scoring.training import Training
 
+FEW_UNKNOWNS = 500
+"""Unknowns up to which threads would wait for each other, and matrices are solved on one."""
 MOST_LEVERAGE = 1.0 - 1e-9
 """A leverage of 1 would divide by 0: the row alone decides its own fit."""
 
@@ -123,12 +126,28 @@ class RidgeScoring(EveryLabel):
         gamma = None
         if settings.kernel is not None:
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
-        solutions = _dense_solutions(rows, Y, mean, gamma, settings)
+        with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
+            return cls._best(rows, training, mean, gamma, settings, view)
+
+    @classmethod
+    def _best(
+        cls,
+        rows: Features,
+        training: Training,
+        mean: Float,
+        gamma: float | None,
+        settings: RidgeSettings,
+        view: RowView,
+    ) -> Self:
+        """Solve for each α of the settings and keep the best."""
+        solutions = _dense_solutions(rows, training.Y, mean, gamma, settings)
         if solutions is None:
             return cls._fit_iteratively(rows, training, mean, settings, view)
+        n_features = check_given(training.X, training.n_rows).shape[1]
         best, most = None, -1.0
         for alpha, solution in zip(settings.alphas, solutions, strict=True):
-            parts = (solution.coefficients, mean, solution.leverage, alpha, Y, view, X.shape[1])
+            fitted = solution.coefficients, mean, solution.leverage
+            parts = (*fitted, alpha, training.Y, view, n_features)
             state = cls(*parts, gamma, None if gamma is None else rows)
             value = micro_f1(state, training) if len(settings.alphas) > 1 else 0.0
             if best is None or value > most:
@@ -273,13 +292,17 @@ class RidgeScoring(EveryLabel):
         )
 
 
+def _n_unknowns(rows: Features, gamma: float | None) -> int:
+    """Return the size of the smaller system; with a kernel it has an unknown per row."""
+    return int(rows.shape[0] if gamma is not None else min(rows.shape))
+
+
 def _dense_solutions(
     rows: Features, Y: Csr, mean: Float, gamma: float | None, settings: RidgeSettings
 ) -> Iterator[Solution] | None:
     """Return the solutions of the smaller system, None where its matrix does not fit."""
     n_rows, n_columns = rows.shape
-    size = n_rows if gamma is not None else min(n_rows, n_columns)
-    if dense_bytes(size) > settings.max_memory:
+    if dense_bytes(_n_unknowns(rows, gamma)) > settings.max_memory:
         return None
     if gamma is not None:
         return solve_dual(gaussian(rows, rows, gamma), Y, mean, settings, None)
