@@ -178,8 +178,9 @@ mutation: setup ## Mutation tests of scoring, decision and metrics (ARGS='--samp
 	$(BIN)/python -m tools.mutation $(ARGS)
 
 .PHONY: repo-review
-repo-review: $(VENV)/.quality ## Scientific Python's review of the repository; exceptions are in pyproject.toml
+repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows
 	$(BIN)/python -m repo_review .
+	$(BIN)/zizmor --offline --quiet .github
 
 .PHONY: clean
 clean: ## Remove what the targets above made

@@ -9,7 +9,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 project = "vicinal"
 author = "The vicinal developers"
-copyright = "the vicinal developers, BSD-3-Clause"
+project_copyright = "the vicinal developers, BSD-3-Clause"
 version = release = installed_version("vicinal")
 
 extensions = [

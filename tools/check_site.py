@@ -1,4 +1,4 @@
-"""Check a built site: it loads nothing from elsewhere, its links lead somewhere, search has an index.
+"""Check a built site: it loads nothing from elsewhere, its links work, search has an index.
 
 ``python tools/check_site.py build/site`` lists every problem and fails if there is one. Links to
 other sites are allowed; scripts, styles, pictures, fonts and frames from other sites are not.

@@ -9,8 +9,9 @@ from sphinx.application import Sphinx
 
 INTRODUCTION = """# Benchmarks by version
 
-Benchmark scripts keep what they measure (`benchmarks/results/`), with version, commit, processor and libraries. Each plot
-shows the figures of one suite relative to the first kept run: above 1 is better than then, whatever the unit.
+Benchmark scripts keep what they measure (`benchmarks/results/`), with version, commit, processor
+and libraries. Each plot shows the figures of one suite relative to the first run that was kept:
+above 1 is better than then, whatever the unit.
 
 """
 

@@ -27,10 +27,11 @@ for model in (vicinal.BRkNN(12), vicinal.MLkNN(12)):
     model.fit(train.X[:6000], train.Y[:6000], graph=train_graph)
     scores = model.scores(test.X[:2000], graph=test_graph).toarray()[:, frequent].ravel()
     bins = np.clip(np.digitize(scores, edges) - 1, 0, 9)
-    filled = [bin for bin in range(10) if (bins == bin).sum() >= 20]
-    mean_score = [scores[bins == bin].mean() for bin in filled]
-    share = [truth[bins == bin].mean() for bin in filled]
-    error = sum((bins == b).mean() * abs(s - t) for b, s, t in zip(filled, mean_score, share))
+    filled = [place for place in range(10) if (bins == place).sum() >= 20]
+    mean_score = np.array([scores[bins == place].mean() for place in filled])
+    share = np.array([truth[bins == place].mean() for place in filled])
+    weight = np.array([(bins == place).mean() for place in filled])
+    error = (weight * abs(mean_score - share)).sum()
     panels[0].plot(mean_score, share, "o-", label=f"{type(model).__name__}, error {error:.4f}")
     panels[1].stairs(np.bincount(bins, minlength=10), edges, label=type(model).__name__)
 panels[0].set(ylabel="share with the label", title="Calibration on 2,000 test rows")

@@ -2,8 +2,8 @@
 Learning as rows arrive
 =======================
 
-``partial_fit`` adds rows, and labels never seen before, without starting over; the model then equals
-one that is fitted on all rows at once. Here packages arrive 250 at a time.
+``partial_fit`` adds rows, and labels never seen before, without starting over; the model then
+equals one that is fitted on all rows at once. Here packages arrive 250 at a time.
 """
 
 import time

@@ -2,8 +2,8 @@
 Choosing a threshold
 ====================
 
-A method gives scores; a decision rule turns them into labels. Here a single threshold is varied over
-the scores of ML-kNN, and the values that four rules choose on the training rows are marked.
+A method gives scores; a decision rule turns them into labels. Here a single threshold is varied
+over the scores of ML-kNN, and the values that four rules choose on the training rows are marked.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ figure, axes = plt.subplots(figsize=(8, 4.4), layout="constrained")
 axes.plot(levels, hits / predicted, label="micro-precision")
 axes.plot(levels, hits / truth.sum(), label="micro-recall")
 axes.plot(levels, 2 * hits / (predicted + truth.sum()), label="micro-F1", linewidth=3)
-for color, (name, value) in zip(["k", "tab:red", "tab:purple", "tab:brown"], chosen.items()):
-    axes.axvline(value, color=color, linestyle=":", label=f"{name}: {value:.2f}")
+for color, (name, value) in enumerate(chosen.items(), start=3):
+    axes.axvline(value, color=f"C{color}", linestyle=":", label=f"{name}: {value:.2f}")
 axes.set(xlabel="threshold", ylabel="value on the test rows", ylim=(0, 1))
 axes.legend(fontsize=9)
 plt.show()

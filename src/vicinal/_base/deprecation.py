@@ -1,7 +1,7 @@
 """Deprecated names: they keep working for a while, and say what to use instead.
 
-The policy is in ``docs/project/versions.md``. Every deprecation is a value with the version in which
-the name goes, so that a test can fail when that version is reached and the name is still there.
+The policy is in ``docs/project/versions.md``. Every deprecation is a value with the version in
+which the name goes, so that a test fails when that version is reached and the name still exists.
 """
 
 from collections.abc import Callable
