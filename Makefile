@@ -52,6 +52,15 @@ test-minimum: setup ## The lowest declared version of every core dependency: imp
 	$(MINIMUM)/bin/python -m pip install --quiet --no-deps --force-reinstall build/wheel/vicinal-*.whl
 	cd build && $(CURDIR)/$(MINIMUM)/bin/python ../tools/smoke_test.py
 
+# Debian's chromium; axe-core only for the tests, outside the repository.
+AXE := axe-core@4.14.0
+.PHONY: browser
+browser: setup ## Install what the browser tests need (chromium, playwright, axe-core), and run them
+	command -v chromium > /dev/null || apt-get install -y -q chromium
+	$(BIN)/python -m pip install --quiet playwright
+	mkdir -p build/axe && cd build/axe && (test -d package || tar xzf "$$(npm pack --silent $(AXE))")
+	$(BIN)/python -m pytest tests/browser -q
+
 .PHONY: lint
 lint: setup ## ruff, clang-format, the import contract
 	$(BIN)/ruff check .
@@ -142,6 +151,29 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
+
+.PHONY: bench-service
+bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
+	$(BIN)/python -m benchmarks.service $(ARGS)
+
+.PHONY: kill-test
+kill-test: setup ## Kill the service 50 times while it learns: nothing acknowledged may be lost
+	$(BIN)/python -m benchmarks.service --seconds 0 --rows 2000 --kills 50
+
+.PHONY: fuzz-service
+fuzz-service: setup ## The long form of the requests that schemathesis makes from the OpenAPI document
+	VICINAL_FUZZ_EXAMPLES=500 $(BIN)/python -m pytest tests/service/test_schema.py -q --timeout 3600
+
+# Annif pins its own versions of NumPy, SciPy and scikit-learn, so it gets an environment of its own.
+ANNIF := build/annif-venv
+.PHONY: annif-test
+annif-test: setup ## Annif itself with our backend and our service (needs the data set annif-archaeology)
+	test -x $(ANNIF)/bin/python || $(PYTHON) -m venv $(ANNIF)
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels .
+	$(ANNIF)/bin/python -m pip install --quiet annif==1.4.3 omikuji
+	$(ANNIF)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheels/vicinal-*.whl
+	$(ANNIF)/bin/python -m pip install --quiet 'typer>=0.15' 'rich>=13.7' 'matplotlib>=3.9' 'threadpoolctl>=3.5'
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -q -s
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

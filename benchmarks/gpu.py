@@ -190,7 +190,7 @@ def evaluations() -> dict[str, object]:
         "evaluations/s": round(1 / each, 1),
         "s": each,
         "graph s": graph,
-        "labels a row": len(indices) / len(X),
+        "labels per row": len(indices) / len(X),
         "loss": loss(projections[0]),
         "loss of 3000 rows, cpu": on_cpu(projections[0]),
         "loss of 3000 rows, gpu": on_gpu(projections[0]),

@@ -78,7 +78,7 @@ def sparse_line(case: Case, repeats: int, clock: Clock, *, with_sklearn: bool) -
 
 
 def self_line(case: Case, repeats: int, clock: Clock) -> tuple[float, float]:
-    """Return milliseconds a row of the self-graph and of querying all rows."""
+    """Return milliseconds per row of the self-graph and of querying all rows."""
     index = InvertedIndex(case.rows, "cosine")
 
     def as_queries() -> Found:
@@ -186,7 +186,7 @@ def extras(clock: Clock, *, full: bool) -> Line:
     print("single query, median and p99 in ms: {:.3f} {:.3f}".format(*alone))
     small = (100_000, 200_000) if full else (20_000, 50_000)
     own = self_line(generated(*small, 1, "binary"), 3, clock)
-    print("ms a row, self-graph and all rows queried: {:.4f} {:.4f}".format(*own))
+    print("ms per row, self-graph and all rows queried: {:.4f} {:.4f}".format(*own))
     return dense_line(*((40_000, 120) if full else (10_000, 120)), 3, clock)
 
 

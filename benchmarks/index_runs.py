@@ -23,7 +23,7 @@ class Run:
     Parameters
     ----------
     ms : float
-        Milliseconds a query.
+        Milliseconds per query.
     build : float
         Seconds to prepare the rows.
     build_mb, query_mb : float

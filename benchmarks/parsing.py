@@ -1,4 +1,4 @@
-"""How fast text is parsed, on one core: megabytes a second, ours and the readers people use."""
+"""How fast text is parsed, on one core: megabytes per second, ours and the readers people use."""
 
 import tempfile
 import time

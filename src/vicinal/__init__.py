@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         report,
         results,
         selection,
+        service,
     )
     from vicinal.estimators import (
         IBLR,
@@ -88,6 +89,7 @@ __all__ = [
     "results",
     "save",
     "selection",
+    "service",
 ]
 
 _HOMES = {

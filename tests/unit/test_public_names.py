@@ -12,7 +12,8 @@ from vicinal.estimators import METHODS
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
         Pipeline Scores baselines comparison datasets decision distances explain graph index load
-        make_pipeline metrics preprocess reduction report results save selection""",
+        make_pipeline metrics preprocess reduction report results save selection service""",
+    "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
@@ -36,10 +37,11 @@ EXPORTED = {
     "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
-    "vicinal.datasets": """Dataset Listing Texts available describe is_table load read_file
-        read_texts write_file""",
+    "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe
+        is_table load read_content read_file read_texts write_file""",
     "vicinal.persistence": "read_folder register write_folder",
-    "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricInfo average_precision cardinality
+    "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricInfo MetricScorer align_labels
+        average_precision cardinality scorer
         coverage coverage_normalised empty_share evaluate example_accuracy example_f1
         example_f1_of_means example_precision example_recall hamming_loss jaccard_loss macro_auc
         macro_f1 macro_precision macro_recall metric_info metrics_table micro_auc micro_f1

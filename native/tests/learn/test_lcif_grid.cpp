@@ -83,7 +83,7 @@ double defined_two_pass(const Table& scores, std::int64_t n_true) {
   const auto miss = [&](int h) {
     std::int64_t above = 0;
     for (const auto& row : scores)
-      above += std::ranges::count_if(row, [&](double each) { return each > h / 100.0; });
+      above += std::count_if(row.begin(), row.end(), [&](double each) { return each > h / 100.0; });
     return std::abs(above - n_true);
   };
   int coarse = 0;
@@ -120,8 +120,11 @@ bool same_counts(BipartitionCounts counts, const Table& labels, const Table& tru
     }
     same = same && counts.row_given[i] == row_given && counts.row_common[i] == row_common;
   }
-  return same && std::ranges::equal(counts.label_given, given) &&
-         std::ranges::equal(counts.label_common, common);
+  return same &&
+         std::equal(counts.label_given.begin(), counts.label_given.end(), given.begin(),
+                    given.end()) &&
+         std::equal(counts.label_common.begin(), counts.label_common.end(), common.begin(),
+                    common.end());
 }
 
 // On one thread, so that each part starts from the thresholds of the one before.

@@ -1,6 +1,6 @@
 """Every table of the papers, reproduced: their figure, ours, the difference.
 
-Comes in: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Goes out:
+Input: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Output:
 stored results, cells with a verdict, tables, pages and the account in ``docs/reproduction.md``.
 A distribution of its own: it imports ``vicinal``, which finds it through entry points only.
 

@@ -1,5 +1,5 @@
 """What every layer stands on: errors, the one door for input, threads, progress.
 
-Comes in: whatever a caller passed. Goes out: arrays of one known shape, or an error that names the
+Input: whatever a caller passed. Output: arrays of one known shape, or an error that names the
 argument, what was expected and what came. Imports nothing of the package but the compiled core.
 """

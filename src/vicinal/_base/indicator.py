@@ -32,7 +32,8 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     >>> check_indicator([[0, 2]])
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: Y: expected values 0 and 1 only, got 2
+    vicinal._base.errors.InvalidArgumentError: Y: expected values 0 and 1 only, got 2 in
+    row 0
     """
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
@@ -77,5 +78,6 @@ def _number_array(Y: object, name: str) -> NDArray[Any]:
 def _refuse_others(values: NDArray[Any], allowed: Bool, name: str) -> None:
     """Raise with the first value that is neither 0 nor 1."""
     if not allowed.all():
-        first = values.ravel()[int(np.argmin(allowed))]
-        raise InvalidArgumentError(name, "values 0 and 1 only", f"{first:g}")
+        at = int(np.argmin(allowed))
+        place = f" in row {at // values.shape[1]}" if values.ndim == 2 else ""
+        raise InvalidArgumentError(name, "values 0 and 1 only", f"{values.ravel()[at]:g}{place}")

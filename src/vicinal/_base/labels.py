@@ -1,18 +1,21 @@
 """Labels as users have them: an indicator, dense or sparse, or the label names of each row."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, stack_rows
+from vicinal._base.arrays import Csr
+from vicinal._base.checked_csr import adopted, widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.scalars import check_encodable, check_sequence
 
-Kind = Literal["dense", "sparse"]
+Kind = Literal["dense", "sparse", "flat"]
+COLLECTIONS = (list, tuple, set, frozenset)
+"""What may hold the label names of a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +28,9 @@ class Labels:
         Canonical indicator.
     names : tuple of str
         One per label; ``"0"``, ``"1"``, … where the caller gave none.
-    kind : {"dense", "sparse"}
+    kind : {"dense", "sparse", "flat"}
         What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
-        they came sparse or as names.
+        they came sparse or as names, one value per row where they came one-dimensional.
     dtype : str
         The number type that ``predict`` answers in: that of the indicator, int32 for names,
         float64 for float types that SciPy or saved models do not know.
@@ -73,10 +76,14 @@ def _any_labels(
         )
     given = None if label_names is None else _checked_names(label_names)
     rows = listed(Y)
-    if is_names(rows):
-        matrix, names = _from_names(rows, given, name)
+    if is_names(rows) or _has_collections(rows):
+        matrix, names = _from_names(cast("Any", rows), given, name)
         kind: Kind = "sparse"
         dtype = "int32"
+    elif is_flat(Y):
+        matrix = check_indicator(np.asarray(Y)[:, None], name)
+        names = (str(getattr(Y, "name", None) or "0"),) if given is None else given
+        kind, dtype = "flat", _dtype(np.asarray(Y))
     else:
         matrix = check_indicator(Y, name)
         names = _column_names(Y, matrix.shape[1]) if given is None else given
@@ -105,18 +112,30 @@ def extended_labels(
     >>> more.names, more.matrix.toarray().tolist()
     (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
     """
+    moved, names = further_labels(known.names, Y, n_rows, label_names)
+    stacked = with_rows(widened(known.matrix, len(names)), moved)
+    return Labels(stacked, names, known.kind, known.dtype)
+
+
+def further_labels(
+    known: tuple[str, ...], Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the labels of further rows among known names and new ones, and all names.
+
+    Examples
+    --------
+    >>> moved, names = further_labels(("a", "b"), [["c", "a"]], n_rows=1)
+    >>> moved.toarray().tolist(), names
+    ([[1, 0, 1]], ('a', 'b', 'c'))
+    """
     fresh = _any_labels(Y, n_rows, label_names)
     if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
-        if len(fresh.names) != len(known.names):
-            expected = f"{len(known.names)} labels, as the model has"
+        if len(fresh.names) != len(known):
+            expected = f"{len(known)} labels, as the model has"
             raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
-        fresh = replace(fresh, names=known.names)
-    moved, names = aligned(fresh.matrix, fresh.names, known.names)
-    old = known.matrix
-    widened = sparse.csr_array(
-        (old.data, old.indices, old.indptr), shape=(old.shape[0], len(names))
-    )
-    return Labels(stack_rows([widened, moved]), names, known.kind, known.dtype)
+        return adopted(fresh.matrix), known
+    moved, names = aligned(fresh.matrix, fresh.names, known)
+    return adopted(moved), names
 
 
 def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:
@@ -181,7 +200,37 @@ def listed(Y: object) -> object:
     column = cast("Any", Y)
     cells = column.to_list() if hasattr(column, "to_list") else column.tolist()
     rows = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
-    return rows if is_names(rows) else Y
+    return rows if is_names(rows) or _has_collections(rows) else Y
+
+
+def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
+    """Return one collection of label names per row; a cell that is none is named by its row.
+
+    Examples
+    --------
+    >>> label_rows([["a"], float("nan")], "Y")
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: Y: expected a list of label names in every row (an
+    empty one for a row without labels), got nan in row 1
+    """
+    for row, collection in enumerate(Y):
+        if not isinstance(collection, COLLECTIONS):
+            expected = "a list of label names in every row (an empty one for a row without labels)"
+            raise InvalidArgumentError(name, expected, f"{collection!r:.60} in row {row}")
+        strange = [label for label in collection if not isinstance(label, str)]
+        if strange:
+            expected = "label names (strings) in every row"
+            raise InvalidArgumentError(name, expected, f"{strange[0]!r} in row {row}")
+    return Y
+
+
+def _has_collections(rows: object) -> bool:
+    """Tell whether some rows are collections of names and others are missing or plain values."""
+    if not isinstance(rows, list | tuple):
+        return False
+    kept = [row for row in rows if isinstance(row, COLLECTIONS)]
+    return 0 < len(kept) < len(rows) and is_names(kept)
 
 
 def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
@@ -212,15 +261,24 @@ def _from_names(
     Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
 ) -> tuple[Csr, tuple[str, ...]]:
     """Return the indicator of `Y` and its label names: those given, or sorted."""
-    for row, collection in enumerate(Y):
-        strange = [label for label in collection if not isinstance(label, str)]
-        if strange:
-            raise InvalidArgumentError(
-                name, "label names (strings) in every row", f"{strange[0]!r} in row {row}"
-            )
+    label_rows(Y, name)
     if given is None:
         given = tuple(sorted({str(label) for collection in Y for label in collection}))
     return indicator_of(Y, given, name), given
+
+
+def is_flat(Y: object) -> bool:
+    """Tell whether `Y` is one number per row, in one dimension.
+
+    Examples
+    --------
+    >>> is_flat([0, 1, 1]), is_flat(np.zeros(3)), is_flat([[0], [1]]), is_flat([["a"], []])
+    (True, True, False, False)
+    """
+    if isinstance(Y, list | tuple):
+        return bool(Y) and all(isinstance(y, int | float | np.number | np.bool_) for y in Y)
+    is_row = getattr(Y, "ndim", 0) == 1 and not sparse.issparse(Y)
+    return is_row and np.asarray(Y).dtype.kind in "biuf"
 
 
 def _has_columns(Y: object) -> bool:

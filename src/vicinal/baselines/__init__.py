@@ -1,12 +1,12 @@
-"""The methods that the papers compare neighbours with: boosting, support vectors, label frequency.
+"""Baselines from the papers: boosting, support vector machines, label frequency.
 
-Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
-scikit-learn classifier whose ``scores`` rank the labels and whose ``predict`` picks a set. None
-looks at neighbours, so none takes a graph, and all hold a number per row and label.
+Input: features, dense or sparse, and labels as every estimator takes them. Output: a scikit-learn
+classifier whose ``scores`` rank the labels and whose ``predict`` returns label sets. None of them
+uses neighbours or a graph, and all keep one number per row and label in memory.
 
-``BoosTexter`` and ``ADTBoostMH`` share one search for the best split; ``RankSVM`` holds an n × n
-kernel; ``BinaryRelevanceSVM`` is scikit-learn's own, label by label; ``LabelFrequency`` looks at no
-feature. May be imported by selection, comparison and the command line.
+``BoosTexter`` and ``ADTBoostMH`` share one search for the best split; ``RankSVM`` keeps an n × n
+kernel matrix; ``BinaryRelevanceSVM`` trains one scikit-learn SVM per label; ``LabelFrequency`` uses
+no features. May be imported by selection, comparison and the command line.
 """
 
 from vicinal.baselines.adtboost import ADTBoostMH

@@ -1,16 +1,16 @@
-r"""Weights of cells and confidences of AdaBoost.MH, which both boosted baselines use.
+r"""Cell weights and confidences of AdaBoost.MH, used by both boosting baselines.
 
-A cell is a row and a label, :math:`Y_i[l] = \pm 1`. With scores f so far its weight is
+A cell is a pair of row and label, :math:`Y_i[l] = \pm 1`. Given the scores f so far, its weight is
 
 .. math:: D(i, l) \propto \exp(-Y_i[l]\, f_l(x_i)), \qquad \sum_{i,l} D(i, l) = 1.
 
-A part of the rows whose cells of label l weigh :math:`W_+` where they have the label and
-:math:`W_-` where not is given the score
+For a subset of the rows, let :math:`W_+` be the total weight of the rows that have label l and
+:math:`W_-` the weight of those that do not. The score of the label in this subset is
 
 .. math:: c_l = \tfrac12 \ln \frac{W_+ + \varepsilon}{W_- + \varepsilon}, \qquad
           \varepsilon = \frac{1}{nL},
 
-which makes the loss smallest but for ε, and keeps it finite where the part is pure.
+which minimises the loss up to ε and stays finite if all rows of the subset agree.
 
 References
 ----------
@@ -27,7 +27,7 @@ GRAIN_BITS = 51
 
 
 def signs(Y: Csr) -> Float:
-    """Return +1 where a row has a label, −1 elsewhere. Memory: 8 bytes a row and label."""
+    """Return +1 if a row has a label, −1 otherwise. Memory: 8 bytes per row and label."""
     dense: Float = 2.0 * Y.toarray() - 1.0
     return dense
 
@@ -49,11 +49,11 @@ def signed_distribution(targets: Float, scores: Float) -> Float:
 
 
 def confidences(signed: Float, members: Bool, smoothing: float) -> Float:
-    """Return c of each label for the rows marked.
+    """Return the confidence c of each label for the marked rows.
 
     Examples
     --------
-    One row has the label, another, of three times the weight, does not: ½ ln (0.25 / 0.75).
+    One row has the label; another row with three times the weight does not: ½ ln (0.25 / 0.75).
 
     >>> confidences(np.array([[0.25], [-0.75]]), np.array([True, True]), smoothing=0.0)
     array([-0.54930614])
@@ -66,7 +66,7 @@ def confidences(signed: Float, members: Bool, smoothing: float) -> Float:
 
 
 def half_logistic(scores: Float) -> Float:
-    """Return 1 / (1 + exp(−2f)), the probability that a score of AdaBoost stands for.
+    """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f.
 
     Examples
     --------

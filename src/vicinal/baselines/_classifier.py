@@ -1,4 +1,4 @@
-"""What the baselines share: the door, and the way from scores to answers."""
+"""Base class of the baselines: input validation and predictions from scores."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -21,34 +21,34 @@ from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensio
 from vicinal.scores import DENSE_LIMIT, Scores
 
 BLOCK_CELLS = 2**22
-"""Most numbers that scoring holds at a time beside its answer: 32 MiB of float64."""
+"""Maximum number of temporary values while scoring: 32 MiB of float64."""
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of the baselines; see the subclasses for what a user calls.
+    """Base class of the baselines; users call the subclasses.
 
     Attributes
     ----------
     label_names_ : tuple of str
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where X came with column names.
+        Only if X has column names.
     """
 
     method: ClassVar[Method]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Register a class that declares itself."""
+        """Register a class that declares a method."""
         super().__init_subclass__(**options)
         declare(cls)
 
     @abstractmethod
     def _learn(self, X: Features, Y: Csr) -> None:
-        """Check the parameters, learn from rows (float64) and their labels."""
+        """Check the parameters and learn from float64 rows and their labels."""
 
     @abstractmethod
     def _score(self, X: Features) -> Float:
-        """Return the score of each row (float64) and label."""
+        """Return the score of each label for float64 rows."""
 
     def fit(self, X: object, Y: object) -> Self:
         """Learn from rows and their labels.
@@ -75,20 +75,20 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._score(rows)
 
     def scores(self, X: object) -> Scores:
-        """Return the same, as the metrics and decision rules take them."""
+        """Return the scores in the form used by metrics and decision rules."""
         return Scores.dense(self.decision_function(X))
 
     def predict(self, X: object) -> NDArray[Any] | Csr:
-        """Return the label indicator of each row, in the kind and type of array `Y` was at fit."""
+        """Return the label indicator of each row, with the array type and dtype of `Y` in fit."""
         decided = cast("Csr", self.decide(self.scores(X)).astype(self.label_dtype_))
         return decided.toarray() if self.label_kind_ == "dense" else decided
 
     def decide(self, scores: Scores) -> Csr:
-        """Return the label sets; labels that score more than 0 unless a method knows better."""
+        """Return the label sets; by default the labels with a score above 0."""
         return Threshold(0.0).decide(scores)
 
     def _keep(self, labels: Labels) -> None:
-        """Remember how labels came."""
+        """Store the form in which labels were given."""
         self.label_names_ = labels.names
         self.label_kind_ = labels.kind
         self.label_dtype_ = labels.dtype
@@ -112,12 +112,12 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The two classes of each label, shape (L, 2): scikit-learn's scorers ask for them."""
+        """The two classes of each label, shape (L, 2): scikit-learn's scorers need them."""
         return np.broadcast_to([0, 1], (len(self.label_names_), 2))
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:
-    """Raise where a number per row and label would take more than 2 GiB."""
+    """Raise if one number per row and label would take more than 2 GiB."""
     if n_rows * n_labels > DENSE_LIMIT:
         raise InvalidArgumentError(
             "X", f"at most {DENSE_LIMIT} rows × labels", f"{n_rows} rows × {n_labels} labels"
@@ -125,7 +125,7 @@ def check_cells(n_rows: int, n_labels: int) -> None:
 
 
 def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
-    """Yield blocks of rows that hold few enough numbers, so many to a row.
+    """Yield blocks of rows of limited size, given `width` numbers per row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernels of all rows with all rows, or of new rows with those of the fit."""
+"""Kernel matrices of rows with each other, or of new rows with the training rows."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -11,7 +11,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_option, check_real
 
 KERNEL_LIMIT = 2**28
-"""Most cells of a kernel matrix: 2 GiB of float64, 16,384 rows."""
+"""Maximum number of cells of a kernel matrix: 2 GiB of float64, 16,384 rows."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Kernel:
         return values
 
     def _values(self, left: Features, right: Features) -> Float:
-        """Return the kernel, infinite where numbers are too large."""
+        """Return the kernel, infinite if numbers are too large."""
         products = _products(left, right)
         if self.kind == "rbf":
             squares = _squares(left)[:, None] + _squares(right)[None, :] - 2 * products
@@ -62,7 +62,7 @@ class Kernel:
 def resolve_kernel(
     kind: object, degree: object, gamma: object, coef0: object, X: Features
 ) -> Kernel:
-    """Return the kernel that parameters ask for, checked; γ ``"scale"`` makes γ‖x‖² 1 on average.
+    """Return the kernel for validated parameters; γ ``"scale"`` makes γ‖x‖² 1 on average.
 
     Examples
     --------
@@ -80,16 +80,16 @@ def resolve_kernel(
 
 
 def check_kernel_rows(n_rows: int) -> None:
-    """Raise where a kernel of so many rows with themselves would take more than 2 GiB."""
+    """Raise if the kernel matrix of `n_rows` rows would take more than 2 GiB."""
     if n_rows * n_rows > KERNEL_LIMIT:
         most = int(np.sqrt(KERNEL_LIMIT))
         raise InvalidArgumentError(
-            "X", f"at most {most} rows (the method holds a kernel of rows × rows)", n_rows
+            "X", f"at most {most} rows (the method needs a rows × rows kernel matrix)", n_rows
         )
 
 
 def _products(left: Features, right: Features) -> Float:
-    """Return x·x' of each row with each."""
+    """Return x·x' for all pairs of rows."""
     products = left @ right.T
     if sparse.issparse(products):
         return cast("Float", cast("Csr", products).toarray())

@@ -1,4 +1,4 @@
-"""The best one-feature split of weighted rows, which both boosted baselines seek in each round."""
+"""The best one-feature split of weighted rows, used in each round by both boosting baselines."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from vicinal.decision.label_sweep import midway
 
 @dataclass(frozen=True)
 class Split:
-    """Rows with a feature above a threshold, and the others.
+    """A split of the rows by a threshold on one feature.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Split:
         2 Σ √(W₊W₋) over the two sides and the labels.
     feature : int
     threshold : float
-        Midway between the values next to it among the rows split.
+        Midway between the two adjacent values of the rows being split.
     """
 
     z: float
@@ -29,13 +29,13 @@ class Split:
 
 
 class SplitFinder:
-    """Splits of the rows of a fit, which are sorted by each feature once.
+    """Finds splits of the training rows, which are sorted by each feature once.
 
-    Memory: 12 bytes a value of `X` other than 0, beside a copy of them by column.
+    Memory: 12 bytes per non-zero value of `X`, in addition to a copy of the values by column.
 
     Examples
     --------
-    Two rows with the label, two without; the second feature tells them apart.
+    Two rows with the label, two without; the second feature separates them.
 
     >>> finder = SplitFinder(np.array([[3.0, 1], [1, 2], [2, 5], [4, 7]]), n_labels=1, n_threads=1)
     >>> signed = np.array([[0.25], [0.25], [-0.25], [-0.25]])
@@ -58,11 +58,11 @@ class SplitFinder:
         )
 
     def best(self, signed_weights: Float, members: Bool) -> Split | None:
-        """Return the split with the lowest Z of the rows marked; None if they are all alike.
+        """Return the split of the marked rows with the lowest Z; None if they are all identical.
 
-        `signed_weights` (n, L) are positive where the row has the label, and exact (see
-        :func:`~vicinal.baselines._boosting.distribution`). Equal Z: the first feature, then the
-        lowest threshold.
+        `signed_weights` (n, L) are positive if the row has the label, and exact (see
+        :func:`~vicinal.baselines._boosting.distribution`). If Z is equal, the first feature and
+        then the lowest threshold win.
         """
         z, feature, below, above = self._search.best(
             signed_weights, members.astype(np.uint8), self._n_threads
@@ -73,14 +73,14 @@ class SplitFinder:
         return Split(z, feature, float(threshold))
 
     def above(self, split: Split) -> Bool:
-        """Tell which rows lie above the threshold."""
+        """Return which rows are above the threshold."""
         column = self._columns[:, [split.feature]].toarray().ravel()
         higher: Bool = column > split.threshold
         return higher
 
 
 def rows_above(X: Features, features: Int, thresholds: Float) -> Bool:
-    """Tell for each row and split (n, T) whether the row lies above the threshold."""
+    """Return for each row and split (n, T) whether the row is above the threshold."""
     columns = X[:, features]
     values = columns.toarray() if isinstance(columns, sparse.csr_array) else columns
     higher: Bool = values > thresholds

@@ -1,14 +1,14 @@
 r"""ADTBoost.MH: one alternating decision tree for all labels, grown by AdaBoost.MH.
 
-A tree of prediction nodes. The root holds all rows; each round takes a node (the precondition, rows
-p) and splits it at a threshold of one feature (the condition, c), which adds two nodes. A row lies
-in every node whose conditions it meets on the way down, and its score is the sum over all of them.
-The round takes the pair with the smallest
+The model is a tree of prediction nodes. The root contains all rows. Each round takes a node (the
+precondition, rows p) and splits it at a threshold of one feature (the condition, c), which adds two
+nodes. A row belongs to every node whose conditions it meets, and its score is the sum over all of
+them. The round chooses the pair with the smallest
 
 .. math:: Z = 2 \sum_l \left(\sqrt{W_+^l(p \wedge c) W_-^l(p \wedge c)} +
               \sqrt{W_+^l(p \wedge \neg c) W_-^l(p \wedge \neg c)}\right) + W(\neg p),
 
-:math:`W(\neg p)` the weight of the cells that the node does not hold, and the new nodes get the
+where :math:`W(\neg p)` is the weight of the cells outside the node. The new nodes get the
 confidences of :mod:`vicinal.baselines._boosting`.
 
 References
@@ -35,17 +35,17 @@ class ADTBoostMH(MultiLabelClassifier):
     Parameters
     ----------
     n_rounds : int
-        Splits, 50 in the ML-kNN paper.
+        Number of splits, 50 in the ML-kNN paper.
     smoothing : float or None
-        ε of the confidences, a share of the weight of all cells; None for 1 / (nL).
+        The ε of the confidences, relative to the total weight of all cells; None for 1 / (nL).
     n_jobs : int or None
-        Threads; None for all there are. The model does not depend on it.
+        Number of threads; None for all cores. The model does not depend on it.
 
     Attributes
     ----------
     parents_ : ndarray of int64, shape (T,)
-        The node each round splits. Round t makes node 2t + 1 of its rows at or below the threshold
-        and node 2t + 2 of those above; node 0 is the root.
+        The node that each round splits. Round t creates node 2t + 1 from its rows at or below the
+        threshold and node 2t + 2 from those above; node 0 is the root.
     features_ : ndarray of int64, shape (T,)
     thresholds_ : ndarray of float64, shape (T,)
     confidences_ : ndarray of float64, shape (2T + 1, L)
@@ -55,14 +55,15 @@ class ADTBoostMH(MultiLabelClassifier):
 
     Notes
     -----
-    A label is predicted where its score is above 0. A round looks at every node there is, so T
-    rounds cost about T² / 2 searches of fewer and fewer rows. Memory: 12 bytes a value of `X` other
-    than 0, 8 for each row and label, one for each row and node. Fewer rounds are made where nothing
-    is left to split.
+    A label is predicted if its score is above 0. Each round searches every existing node, so T
+    rounds cost about T² / 2 searches over fewer and fewer rows. Memory: 12 bytes per non-zero value
+    of `X`, 8 per row and label, and one per row and node. Fewer rounds are run if nothing is left
+    to split.
 
     Examples
     --------
-    One row of four has the label; ε is 1/4. The root says ½ ln (½ / 1), which evens the weights.
+    One row of four has the label; ε is 1/4. The root scores ½ ln (½ / 1), which balances the
+    weights.
 
     >>> tree = ADTBoostMH(n_rounds=1).fit([[1.0], [2.0], [3.0], [6.0]], [[0], [0], [0], [1]])
     >>> tree.parents_, tree.features_, tree.thresholds_
@@ -113,7 +114,7 @@ class ADTBoostMH(MultiLabelClassifier):
         return check_real("smoothing", self.smoothing, low=np.finfo(np.float64).tiny)
 
     def _score(self, X: Features) -> Float:
-        """Return f: the sum of what the nodes say that a row lies in."""
+        """Return f: the sum over the nodes that a row belongs to."""
         scores = np.empty((int(X.shape[0]), self.confidences_.shape[1]))
         for rows in row_blocks(int(X.shape[0]), 2 * len(self.confidences_)):
             above = rows_above(X[rows], self.features_, self.thresholds_)
@@ -121,7 +122,7 @@ class ADTBoostMH(MultiLabelClassifier):
         return scores
 
     def _nodes(self, above: Bool) -> Bool:
-        """Tell for each row and node whether the row lies in it."""
+        """Return for each row and node whether the row belongs to it."""
         inside = np.ones((len(above), len(self.confidences_)), dtype=np.bool_)
         for t, parent in enumerate(self.parents_):
             inside[:, 2 * t + 1] = inside[:, parent] & ~above[:, t]
@@ -129,12 +130,12 @@ class ADTBoostMH(MultiLabelClassifier):
         return inside
 
     def predict_proba(self, X: object) -> Float:
-        """Return 1 / (1 + exp(−2f)): the probability that a score f of AdaBoost stands for."""
+        """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
         return half_logistic(self.decision_function(X))
 
 
 class _Growing:
-    """A tree and the rows it grows on."""
+    """A tree while it is grown, and its training rows."""
 
     def __init__(self, X: Features, Y: Csr, smoothing: float, n_threads: int) -> None:
         self._smoothing = smoothing
@@ -148,7 +149,7 @@ class _Growing:
         self._add_node(np.ones(len(self._targets), dtype=np.bool_), self._weights())
 
     def grow(self) -> bool:
-        """Split the best node; tell whether there was one."""
+        """Split the best node; return whether there was one."""
         signed = self._weights()
         found = self._best(signed)
         if found is None:
@@ -162,25 +163,25 @@ class _Growing:
         return True
 
     def _best(self, signed: Float) -> tuple[int, Split] | None:
-        """Return the node and split with the lowest Z; of equals the oldest node."""
+        """Return the node and split with the lowest Z; the oldest node wins ties."""
         best: tuple[int, Split] | None = None
         row_weights = np.abs(signed).sum(axis=1)
         for node, members in enumerate(self._members):
             outside = float(row_weights[~members].sum())
             if best is not None and outside >= best[1].z:
-                continue  # no split of so little can be better
+                continue  # no split of so little weight can be better
             inner = self._finder.best(signed, members)
             if inner is not None and (best is None or inner.z + outside < best[1].z):
                 best = node, Split(inner.z + outside, inner.feature, inner.threshold)
         return best
 
     def _add_node(self, members: Bool, signed: Float) -> None:
-        """Add a node of these rows, and what it says to their scores."""
+        """Add a node with these rows and add its confidences to their scores."""
         added = confidences(signed, members, self._smoothing)
         self._scores[members] += added
         self._members.append(members)
         self.confidences.append(added)
 
     def _weights(self) -> Float:
-        """Return the signed weights of cells after what the tree says so far."""
+        """Return the signed weights of cells given the current tree."""
         return signed_distribution(self._targets, self._scores)

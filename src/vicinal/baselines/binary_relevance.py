@@ -1,8 +1,8 @@
-"""Binary relevance with support vector machines: one classifier a label, each on its own.
+"""Binary relevance with support vector machines: one independent classifier per label.
 
 The SVMs are scikit-learn's: LIBLINEAR for the linear kernel, with the hinge loss of the usual SVM,
-LIBSVM for the others. A label that no training row has, or every one, needs no classifier: it
-scores −1 or +1 everywhere.
+LIBSVM for the others. A label that no training row has, or that all of them have, needs no
+classifier and always scores −1 or +1.
 
 References
 ----------
@@ -35,7 +35,7 @@ KERNELS = ("linear", "poly", "rbf")
 
 
 class Scorer(Protocol):
-    """What is kept of a label."""
+    """The trained model of one label."""
 
     n_iter_: Any
 
@@ -44,17 +44,17 @@ class Scorer(Protocol):
 
 
 class BinaryRelevanceSVM(MultiLabelClassifier):
-    """A support vector machine for each label.
+    """One support vector machine per label.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"}
     C : float
     threshold : None, "one-threshold", float or decision object
-        None: predicted where the score is above 0, the SVM's own side. ``"one-threshold"``: above
-        one threshold for all labels that makes micro-F1 best on the training rows (Mulan's
-        OneThreshold). Other rules of :mod:`vicinal.decision` are fitted likewise: on the scores of
-        the training rows by the machines that have seen them. K-fold scores are not made.
+        None: labels with a score above 0 are predicted, the SVM's own rule. ``"one-threshold"``:
+        one threshold for all labels that maximises micro-F1 on the training rows (Mulan's
+        OneThreshold). Other rules of :mod:`vicinal.decision` are also fitted on the scores of the
+        training rows, computed by the SVMs trained on them. K-fold scores are not supported.
     degree : int
         Of the polynomial kernel.
     max_iter : int
@@ -71,7 +71,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
     Notes
     -----
-    Memory: 8 m bytes a label (linear), or the support vectors.
+    Memory: 8 m bytes per label (linear), or the support vectors.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
             self.decision_ = rule.fit(Scores.dense(self._score(X)), Y)
 
     def _machine(self) -> LinearSVC | SVC:
-        """Return an untrained machine, the parameters checked."""
+        """Return an untrained SVM with validated parameters."""
         kernel = check_option("kernel", self.kernel, KERNELS)
         cost = check_positive("C", self.C)
         most = check_integer("max_iter", self.max_iter, low=1)
@@ -127,7 +127,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
         return SVC(C=cost, kernel=kernel, degree=degree)
 
     def _score(self, X: Features) -> Float:
-        """Return the signed distances from the machines' planes."""
+        """Return the decision values of the SVMs."""
         rows = _narrow(X)
         return np.column_stack([machine.decision_function(rows) for machine in self.machines_])
 
@@ -137,7 +137,7 @@ class BinaryRelevanceSVM(MultiLabelClassifier):
 
 
 def _trained(machine: LinearSVC | SVC, X: Features, target: Bool) -> Scorer:
-    """Return a machine trained on one label."""
+    """Return an SVM trained on one label."""
     if target.all() or not target.any():
         return _Constant(1.0 if target.all() else -1.0)
     trained: Scorer = clone(machine).fit(X, target)
@@ -158,7 +158,7 @@ class _Constant:
 
 
 def _narrow(X: Features) -> Features:
-    """Return sparse rows with 32-bit ids, the only ones that the SVM libraries take."""
+    """Return sparse rows with 32-bit indices, which the SVM libraries require."""
     if not isinstance(X, sparse.csr_array) or X.nnz > np.iinfo(np.int32).max:
         return X
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -166,7 +166,7 @@ def _narrow(X: Features) -> Features:
 
 
 def _rule(threshold: object) -> Decision:
-    """Return the rule that the parameter asks for."""
+    """Return the rule for the parameter `threshold`."""
     if threshold is None:
         return Threshold(0.0)
     if isinstance(threshold, str) and threshold == "one-threshold":

@@ -1,13 +1,13 @@
 r"""BoosTexter: AdaBoost.MH over one-feature stumps with real-valued confidences.
 
-In each round the rows are split once, at a threshold of one feature, for all labels together; the
+In each round the rows are split once, at a threshold of one feature, for all labels together. The
 split with the smallest
 
 .. math:: Z = 2 \sum_{j \in \{0, 1\}} \sum_l \sqrt{W_+^{jl} W_-^{jl}}
 
-is taken, and adds :math:`c_{jl}` (see :mod:`vicinal.baselines._boosting`) to the score of label l
-for the rows on side j. On counts of words the split between 0 and 1 is the "does the word occur"
-of the paper.
+is chosen and adds :math:`c_{jl}` (see :mod:`vicinal.baselines._boosting`) to the score of label l
+for the rows on side j. On word counts, a split between 0 and 1 corresponds to the paper's test
+whether the word occurs.
 
 References
 ----------
@@ -27,31 +27,31 @@ from vicinal.estimators.method import Method
 
 
 class BoosTexter(MultiLabelClassifier):
-    """Boosted one-feature stumps, real AdaBoost.MH.
+    """Boosted one-feature stumps (real AdaBoost.MH).
 
     Parameters
     ----------
     n_rounds : int
-        Stumps, 500 in the ML-kNN paper.
+        Number of stumps, 500 in the ML-kNN paper.
     n_jobs : int or None
-        Threads; None for all there are. The model does not depend on it.
+        Number of threads; None for all cores. The model does not depend on it.
 
     Attributes
     ----------
     features_ : ndarray of int64, shape (T,)
-        What each stump looks at.
+        The feature of each stump.
     thresholds_ : ndarray of float64, shape (T,)
     confidences_ : ndarray of float64, shape (T, 2, L)
         What a stump adds to the score of each label, at and below its threshold and above it.
     z_ : ndarray of float64, shape (T,)
-        Z of each round: the training Hamming loss is at most their product (but for ε).
+        Z of each round: the training Hamming loss is at most their product (up to ε).
 
     Notes
     -----
-    A label is predicted where its score is above 0. Rounds cost one step per label for each value
-    of `X` other than 0, and a square root per label for each distinct one. Memory: 12 bytes a
-    value of `X` other than 0, 8 for each row and label. Where all rows are alike the one "stump"
-    has no threshold (inf) and tells how frequent labels are.
+    A label is predicted if its score is above 0. Each round takes one step per label and non-zero
+    value of `X`, and one square root per label and distinct value. Memory: 12 bytes per non-zero
+    value of `X`, 8 per row and label. If all rows are identical, there is a single stump without a
+    threshold (inf), which gives the label frequencies.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class BoosTexter(MultiLabelClassifier):
         self.n_jobs = n_jobs
 
     def _learn(self, X: Features, Y: Csr) -> None:
-        """Add stump after stump."""
+        """Add stumps one at a time."""
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         finder = SplitFinder(X, int(Y.shape[1]), thread_count(self.n_jobs))
         targets = signs(Y)
@@ -93,18 +93,18 @@ class BoosTexter(MultiLabelClassifier):
             scores += added[above.astype(np.int64)]
             stumps.append((split, added))
             if split.threshold == np.inf:
-                break  # further rounds would find the same
+                break  # further rounds would find the same stump
         self._keep_stumps(stumps)
 
     def _keep_stumps(self, stumps: list[tuple[Split, Float]]) -> None:
-        """Set what was learned."""
+        """Set the fitted attributes."""
         self.features_ = np.array([split.feature for split, _ in stumps], dtype=np.int64)
         self.thresholds_ = np.array([split.threshold for split, _ in stumps])
         self.z_ = np.array([split.z for split, _ in stumps])
         self.confidences_ = np.stack([added for _, added in stumps])
 
     def _score(self, X: Features) -> Float:
-        """Return f: the sum of what the stumps say."""
+        """Return f: the sum over all stumps."""
         at_or_below, above = self.confidences_[:, 0], self.confidences_[:, 1]
         scores = np.tile(at_or_below.sum(axis=0), (int(X.shape[0]), 1))
         for rows in row_blocks(int(X.shape[0]), len(self.features_)):
@@ -113,7 +113,7 @@ class BoosTexter(MultiLabelClassifier):
         return scores
 
     def predict_proba(self, X: object) -> Float:
-        """Return 1 / (1 + exp(−2f)): the probability that a score f of AdaBoost stands for."""
+        """Return 1 / (1 + exp(−2f)), the probability that corresponds to an AdaBoost score f."""
         return half_logistic(self.decision_function(X))
 
 
@@ -124,7 +124,7 @@ def _both_sides(signed: Float, above: Bool) -> Float:
 
 
 def _unsplit(signed: Float) -> Split:
-    """Return the split that has all rows on one side."""
+    """Return the split with all rows on one side."""
     with_label = np.maximum(signed, 0.0).sum(axis=0)
     without = np.maximum(-signed, 0.0).sum(axis=0)
     return Split(float(2 * np.sqrt(with_label * without).sum()), 0, np.inf)

@@ -1,4 +1,4 @@
-"""The baseline that looks at no feature: how frequent each label is."""
+"""A baseline without features: the frequency of each label."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from vicinal.scores import Scores
 
 
 class LabelFrequency(MultiLabelClassifier):
-    """Score each label by its share of the training rows; predict those of at least a half.
+    """Score each label by its frequency in the training rows; predict those of at least 0.5.
 
     Attributes
     ----------
@@ -43,5 +43,5 @@ class LabelFrequency(MultiLabelClassifier):
         return self.decision_function(X)
 
     def decide(self, scores: Scores) -> Csr:
-        """Return the labels of at least a half."""
+        """Return the labels with a frequency of at least 0.5."""
         return Threshold(0.5, inclusive=True).decide(scores)

@@ -1,18 +1,18 @@
-r"""Rank-SVM: large margins between the labels a row has and those it has not.
+r"""Rank-SVM: large margins between the labels of a row and all other labels.
 
 .. math:: \min_{w, \xi \ge 0} \; \tfrac12 \sum_l \|w_l\|^2 + C \sum_i \frac{1}{|Y_i||\bar Y_i|}
           \sum_{(p, q) \in Y_i \times \bar Y_i} \xi_{ipq}, \qquad
           \langle w_p - w_q, \phi(x_i) \rangle \ge 1 - \xi_{ipq}.
 
 Its dual has a variable :math:`0 \le \alpha_{ipq} \le C / (|Y_i||\bar Y_i|)` for each pair and is
-solved by coordinate ascent, an exact line search in one variable at a time (``native/include/
-vicinal/rank_dual.hpp``), until the duality gap, which bounds how far the objective is from its
-optimum, is small. Scores rank the labels; how many are taken is learned in a second step
-(:mod:`vicinal.baselines._set_size`).
+solved by coordinate ascent, with an exact line search in one variable at a time
+(``native/include/vicinal/learn/rank_dual.hpp``), until the duality gap, which bounds the distance
+of the objective from its optimum, is small. The scores rank the labels; the threshold of each row
+is learned in a second step (:mod:`vicinal.baselines._set_size`).
 
-The paper's biases :math:`b_l` are not variables of their own: the constant of the kernel, coef0,
-gives each label one, which makes the dual free of equality constraints. Rows with no label or with
-all of them have no pair and add nothing.
+The paper's biases :math:`b_l` are not separate variables: the constant of the kernel, coef0, gives
+each label a bias, so that the dual has no equality constraints. Rows without labels or with all
+labels have no pairs and do not contribute.
 
 References
 ----------
@@ -33,48 +33,48 @@ from vicinal.baselines._set_size import SetSize
 from vicinal.estimators.method import Method
 
 SWEEPS_A_LOOK = 5
-"""Sweeps over all rows between two looks at the duality gap, each of which costs about one."""
+"""Sweeps over all rows between two computations of the duality gap, which cost about one sweep."""
 
 
 class RankSVM(MultiLabelClassifier):
-    """Support vectors that rank labels, and a learned size of the label set.
+    """A support vector machine that ranks labels, with a learned threshold per row.
 
     Parameters
     ----------
     C : float
-        What a violated margin costs, shared among the pairs of a row.
+        Cost of margin violations, divided among the pairs of a row.
     kernel : {"poly", "linear", "rbf"}
     degree : int
-        Of the polynomial, 8 in the ML-kNN paper.
+        Degree of the polynomial kernel, 8 in the ML-kNN paper.
     gamma : float or "scale"
         The kernel is (γ x·x' + coef0)^degree; ``"scale"`` makes γ‖x‖² 1 on average.
     coef0 : float
-        The constant; without one labels have no bias.
+        The constant of the kernel; if it is 0, labels have no bias.
     tol : float
-        The duality gap to reach, as a share of the primal objective.
+        The duality gap at which to stop, relative to the primal objective.
     max_iter : int
-        Sweeps over all rows at most; a warning where the gap is not reached.
+        Maximum number of sweeps over all rows; a warning is issued if the gap is not reached.
 
     Attributes
     ----------
     X_ : ndarray or csr_array, shape (n, m)
-        The rows of the fit.
+        The training rows.
     weights_ : ndarray of float64, shape (n, L)
         f_l(x) = Σᵢ weights_[i, l] K(xᵢ, x).
     set_size_ : object
-        The threshold of a row, from its scores.
+        Predicts the threshold of a row from its scores.
     objective_ : float
-        Of the dual.
+        Value of the dual objective.
     duality_gap_ : float
     n_iter_ : int
 
     Notes
     -----
-    ``decision_function`` is f(x) less the threshold t(x) of the row: positive where a label is
-    predicted. A sweep costs up to n² L.
+    ``decision_function`` is f(x) − t(x), where t(x) is the threshold of the row: it is positive for
+    predicted labels. A sweep costs up to n² L.
 
-    Memory: 8 n² bytes for the kernel, refused past 2 GiB (16,384 rows), and 8 for each row and pair
-    of a label it has and one it has not.
+    Memory: 8 n² bytes for the kernel matrix, at most 2 GiB (16,384 rows), and 8 bytes for each pair
+    of a true and another label of each row.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class RankSVM(MultiLabelClassifier):
 
     @on_one_blas_thread
     def _learn(self, X: Features, Y: Csr) -> None:
-        """Solve the dual, then learn where to cut."""
+        """Solve the dual, then learn the thresholds."""
         cost = check_positive("C", self.C)
         tol = check_real("tol", self.tol, low=0.0)
         max_iter = check_integer("max_iter", self.max_iter, low=1)
@@ -128,10 +128,10 @@ class RankSVM(MultiLabelClassifier):
         self.set_size_ = SetSize.fit(scores, Y.toarray() != 0)
 
     def _solve(self, matrix: Float, Y: Csr, cost: float, tol: float, max_iter: int) -> Float:
-        """Ascend until the gap is small; return the scores of the training rows."""
+        """Run coordinate ascent until the gap is small; return the scores of the training rows."""
         dual = RankDual(matrix, *csr_parts(Y), int(Y.shape[1]), cost)
         has_label = Y.toarray() != 0
-        rng = np.random.default_rng(0)  # only the order in which rows are visited
+        rng = np.random.default_rng(0)  # only determines the order in which rows are visited
         for self.n_iter_ in range(1, max_iter + 1):
             dual.sweep(rng.permutation(len(matrix)))
             if self.n_iter_ % SWEEPS_A_LOOK and self.n_iter_ < max_iter:
@@ -148,16 +148,17 @@ class RankSVM(MultiLabelClassifier):
         return scores
 
     def _warn(self, primal: float) -> None:
-        """Say that the gap was not reached."""
+        """Warn that the gap was not reached."""
         warn_user(
-            f"RankSVM: a duality gap of {self.duality_gap_ / primal:.2g} of the objective after "
-            f"max_iter={self.max_iter} sweeps; scale the features, lower C or raise max_iter",
+            f"RankSVM did not converge: after max_iter={self.max_iter} sweeps the duality gap is "
+            f"{self.duality_gap_ / primal:.2g} of the objective; scale the features, lower C "
+            "or raise max_iter",
             ConvergenceWarning,
         )
 
     @on_one_blas_thread
     def _score(self, X: Features) -> Float:
-        """Return f − t, some rows at a time: the ranking of f, cut at 0."""
+        """Return f − t, computed in blocks of rows."""
         scores = np.empty((int(X.shape[0]), self.weights_.shape[1]))
         for rows in row_blocks(int(X.shape[0]), int(self.X_.shape[0])):
             scores[rows] = self.kernel_(X[rows], self.X_) @ self.weights_

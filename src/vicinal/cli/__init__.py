@@ -1,4 +1,4 @@
-"""The command line: ``vicinal data | train | evaluate | predict | explain | tune | …``.
+"""The command line: ``vicinal data | train | evaluate | predict | explain | tune | serve | …``.
 
 Comes in: words a person typed. Goes out: tables and progress bars on a terminal, JSON where asked.
 Bad input ends with one clear line and exit code 2. Imports everything, is imported by nothing.

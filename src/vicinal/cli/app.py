@@ -20,8 +20,10 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
+from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
 from vicinal.cli.predict import predict
+from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
 from vicinal.cli.visible import never_fail_to_print, visible
@@ -40,6 +42,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command()(serve)
 add_reproduce(app)
 
 
@@ -75,7 +78,8 @@ def run() -> None:
         sys.stdout = io.StringIO()
     never_fail_to_print()
     try:
-        code = app(standalone_mode=False)
+        with printed_notes():
+            code = app(standalone_mode=False)
     except UsageError as error:
         _fail(cast("Any", error).format_message())
     except (

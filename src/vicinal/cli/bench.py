@@ -8,8 +8,10 @@ import typer
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import METHODS, ImportOption
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 
+@reads_tables
 def bench(
     data: Annotated[str, typer.Argument(help="A data set by name, or a file.")] = "debtags",
     methods: Annotated[
@@ -25,14 +27,16 @@ def bench(
     ] = "auto",
     imports: ImportOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Time loading, search and every method on your machine, from one search."""
     from scipy import sparse
 
     from vicinal._base.validation import check_option
     from vicinal.cli.settings import make_estimator, method_words, neighbor_settings
+    from vicinal.cli.source import whole_dataset
     from vicinal.cli.timing import held_out, sizes, time_method, time_search
-    from vicinal.datasets import load
     from vicinal.distances import COSINE, EUCLIDEAN, distance_names
     from vicinal.results import machine
 
@@ -45,7 +49,7 @@ def bench(
     check_option("--metric", metric, ("auto", *distance_names()))
     with errors.status(f"Loading {data}"):
         began = time.perf_counter()
-        dataset = load(data)
+        dataset = whole_dataset(data, table)
         seconds_to_load = time.perf_counter() - began
     if metric == "auto":
         metric = (COSINE if sparse.issparse(dataset.X) else EUCLIDEAN).name

@@ -22,11 +22,13 @@ from vicinal.cli.compare_options import (
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import ImportOption, PreprocessOption
 from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 if TYPE_CHECKING:
     from vicinal.results import Result
 
 
+@reads_tables
 def compare(
     data: DataArguments = None,
     methods: MethodsOption = "",
@@ -43,8 +45,11 @@ def compare(
     alpha: AlphaOption = 0.05,
     imports: ImportOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    from vicinal.cli.compared import named_sources
     from vicinal.cli.settings import method_words
     from vicinal.comparison import run_comparison
     from vicinal.metrics.catalogue import every_metric
@@ -61,7 +66,7 @@ def compare(
     else:
         chosen = names or method_words(["quick"])
         results = run_comparison(
-            data,
+            named_sources(data, table),
             chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],
             folds=parse_folds(folds or "10"),

@@ -14,6 +14,7 @@ from vicinal.cli.output import (
     print_table,
     say,
 )
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 if TYPE_CHECKING:
     from vicinal.datasets import Listing
@@ -48,14 +49,17 @@ def _facts(listing: "Listing") -> dict[str, object]:
 
 
 @data_app.command()
+@reads_tables
 def describe(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Show shape, label statistics and split of a data set."""
-    from vicinal.datasets import load
+    from vicinal.cli.source import whole_dataset
 
-    dataset = load(data)
+    dataset = whole_dataset(data, table)
     facts = dataset.statistics()
     if json:
         print_json(facts)
@@ -64,16 +68,19 @@ def describe(
 
 
 @data_app.command()
+@reads_tables
 def convert(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
     target: Annotated[Path, typer.Argument(help="File to write; its ending says the format.")],
     rows: RowsOption = "all",
+    *,
+    table: TableChoice,
 ) -> None:
     """Write a data set in another format."""
-    from vicinal.cli.source import choose_rows
-    from vicinal.datasets import load, write_file
+    from vicinal.cli.source import choose_rows, whole_dataset
+    from vicinal.datasets import write_file
 
     check_target("TARGET", target)
-    dataset = choose_rows(load(data), rows, auto="all")
+    dataset = choose_rows(whole_dataset(data, table), rows, auto="all")
     write_file(dataset, target)
     say(f"{dataset.n_rows:,} rows written to {target}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vicinal.cli.output import out, print_facts
-from vicinal.cli.predict import predictions
+from vicinal.cli.serve import PortOption
 
 if TYPE_CHECKING:
     from vicinal.datasets import Dataset
@@ -26,6 +26,10 @@ SHOWN = (
 
 def demo(
     neighbors: Annotated[int, typer.Option(help="Neighbours to learn from.", min=1)] = 10,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve the embedded data on a page instead.")
+    ] = False,
+    port: PortOption = 8000,
 ) -> None:
     """Learn the tags of Debian packages from the words that describe them, and show the result."""
     from vicinal.datasets import load
@@ -33,6 +37,11 @@ def demo(
     from vicinal.index import build_index
     from vicinal.metrics import evaluate, metrics_table
 
+    if serve:
+        from vicinal.cli.demo_service import serve_demo
+
+        serve_demo(neighbors, port)
+        return
     data = load("debtags")
     print_facts("Data: tags of Debian packages", data.statistics())
     train, test = data.split()
@@ -65,6 +74,7 @@ def demo(
     out.print(metrics_table(results, title=f"{test.n_rows:,} packages not seen in training"))
     out.print(f"All {len(models)} fitted, predicted and measured in {seconds:.1f} s.")
     _show_packages(models[-1], data, test)
+    out.print("\nTry it on a page, and teach it: vicinal demo --serve")
 
 
 def _name(model: "NeighborEstimator") -> str:
@@ -76,6 +86,8 @@ def _name(model: "NeighborEstimator") -> str:
 def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset") -> None:
     """Print true tags, predicted tags and scores of three test packages, evenly spread."""
     import numpy as np
+
+    from vicinal.cli.answers import predictions
 
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]

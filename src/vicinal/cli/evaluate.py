@@ -8,14 +8,14 @@ from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     DataArgument,
     ImportOption,
-    LabelsOption,
     ModelArgument,
     RowsOption,
-    TextOption,
 )
 from vicinal.cli.output import JsonFlag, errors, out, print_json
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 
+@reads_tables
 def evaluate_model(
     model: ModelArgument,
     data: DataArgument,
@@ -23,24 +23,22 @@ def evaluate_model(
     conventions: Annotated[
         str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     imports: ImportOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Predict the rows of a data set and compare with its labels."""
     from vicinal._base.labels import aligned
-    from vicinal.cli.scoring import score, widen, widen_labels
-    from vicinal.cli.source import features_source, reads_text, text_source
+    from vicinal.cli.scoring import score
+    from vicinal.cli.source import new_source
     from vicinal.estimators import load as load_model
     from vicinal.metrics import evaluate, metrics_table
+    from vicinal.metrics.alignment import widen, widen_labels
 
     import_modules(imports)
     fitted = load_model(model)
-    if reads_text(fitted):
-        source = text_source(data, text, labels, None)
-    else:
-        source = features_source(data, rows, auto="test")
+    source = new_source(fitted, data, rows, "test", table, labelled=True)
     estimator, scores = score(fitted, source)
     predicted = estimator.decide(scores)
     truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)

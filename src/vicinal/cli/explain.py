@@ -9,18 +9,20 @@ import typer
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part, shown
 from vicinal.cli.imports import import_modules
-from vicinal.cli.options import ImportOption, ModelArgument, NamesOption, RowsOption, TextOption
+from vicinal.cli.options import ImportOption, ModelArgument, RowsOption
 from vicinal.cli.output import JsonFlag, check_target, errors, out, say
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 if TYPE_CHECKING:
     from vicinal.estimators.model import Model
     from vicinal.explain import Explanations
 
 
+@reads_tables
 def explain_rows(
     model: ModelArgument,
     file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
-    labels: Annotated[
+    chosen: Annotated[
         list[str] | None,
         typer.Option("--label", help="A label to explain; repeatable. Default: the best ones."),
     ] = None,
@@ -39,34 +41,31 @@ def explain_rows(
         typer.Option(help="The texts the model was trained on, to show neighbours with theirs."),
     ] = None,
     rows: RowsOption = "all",
-    text: TextOption = "text",
-    row_names: NamesOption = None,
     imports: ImportOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Explain the labels of each row: scores as sums of neighbours and features."""
     from vicinal.cli.scoring import rows_for
-    from vicinal.cli.source import features_source, reads_text, text_source
+    from vicinal.cli.source import new_source
     from vicinal.estimators import explain
     from vicinal.estimators import load as load_model
 
     check_target("--html", html)
     import_modules(imports)
     fitted = load_model(model)
-    if reads_text(fitted):
-        source = text_source(file, text, None, row_names)
-    else:
-        source = features_source(file, rows, auto="all", unlabelled=True)
+    source = new_source(fitted, file, rows, "all", table, labelled=False)
     n_rows = min(limit, source.n_rows)
     with shown(), part(f"Explaining {n_rows:,} rows"):
         found = explain(
             fitted,
             cast("Any", rows_for(fitted, source))[:n_rows],
-            labels or None,
+            chosen or None,
             top,
             what_if=what_if,
             row_names=None if source.row_names is None else source.row_names[:n_rows],
-            row_texts=_training_texts(fitted, learned_from, text),
+            row_texts=_training_texts(fitted, learned_from, table),
         )
     _print(found, html, json)
     if n_rows < source.n_rows:
@@ -75,16 +74,16 @@ def explain_rows(
         )
 
 
-def _training_texts(model: "Model", file: str | None, text: str) -> list[str] | None:
+def _training_texts(model: "Model", file: str | None, table: TableChoice) -> list[str] | None:
     """Return the texts that the model was trained on, in the order of its rows."""
-    from vicinal.cli.source import reads_text, text_source
+    from vicinal.cli.source import new_source, reads_text
     from vicinal.estimators.model import estimator_of
 
     if file is None:
         return None
     if not reads_text(model):
         raise InvalidArgumentError("--learned-from", "a model that reads texts", file)
-    found = text_source(file, text, None, None)
+    found = new_source(model, file, "all", "all", table, labelled=False)
     n_known = estimator_of(model).search_.n_ids
     if found.n_rows != n_known:
         raise InvalidArgumentError(

@@ -54,10 +54,3 @@ PreprocessOption = Annotated[
 RowsOption = Annotated[
     str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
 ]
-TextOption = Annotated[str, typer.Option("--text", help="Column of the text, in JSONL, CSV, TSV.")]
-LabelsOption = Annotated[
-    str, typer.Option("--labels", help="Column of the labels, in JSONL, CSV, TSV.")
-]
-NamesOption = Annotated[
-    str | None, typer.Option("--row-names", help="Column of the row names, in JSONL, CSV, TSV.")
-]

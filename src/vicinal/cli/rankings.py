@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
+from vicinal.cli.output import out
 from vicinal.comparison import Ranking
 from vicinal.report.compared.summary import verdict
 from vicinal.report.compared.words import metric_form, metric_title
@@ -14,7 +15,12 @@ STEPS = ("search", "fit", "predict")
 
 
 def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return data sets × methods, best mean rank first, the best of each data set in bold."""
+    """Return data sets × methods, best mean rank first, the best of each data set in bold.
+
+    Methods stand in rows where their names would not fit side by side.
+    """
+    if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:
+        return _by_method(found, seconds)
     table = Table(title=metric_title(found.metric), title_justify="left")
     table.add_column("data set", no_wrap=True)
     for method in found.methods:
@@ -28,6 +34,22 @@ def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) ->
         table.add_row("group", *(found.groups_of(method) for method in found.methods))
     own = (sum(seconds[method].get(step, 0.0) for step in STEPS[1:]) for method in found.methods)
     table.add_row("seconds", *(f"{each:.2f}" for each in own))
+    return table
+
+
+def _by_method(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return methods × data sets: no name of a method is broken."""
+    table = Table(title=metric_title(found.metric), title_justify="left")
+    table.add_column("method", no_wrap=True)
+    for name in (*found.data, "mean rank", *(["group"] if found.differ else []), "seconds"):
+        table.add_column(escape(name), justify="right")
+    columns = [_values(found, data) for data in found.data]
+    for at, method in enumerate(found.methods):
+        spent = sum(seconds[method].get(step, 0.0) for step in STEPS[1:])
+        cells = [column[at] for column in columns]
+        cells.append(_shown(found.mean_ranks.get(method), ".2f"))
+        cells += [found.groups_of(method)] if found.differ else []
+        table.add_row(escape(method), *cells, f"{spent:.2f}")
     return table
 
 
@@ -73,6 +95,7 @@ def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> 
         "critical_difference": None if tests is None else tests.critical_difference,
         "groups": [] if tests is None else [list(group) for group in tests.groups],
         "left_out": list(found.left_out),
+        "conclusion": verdict(found),
         "seconds": {method: dict(seconds[method]) for method in found.methods},
     }
 

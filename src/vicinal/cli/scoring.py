@@ -1,14 +1,13 @@
 """Rows of a source scored by a saved model, with a bar: what evaluating and predicting share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Csr, Features
+from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part, shown
 from vicinal.cli.source import Source
@@ -18,6 +17,9 @@ from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
+BLOCK_ROWS = 4096
+"""Rows that ``vicinal predict`` reads, scores and writes at a time."""
+
 
 def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
     """Return the estimator of a model and its scores of a source's rows."""
@@ -26,10 +28,22 @@ def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
         return estimator, estimator.scores(X)
 
 
+def score_blocks(model: Model, source: Source) -> Iterator[tuple[int, Scores]]:
+    """Yield the scores of a source's rows, some at a time, with the number of the first row.
+
+    Memory: that of one block.
+    """
+    rows: Any = rows_for(model, source)
+    estimator = estimator_of(model).snapshot()
+    for start in range(0, max(source.n_rows, 1), BLOCK_ROWS):
+        X, _ = prepared(model, rows[start : start + BLOCK_ROWS])
+        yield start, estimator.scores(X)
+
+
 def save_named(model: Model, source: Source, path: Path) -> None:
     """Save a model with the names of the columns it learned from, if they have any."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
-    named_pipeline(steps, source.columns).save(path)
+    named_pipeline(steps, source.columns, source.reading).save(path)
 
 
 def rows_for(model: Model, source: Source) -> object:
@@ -66,17 +80,3 @@ def in_order(
         said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
         raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
     return X[:, [place[name] for name in wanted]]
-
-
-def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels that score 0 everywhere."""
-    if isinstance(scores.values, sparse.csr_array):
-        base = np.concatenate([scores.base, np.zeros(n_more)])
-        return Scores.sparse(widen_labels(scores.values, n_more), base)
-    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more))))
-
-
-def widen_labels(labels: Csr, n_more: int) -> Csr:
-    """Return the matrix with further, empty columns."""
-    shape = (labels.shape[0], labels.shape[1] + n_more)
-    return sparse.csr_array((labels.data, labels.indices, labels.indptr), shape=shape)

@@ -7,6 +7,7 @@ from typing import Any
 
 from vicinal import preprocess
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.log import logger
 from vicinal.estimators import METHODS
 from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
 from vicinal.estimators.pipeline import Pipeline
@@ -118,4 +119,7 @@ def make_model(steps: Sequence[tuple[str, Any]], estimator: Any) -> Pipeline:
 
 def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
     """Return the preprocessing steps that ``--preprocess`` names."""
-    return preprocess.make_steps(names, is_sparse, "--preprocess")
+    steps = preprocess.make_steps(names, is_sparse, "--preprocess")
+    if names == "auto" and steps:
+        logger.info("features scaled to [0, 1] (--preprocess none leaves them as they are)")
+    return steps

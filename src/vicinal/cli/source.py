@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from scipy import sparse
 from sklearn.pipeline import Pipeline
@@ -12,9 +12,18 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import indicator_of
 from vicinal._base.validation import check_option
 from vicinal.cli.settings import make_steps
-from vicinal.datasets import Dataset, is_table, load, read_texts
+from vicinal.cli.table_options import TableChoice
+from vicinal.cli.tables import (
+    file_options,
+    is_table_file,
+    reading_for,
+    table_options,
+    table_steps,
+)
+from vicinal.datasets import Dataset, Reading, load, read_content, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
+from vicinal.datasets.tables.read import STANDARD_INPUT
 from vicinal.preprocess import TextVectorizer
 
 
@@ -35,6 +44,8 @@ class Source:
     row_names : tuple of str or None
     columns : tuple of str or None
         Names of the features; None for texts, and where the file names none.
+    reading : Reading or None
+        How a table was read; None for other files.
     """
 
     name: str
@@ -44,6 +55,7 @@ class Source:
     label_names: tuple[str, ...]
     row_names: tuple[str, ...] | None
     columns: tuple[str, ...] | None = None
+    reading: Reading | None = None
 
     def labels(self) -> Csr:
         """Return the label indicator, which must be there."""
@@ -53,27 +65,70 @@ class Source:
 
 
 def training_source(
-    data: str,
-    rows: str,
-    text: str,
-    labels: str,
-    preprocess: str,
-    row_names: str | None = None,
+    data: str, rows: str, table: TableChoice, preprocess: str
 ) -> tuple[Source, list[tuple[str, Any]]]:
     """Return the rows to learn from and the steps before the estimator."""
-    if is_text_file(data):
-        steps = [("words", TextVectorizer(weighting="counts")), *make_steps(preprocess, True)]
-        return text_source(data, text, labels, row_names), steps
-    source = features_source(data, rows, auto="train")
+    if is_table_file(data):
+        source = table_source(data, table)
+        reading = source.reading or Reading()
+        return source, table_steps(reading, table, preprocess)
+    source = features_source(data, rows, "train", table)
     return source, make_steps(preprocess, sparse.issparse(source.X))
 
 
-def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False) -> Source:
+def new_source(
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
+) -> Source:
+    """Return rows for a fitted model, read as those it learned from.
+
+    Parameters
+    ----------
+    model : Model
+    data : str
+        A table, a file of features, a data set by name, or texts one per line.
+    rows, auto : str
+        Which rows of a data set with a split.
+    table : TableChoice
+    labelled : bool
+        Whether the labels are wanted; without, a file need not have any.
+    """
+    if is_table_file(data):
+        return table_source(data, table, reading_for(model), labelled=labelled)
+    if reads_text(model):
+        found = read_texts(data, encoding=table.encoding)
+        return Source(Path(data).name, found.texts, len(found.texts), None, (), None)
+    return features_source(data, rows, auto, table, unlabelled=not labelled)
+
+
+def whole_dataset(data: str, table: TableChoice) -> Dataset:
+    """Return all rows as a data set; a table becomes features as ``vicinal train`` makes them."""
+    if not is_table_file(data):
+        return load(data, **file_options(table))
+    source = table_source(data, table)
+    X, names = source.X, source.columns
+    for _, step in table_steps(source.reading or Reading(), table, "none"):
+        X = step.fit_transform(X)
+        names = tuple(map(str, step.get_feature_names_out()))
+    return Dataset(
+        cast("Any", X),
+        source.labels(),
+        names or (),
+        source.label_names,
+        source.row_names,
+        source=source.name,
+    )
+
+
+def features_source(
+    data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
+) -> Source:
     """Return rows with features: all, or a part of a data set's split.
 
     `unlabelled`: whether a file may do without labels.
     """
-    options = {"unlabelled": True} if unlabelled and not known(data) else {}
+    options = {} if known(data) else file_options(table)
+    if unlabelled and not known(data):
+        options["unlabelled"] = True
     dataset = choose_rows(load(data, **options), rows, auto)
     names = dataset.feature_names
     return Source(
@@ -87,23 +142,28 @@ def features_source(data: str, rows: str, auto: str, *, unlabelled: bool = False
     )
 
 
-def text_source(path: str, text: str, labels: str | None, row_names: str | None) -> Source:
-    """Return the texts of a file."""
-    found = read_texts(path, text, labels, row_names=row_names)
-    sets = found.labels
-    names = tuple(sorted({label for row in sets or () for label in row}))
-    Y = None if sets is None else indicator_of(sets, names)
-    return Source(Path(path).name, found.texts, len(found.texts), Y, names, found.row_names)
+def table_source(
+    path: str, table: TableChoice, reading: Reading | None = None, *, labelled: bool = True
+) -> Source:
+    """Return the rows of a table; `reading` is that of the table a model learned from."""
+    found = read_content(path, table_options(table), known=reading, labelled=labelled)
+    sets, how = found.labels, found.reading
+    names = how.label_columns or tuple(sorted({label for row in sets or () for label in row}))
+    return Source(
+        "standard input" if path == STANDARD_INPUT else Path(path).name,
+        found.X,
+        found.n_rows,
+        None if sets is None else indicator_of(sets, names),
+        names,
+        found.row_names,
+        how.numbers if how.numbers and len(how.numbers) == len(how.features) else None,
+        how,
+    )
 
 
 def reads_text(model: object) -> bool:
     """Tell whether a fitted model takes texts rather than features."""
     return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TextVectorizer)
-
-
-def is_text_file(data: str) -> bool:
-    """Tell whether the data given on the command line is a table of texts."""
-    return is_table(data) and Path(data).is_file()
 
 
 def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:

@@ -11,16 +11,15 @@ from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     DataArgument,
     ImportOption,
-    LabelsOption,
     MethodOption,
-    NamesOption,
     PreprocessOption,
     RowsOption,
-    TextOption,
 )
 from vicinal.cli.output import JsonFlag, print_facts, print_json
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 
+@reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
@@ -30,11 +29,10 @@ def train(
     ] = None,
     preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     imports: ImportOption = None,
-    row_names: NamesOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Learn from a data set and save the model."""
     from vicinal.cli.scoring import save_named
@@ -46,7 +44,7 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, text, labels, preprocess, row_names)
+    source, steps = training_source(data, rows, table, preprocess)
     model = make_model(steps, estimator)
     began = time.perf_counter()
     with shown(), part(f"Learning from {source.n_rows:,} rows"):
@@ -63,7 +61,7 @@ def train(
         "rows": source.n_rows,
         "features": estimator.n_features_in_,
         "labels": len(source.label_names),
-        "model": " → ".join(repr(step) for _, step in model.steps),
+        "model": " → ".join(" ".join(repr(step).split()) for _, step in model.steps),
         "seconds to fit": seconds,
         "saved in": str(output),
     }

@@ -11,12 +11,11 @@ from vicinal.cli.options import (
     METHODS,
     DataArgument,
     ImportOption,
-    LabelsOption,
     PreprocessOption,
     RowsOption,
-    TextOption,
 )
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
+from vicinal.cli.table_options import TableChoice, reads_tables
 
 if TYPE_CHECKING:
     from vicinal.cli.source import Source
@@ -69,10 +68,11 @@ StoreOption = Annotated[
     Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
 ]
 TableOption = Annotated[
-    Path | None, typer.Option(help="Write every value to this .csv or .json file.")
+    Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
 ]
 
 
+@reads_tables
 def tune_settings(
     data: DataArgument = "debtags",
     methods: MethodsOption = "quick",
@@ -86,27 +86,27 @@ def tune_settings(
     preprocess: PreprocessOption = "auto",
     per_fold: PerFoldOption = False,
     rows: RowsOption = "auto",
-    text: TextOption = "text",
-    labels: LabelsOption = "labels",
     store: StoreOption = None,
-    table: TableOption = None,
+    values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
     imports: ImportOption = None,
     json: JsonFlag = False,
+    *,
+    table: TableChoice,
 ) -> None:
     """Cross-validate the settings of methods from one search; show the best for every metric."""
     from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
     from vicinal.cli.source import training_source
     from vicinal.selection import tune
 
-    _check_files(table, save)
+    _check_files(values, save)
     names = methods.split(",")
     import_modules(imports, names)
     names = method_words(names)
     if save is not None:
         check_saveable("--methods", names)
-    source, steps = training_source(data, rows, text, labels, preprocess)
+    source, steps = training_source(data, rows, table, preprocess)
     began = time.perf_counter()
     found = tune(
         names,
@@ -125,7 +125,7 @@ def tune_settings(
         refit=save is not None or plots is not None,
         label_names=source.label_names,
     )
-    _keep(found, source, table, plots, save)
+    _keep(found, source, values, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
 
 

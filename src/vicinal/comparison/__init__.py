@@ -1,9 +1,8 @@
-"""Which method is better, and can we know: experiments, tests over paired results, diagrams.
+"""Compare methods: experiments, statistical tests of paired results, and diagrams.
 
-Comes in: methods and data sets, or scores of methods on the same folds or data sets. Goes out:
-results with their provenance, frozen records of the tests, and figures. The tests import only
-``metrics`` and ``_base``, experiments what lies below; ``report`` and the command line import
-it.
+Input: methods and data sets, or scores of methods on the same folds or data sets. Output: results
+with their provenance, records of the tests, and figures. The tests import only ``metrics`` and
+``_base``; experiments import earlier layers. May be imported by ``report`` and the command line.
 
 ::
 

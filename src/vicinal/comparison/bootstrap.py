@@ -1,7 +1,7 @@
-r"""How large the mean difference of two methods is, with an interval by the bootstrap.
+r"""The mean difference of two methods with a bootstrap confidence interval.
 
-Samples are drawn again with replacement, pairs kept together; the interval holds the middle of the
-means so obtained (percentiles :math:`(1 \mp c) / 2`).
+Samples are drawn with replacement, keeping pairs together; the interval contains the central part
+of the resulting means (percentiles :math:`(1 \mp c) / 2`).
 
 References
 ----------
@@ -21,7 +21,7 @@ from vicinal.comparison.differences import paired_differences
 from vicinal.comparison.table import read_table
 
 BLOCK = 1000
-"""Draws made together."""
+"""Number of draws processed together."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def mean_differences(
     table : mapping, frame or array
         Samples × methods, as :func:`read_table` takes it.
     confidence : float
-        Share of the draws that the interval holds.
+        Share of the draws that the interval contains.
     n_resamples : int
-        How many draws.
+        Number of draws.
     random_state : int
-        Seed; every pair sees the same draws, so an answer does not depend on the other methods.
+        Seed; every pair uses the same draws, so a result does not depend on the other methods.
 
     Notes
     -----

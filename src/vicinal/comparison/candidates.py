@@ -1,4 +1,4 @@
-"""What is compared: methods by name, or any multi-label estimator of scikit-learn's kind."""
+"""The methods to compare: names, or any scikit-learn multi-label classifier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
 BASELINES = tuple(getattr(baselines, name).method.name for name in baselines.__all__)
 """The baselines by name: importing them registers them."""
 NOT_KEPT = frozenset({"n_jobs", "verbose"})
-"""Parameters on which no result depends."""
+"""Parameters that do not affect results."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,9 @@ class Candidate:
     Parameters
     ----------
     name : str
-        What tables call it.
+        Its name in tables.
     estimator : scikit-learn estimator
-        Never fitted itself; copies are.
+        Never fitted itself; it is cloned for every fit.
     """
 
     name: str
@@ -38,18 +38,18 @@ class Candidate:
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbours it takes from a shared graph; 0 for methods that take none."""
+        """The number of neighbours it uses from a shared graph; 0 for methods that use none."""
         if not isinstance(self.estimator, NeighborEstimator):
             return 0
         return self.estimator.needed_neighbors()
 
     @property
     def distance(self) -> str:
-        """The metric of distance of its neighbours; any will do for a method without."""
+        """The distance of its neighbours; for a method without one, any distance works."""
         return str(self.estimator.metric) if self.n_neighbors else ANY_DISTANCE
 
     def fresh(self, seed: int | None = None, n_jobs: int | None = None) -> Any:
-        """Return an unfitted copy; `seed` goes where a parameter left chance open."""
+        """Return an unfitted copy; `seed` replaces every random_state that is None."""
         copy = clone(self.estimator)
         params = copy.get_params()
         changed: dict[str, object] = {
@@ -69,13 +69,13 @@ class Candidate:
 
 
 def read_candidates(methods: Methods) -> list[Candidate]:
-    """Return the methods to compare, checked.
+    """Return the validated methods to compare.
 
     Parameters
     ----------
     methods : sequence of str, or mapping of str to str or estimator
-        Names of methods and baselines, or ``module:Class``; or what to call them, and such a name
-        or an estimator.
+        Names of methods and baselines, or ``module:Class``; or a mapping from display names to such
+        a name or an estimator.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def read_candidates(methods: Methods) -> list[Candidate]:
 
 
 def _estimator(what: Any) -> Any:
-    """Return the estimator of a name, or the one given."""
+    """Return the estimator with a name, or the given estimator."""
     if isinstance(what, str):
         return make_method(what, {})
     offers_all = all(hasattr(what, name) for name in ("fit", "predict", "get_params"))
@@ -105,5 +105,5 @@ def _estimator(what: Any) -> Any:
 
 
 def _last(name: str) -> str:
-    """Return the name of a nested parameter without those of its owners."""
+    """Return the last component of a nested parameter's name."""
     return name.rpartition("__")[2]

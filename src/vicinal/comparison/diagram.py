@@ -1,4 +1,4 @@
-"""The critical difference diagram: mean ranks on a line, bars over methods that do not differ.
+"""The critical difference diagram: mean ranks on a line, bars connecting similar methods.
 
 References
 ----------
@@ -22,18 +22,19 @@ def critical_difference_diagram(
     better: Better = "high",
     title: str | None = None,
 ) -> tuple[Path, Path]:
-    """Draw the mean ranks of methods, best at the left, and write the figure as SVG and PNG.
+    """Draw the mean ranks of methods, best on the left, and save the figure as SVG and PNG.
 
     Parameters
     ----------
     table : mapping, frame or array
         Data sets × methods, as :func:`read_table` takes it.
     path : path
-        Where to write; an ending ``.svg`` or ``.png`` is replaced, so both lie side by side.
+        Where to save; an extension ``.svg`` or ``.png`` is replaced, so that both files are side by
+        side.
     alpha : float
         Level of the Nemenyi test, whose critical difference is drawn above the line.
     better : {"high", "low"}
-        Which scores are good.
+        Whether high or low scores are better.
     title : str or None
 
     Returns

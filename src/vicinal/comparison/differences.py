@@ -5,13 +5,14 @@ import numpy as np
 from vicinal._base.arrays import Float
 
 ROUNDING = 8.0
-"""Differences of at most so many units in the last place are 0: the same score computed twice."""
+"""Differences of at most this many units in the last place count as 0: the same score computed
+twice."""
 
 
 def paired_differences(first: Float, second: Float) -> Float:
-    """Return ``first − second``, exactly 0 where they differ by rounding only.
+    """Return ``first − second``, exactly 0 where they differ only by rounding.
 
-    Otherwise two methods that are equal but for the last bit would differ with certainty.
+    Otherwise two methods that differ only in the last bit would be significantly different.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""How the diagram of ranks is drawn.
+"""Drawing the critical difference diagram.
 
 The horizontal unit is a rank, the vertical one a line of text, growing downwards: the scale lies at
-0, the critical difference above it, bars of groups and then names below it. The better half of the
-methods is named at the left, the other at the right, so that no leader crosses a name.
+0, the critical difference above it, bars of groups and then names below it. The names of the better
+half of the methods are on the left and the others on the right, so that no leader line crosses a
+name.
 """
 
 from collections.abc import Sequence
@@ -23,12 +24,12 @@ LANE = 0.42
 
 
 def draw(found: FriedmanNemenyi, paths: Sequence[Path], title: str | None) -> None:
-    """Draw the diagram and write it to each path, in the format its ending names."""
+    """Draw the diagram and save it to each path; the extension sets the format."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib import rc_context
 
     figure = rank_figure(found, title)
-    # Text that stays text can be searched and is small; the salt makes the ids in it repeatable.
+    # Text stored as text is small and searchable; the salt makes the ids reproducible.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "vicinal"}):
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else None
@@ -64,7 +65,7 @@ def rank_figure(found: FriedmanNemenyi, title: str | None = None) -> "Figure":
 
 
 def assign_lanes(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Return a lane for each span, in rising order of their starts, so that none overlap in one.
+    """Assign a lane to each span, sorted by start, so that spans in one lane never overlap.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def _spans(found: FriedmanNemenyi) -> list[tuple[float, float]]:
 
 
 def _scale(axes: "Axes", n_methods: int) -> None:
-    """Draw the line of ranks, numbered; not every rank where they are many."""
+    """Draw the line of ranks with numbers; if there are many ranks, only some are numbered."""
     axes.plot([1, n_methods], [0, 0], color=INK, linewidth=1.2, solid_capstyle="projecting")
     step = -(-n_methods // 16)
     for rank in range(1, n_methods + 1):
@@ -105,7 +106,7 @@ def _scale(axes: "Axes", n_methods: int) -> None:
 
 
 def _critical_difference(axes: "Axes", found: FriedmanNemenyi) -> None:
-    """Draw how far apart methods must be, from rank 1 on, cut where the scale ends."""
+    """Draw the critical difference, starting at rank 1 and cut off at the end of the scale."""
     end = min(1 + found.critical_difference, len(found.mean_ranks) + 0.4)
     cut = 1 + found.critical_difference > end
     axes.plot([1, end], [-1.75, -1.75], color=BAR, linewidth=1.5, solid_capstyle="butt")
@@ -116,14 +117,14 @@ def _critical_difference(axes: "Axes", found: FriedmanNemenyi) -> None:
 
 
 def _bars(axes: "Axes", found: FriedmanNemenyi, lanes: Sequence[int]) -> None:
-    """Draw a bar for each group of methods that do not differ."""
+    """Draw a bar for each group of methods that do not differ significantly."""
     for (start, end), lane in zip(_spans(found), lanes, strict=True):
         y = 0.5 + LANE * lane
         axes.plot([start, end], [y, y], color=BAR, linewidth=3.5, solid_capstyle="butt", zorder=3)
 
 
 def _names(axes: "Axes", found: FriedmanNemenyi, top: float) -> None:
-    """Name the methods with their mean ranks, a leader from each to its place on the scale."""
+    """Write the methods with their mean ranks, each connected to its position on the scale."""
     named = list(found.mean_ranks.items())
     half = (len(named) + 1) // 2
     sides = [(named[:half], 0.7, "right", -5), (named[half:][::-1], len(named) + 0.3, "left", 5)]

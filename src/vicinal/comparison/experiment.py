@@ -2,21 +2,25 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import progress as with_bar
 from vicinal._base.validation import check_integer, check_sequence
 from vicinal.comparison.candidates import Methods, read_candidates
-from vicinal.comparison.folds import Folds, count_folds
+from vicinal.comparison.compared_data import ComparedData, compared_data
+from vicinal.comparison.folds import Folds, count_folds, read_folds
 from vicinal.comparison.runner import Run, Runner
-from vicinal.datasets import Dataset, load
+from vicinal.datasets import Dataset
 from vicinal.metrics import metric_info
 from vicinal.metrics.catalogue import every_metric
 from vicinal.results import Result, ResultStore, provenance
 
-Data: TypeAlias = Sequence[str | Dataset] | Mapping[str, str | Dataset]
+One: TypeAlias = Any
+"""A data set, what :func:`vicinal.datasets.load` takes, or a pair (X, Y)."""
+Data: TypeAlias = Sequence[One] | Mapping[str, One] | tuple[Any, Any]
 
 
 def run_comparison(
@@ -26,7 +30,7 @@ def run_comparison(
     metrics: Sequence[str] | None = None,
     folds: Folds = 10,
     seeds: Sequence[int] = (0,),
-    preprocess: str = "auto",
+    preprocess: object = "auto",
     store: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -35,8 +39,10 @@ def run_comparison(
 
     Parameters
     ----------
-    datasets : sequence of str or Dataset, or mapping of name to these
-        As :func:`vicinal.datasets.load` takes them.
+    datasets : sequence of str or Dataset, mapping of name to these, or (X, Y)
+        As :func:`vicinal.datasets.load` takes them. A value of the mapping may be a pair (X, Y):
+        features or texts, and an indicator or label names. Words of texts are counted in each fold
+        as ``vicinal train`` counts them.
     methods : sequence of str, or mapping of name to method or estimator
         Names of ``vicinal.estimators.METHODS`` or of what the papers compare with (``boostexter``,
         ``adtboost``, ``rank-svm``, ``br-svm``, ``frequency``), or ``module:Class``; or what to
@@ -46,13 +52,15 @@ def run_comparison(
     metrics : sequence of str or None
         As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
         estimator without scores is measured by those that need none.
-    folds : int or "split"
-        Folds of shuffled iterative stratification, or the published split.
+    folds : int, "split", splitter, or iterable of (train, test)
+        Folds of shuffled iterative stratification, the published split, or folds of your own: a
+        splitter of scikit-learn's kind, or row ids.
     seeds : sequence of int
         One set of folds each; the seed also goes to methods that left theirs open.
-    preprocess : str
+    preprocess : str, transformer, or list of transformers
         Steps fitted on the training rows (:func:`vicinal.preprocess.make_steps`): ``"auto"`` scales
-        dense features to [0, 1] and leaves sparse ones as they are.
+        dense features to [0, 1] and leaves sparse ones as they are. Transformers, not fitted, take
+        the rows as they came.
     store : path or None
         Results are appended as they come. Those of the same data, settings and version that are
         there already are returned and not run again. The folds of the data set and seed in
@@ -64,8 +72,9 @@ def run_comparison(
     Returns
     -------
     list of Result
-        By data set, method, seed. ``per_label`` holds, over all test rows of a result, the F1 and
-        the number of rows that have the label.
+        By data set, method, seed. A method that fails is left out on that data set, with a warning
+        of the logger ``vicinal``; the others go on. ``per_label`` holds, over all test rows of a
+        result, the F1 and the number of rows that have the label.
 
     Notes
     -----
@@ -88,7 +97,7 @@ def run_comparison(
     runner = Runner(
         candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
-        folds=folds,
+        folds=read_folds(folds),
         preprocess=preprocess,
         n_jobs=n_jobs,
         store=None if store is None else ResultStore(store),
@@ -97,38 +106,60 @@ def run_comparison(
     seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
     if not named or not seeds:
         raise InvalidArgumentError("datasets, seeds", "at least one of each", "none")
-    n_steps = len(named) * len(seeds) * count_folds(folds)
+    n_steps = len(named) * len(seeds) * count_folds(runner.folds)
     steps = _steps(runner, named, seeds)
     for _ in with_bar(steps, "Comparing", n_steps) if progress else steps:
         pass
     keys = [(data, method.name, s) for data in named for method in runner.candidates for s in seeds]
-    return [runner.found[key] for key in keys]
+    if not runner.found:
+        raise InvalidArgumentError("methods", "a method that works", "; ".join(_reasons(runner)))
+    return [runner.found[key] for key in keys if key in runner.found]
 
 
-def _steps(
-    runner: Runner, named: Mapping[str, str | Dataset], seeds: Sequence[int]
-) -> Iterator[None]:
+def _reasons(runner: Runner) -> list[str]:
+    """Say why each method failed."""
+    return [f"{method} on {data}: {why}" for (data, method, _), why in runner.failed.items()]
+
+
+def _steps(runner: Runner, named: Mapping[str, One], seeds: Sequence[int]) -> Iterator[None]:
     """Measure data set by data set, one step per fold; one data set is held at a time."""
     for name, given in named.items():
-        dataset = given if isinstance(given, Dataset) else load(given)
-        origin = provenance(dataset)
+        dataset = compared_data(given, name)
+        origin = {**provenance(), "data": dataset.digest}
         for seed in seeds:
             yield from runner.run(Run(name, dataset, seed, origin))
 
 
-def _named(datasets: Data) -> dict[str, str | Dataset]:
+def _named(datasets: Data) -> dict[str, One]:
     """Return the data sets by name."""
-    if isinstance(datasets, str | Dataset):
+    if isinstance(datasets, str | Dataset | ComparedData):
         datasets = [datasets]
+    if isinstance(datasets, tuple) and len(datasets) == 2 and not _are_data(datasets):
+        return {"data": datasets}
     if isinstance(datasets, Mapping):
         return {str(name): each for name, each in datasets.items()}
-    named: dict[str, str | Dataset] = {}
+    named: dict[str, One] = {}
     for each in check_sequence("datasets", datasets):
-        name = each.source or "data" if isinstance(each, Dataset) else Path(each).name
+        name = _name(each)
         if name in named:
             raise InvalidArgumentError("datasets", "different names", f"{name!r} twice")
         named[name] = each
     return named
+
+
+def _are_data(given: Sequence[Any]) -> bool:
+    """Tell whether each part is a data set or names one, as the parts of (X, Y) do not."""
+    return all(isinstance(each, str | PathLike | Dataset | ComparedData) for each in given)
+
+
+def _name(given: One) -> str:
+    """Return what to call a data set that came without a name."""
+    if isinstance(given, Dataset | ComparedData):
+        return given.source or "data"
+    if not isinstance(given, str | PathLike):
+        expected = "names, files and data sets; put pairs (X, Y) into a mapping by name"
+        raise InvalidArgumentError("datasets", expected, type(given).__name__)
+    return Path(given).name
 
 
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:

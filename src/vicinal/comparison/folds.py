@@ -1,27 +1,32 @@
 """The folds of a comparison: which rows, how they are preprocessed, how deep they are searched."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
-from scipy import sparse
+import numpy as np
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 from vicinal.comparison.candidates import Candidate
-from vicinal.datasets import Dataset
-from vicinal.preprocess import make_steps
+from vicinal.comparison.compared_data import ComparedData
+from vicinal.results.digest import digest_of, plain
 from vicinal.selection.fold_source import PreparedFolds, Widths
 from vicinal.selection.splits import Split, read_splits
 
-Folds: TypeAlias = int | str
+Folds: TypeAlias = Any
+"""A number, ``"split"``, a splitter of scikit-learn's kind, or pairs of training and test rows."""
 SPLIT = "split"
 
 
-def fold_splits(dataset: Dataset, folds: Folds, seed: int | None) -> list[Split]:
-    """Return the training and test rows of each fold: the published split, or shuffled folds.
+def fold_splits(dataset: ComparedData, folds: Folds, seed: int | None) -> list[Split]:
+    """Return the training and test rows of each fold: the published split, shuffled folds, or own.
 
-    Folds keep the labels in proportion (:class:`vicinal.selection.IterativeStratification`).
+    Folds by number keep the labels in proportion
+    (:class:`vicinal.selection.IterativeStratification`).
     """
+    if is_custom(folds):
+        rows = np.empty((dataset.Y.shape[0], 0))
+        return read_splits(folds, rows, dataset.Y, seed)
     if folds == SPLIT:
         if dataset.train is None or dataset.test is None:
             expected = f"a number: {dataset.source or 'the data'} has no published split"
@@ -30,20 +35,46 @@ def fold_splits(dataset: Dataset, folds: Folds, seed: int | None) -> list[Split]
     return read_splits(check_integer("folds", folds, low=2), dataset.X, dataset.Y, seed)
 
 
+def is_custom(folds: Folds) -> bool:
+    """Tell whether folds are the caller's own: a splitter, or pairs of rows."""
+    return not isinstance(folds, str) and (hasattr(folds, "split") or isinstance(folds, Iterable))
+
+
+def read_folds(folds: Folds) -> Folds:
+    """Return folds that can be gone through more than once."""
+    return folds if hasattr(folds, "split") or not is_custom(folds) else list(folds)
+
+
+def folds_text(folds: Folds) -> str:
+    """Return what tells one set of a caller's own folds from another.
+
+    Examples
+    --------
+    >>> folds_text(10), folds_text([([0], [1])]) == folds_text([([1], [0])])
+    ('10', False)
+    """
+    if isinstance(folds, list):
+        rows = [np.asarray(each, dtype=np.int64) for pair in folds for each in pair]
+        return digest_of(*rows)[:16]
+    return str(plain(folds))
+
+
 def count_folds(folds: Folds) -> int:
     """Return how many folds are asked for, checked."""
     if folds == SPLIT:
         return 1
+    if is_custom(folds):
+        return len(folds) if isinstance(folds, list) else int(folds.get_n_splits())
     if isinstance(folds, str):
         raise InvalidArgumentError("folds", "a number of folds, or 'split'", repr(folds))
     return check_integer("folds", folds, low=2)
 
 
 def prepared_folds(
-    dataset: Dataset,
+    dataset: ComparedData,
     splits: Sequence[Split],
     candidates: Sequence[Candidate],
-    preprocess: str,
+    preprocess: object,
     n_jobs: int | None,
 ) -> PreparedFolds:
     """Return folds preprocessed by their training rows, searched as deep as any method asks for.
@@ -53,5 +84,5 @@ def prepared_folds(
     widest: dict[str, int] = {}
     for each in candidates:
         widest[each.distance] = max(each.n_neighbors, widest.get(each.distance, 0))
-    steps = make_steps(preprocess, sparse.issparse(dataset.X))
+    steps = dataset.preprocessing(preprocess)
     return PreparedFolds(dataset.X, dataset.Y, splits, Widths(widest), steps, n_jobs)

@@ -31,6 +31,7 @@ from scipy import stats
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 from vicinal._base.validation import check_flag, check_integer, check_real
 from vicinal._base.warn import warn_user
 from vicinal.comparison.groups import groups_within
@@ -38,7 +39,7 @@ from vicinal.comparison.ranks import Better, rank_table
 
 
 @dataclass(frozen=True)
-class FriedmanNemenyi:
+class FriedmanNemenyi(Tabular):
     """What the two tests found.
 
     Parameters
@@ -67,6 +68,14 @@ class FriedmanNemenyi:
     p_f: float
     critical_difference: float
     groups: tuple[tuple[str, ...], ...]
+
+    def cells(self) -> Cells:
+        """Return the mean rank of each method, and the groups that cannot be told apart."""
+        rows: list[list[object]] = [
+            [name, rank, ", ".join(str(g + 1) for g, of in enumerate(self.groups) if name in of)]
+            for name, rank in self.mean_ranks.items()
+        ]
+        return Cells(["method", "mean rank", "groups"], rows)
 
     @property
     def least_p(self) -> float:

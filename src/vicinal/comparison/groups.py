@@ -1,4 +1,4 @@
-"""Runs of methods, in the order of their mean ranks, whose ends are close."""
+"""Groups of methods with similar mean ranks."""
 
 from collections.abc import Mapping
 

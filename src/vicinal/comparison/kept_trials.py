@@ -1,4 +1,4 @@
-"""Finished folds, kept in a file until all folds are done: interrupted runs resume."""
+"""Completed folds, stored in a file until all folds are done, so that interrupted runs resume."""
 
 import math
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ KeptTrials: TypeAlias = ResumableStore[str, Trial]
 
 
 def kept_trials(path: Path | None) -> KeptTrials:
-    """Return the trials of the data set and seed in progress, which a stopped run left.
+    """Return the trials that an interrupted run stored for the current data set and seed.
 
-    Memory: 24 bytes per label, method and fold; about as much in the file, where labels are few
-    enough for a result to tell of each.
+    Memory: 24 bytes per label, method and fold; about the same in the file if there are few enough
+    labels to store a value for each.
     """
     return ResumableStore(path, "a fold of a comparison", _read, _parts)
 
 
 def _parts(key: str, trial: Trial) -> dict[str, Any]:
-    """Return a trial as JSON has it."""
+    """Return a trial as JSON values."""
     values = {name: None if math.isnan(x) else x for name, x in trial.values.items()}
     counts = [getattr(trial.counts, name) for name in COUNTS]
     return {
@@ -44,7 +44,7 @@ def _parts(key: str, trial: Trial) -> dict[str, Any]:
 
 
 def _read(parts: Mapping[str, Any]) -> tuple[str, Trial]:
-    """Return what a line holds."""
+    """Return the key and the trial of a line."""
     try:
         counts = [np.array(each, dtype=np.int64) for each in parts["counts"]]
         trial = Trial(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vicinal.comparison.folds import SPLIT, Folds
+from vicinal.comparison.folds import SPLIT, Folds, count_folds, is_custom
 from vicinal.comparison.trial import Trial
 from vicinal.metrics import metric_info
 from vicinal.metrics.inputs import ratio
@@ -25,6 +25,8 @@ def experiment_name(folds: Folds) -> str:
     >>> experiment_name(10), experiment_name("split")
     ('compare/10 folds', 'compare/split')
     """
+    if is_custom(folds):
+        return f"{EXPERIMENT}/{count_folds(folds)} folds of your own"
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
 
 

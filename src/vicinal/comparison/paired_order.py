@@ -24,6 +24,7 @@ from scipy import stats
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 from vicinal._base.validation import check_real
 from vicinal.comparison.differences import paired_differences
 from vicinal.comparison.table import Table, read_table
@@ -41,7 +42,7 @@ class Win:
 
 
 @dataclass(frozen=True)
-class PairedOrder:
+class PairedOrder(Tabular):
     """The order of methods.
 
     Parameters
@@ -56,6 +57,16 @@ class PairedOrder:
     wins: tuple[Win, ...]
     scores: Mapping[str, int]
     alpha: float
+
+    def __repr__(self) -> str:
+        """Say in a line who wins most."""
+        said = ", ".join(f"{name} {score:+d}" for name, score in self.scores.items())
+        return f"PairedOrder({said}; alpha={self.alpha:g})"
+
+    def cells(self) -> Cells:
+        """Return wins less losses of each method."""
+        rows: list[list[object]] = [[name, score] for name, score in self.scores.items()]
+        return Cells(["method", "wins − losses"], rows)
 
     def beats(self, winner: str, loser: str, metric: str) -> bool:
         """Tell whether one method beats another on a metric."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
 from vicinal.comparison.ranks import Better, rank_table
 from vicinal.comparison.table import Table
@@ -22,7 +23,7 @@ class Mark:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Tabular):
     """The methods by one metric.
 
     Parameters
@@ -56,6 +57,20 @@ class Ranking:
     table: Table
     tests: FriedmanNemenyi | None
     left_out: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Say in a line who is ranked."""
+        return f"Ranking({self.metric}; {', '.join(self.methods)}; over {self.samples})"
+
+    def cells(self) -> Cells:
+        """Return the mean of each data set and method, and the mean ranks."""
+        marks = self.marks
+        rows: list[list[object]] = [
+            [d, *(marks[d, m].mean if (d, m) in marks else None for m in self.methods)]
+            for d in self.data
+        ]
+        ranks = [self.mean_ranks.get(method) for method in self.methods]
+        return Cells(["data set", *self.methods], [*rows, ["mean rank", *ranks]])
 
     @property
     def differ(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ranks of methods on each sample: 1 for the best, the mean of the places where scores tie."""
+"""Ranks of methods on each sample: 1 for the best, mean ranks for ties."""
 
 from typing import Literal, TypeAlias
 
@@ -12,14 +12,15 @@ Better: TypeAlias = Literal["low", "high"]
 
 
 def rank_table(table: object, better: Better = "high") -> Table:
-    """Rank the methods on each sample, 1 for the best; ties share the mean of their places.
+    """Rank the methods on each sample, 1 for the best; ties get their mean rank.
 
     Parameters
     ----------
     table : mapping, frame or array
         As :func:`read_table` takes it.
     better : {"high", "low"}
-        Which scores are good; ``vicinal.metrics.metric_info(name).better`` knows it of a metric.
+        Whether high or low scores are better; ``vicinal.metrics.metric_info(name).better`` gives it
+        for a metric.
 
     Examples
     --------

@@ -4,16 +4,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from vicinal._base.log import logger
 from vicinal.comparison.candidates import Candidate
-from vicinal.comparison.folds import Folds, count_folds, fold_splits, prepared_folds
+from vicinal.comparison.compared_data import ComparedData
+from vicinal.comparison.folds import (
+    Folds,
+    count_folds,
+    fold_splits,
+    folds_text,
+    is_custom,
+    prepared_folds,
+)
 from vicinal.comparison.kept_trials import KeptTrials, kept_trials
 from vicinal.comparison.outcome import as_result, experiment_name, is_current
 from vicinal.comparison.trial import Trial, run_trial
-from vicinal.datasets import Dataset
 from vicinal.results import Result, ResultStore
-from vicinal.results.digest import digest_of
+from vicinal.results.digest import digest_of, plain
 from vicinal.results.record import Key
 from vicinal.selection.fold_source import CurrentFold
+
+FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What a method may raise without ending the comparison of the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +40,7 @@ class Run:
     """A data set and the seed of its folds, with the provenance of the figures."""
 
     data: str
-    dataset: Dataset
+    dataset: ComparedData
     seed: int
     provenance: Mapping[str, str]
 
@@ -34,21 +53,24 @@ class Runner:
     ----------
     candidates : list of Candidate
     metrics : list of str
-    folds : int or "split"
-    preprocess : str
+    folds : int, "split", splitter or pairs of rows
+    preprocess : str, transformer or several
     n_jobs : int or None
     store : ResultStore or None
     found : dict of (data, method, seed) to Result
         Filled as methods are measured.
+    failed : dict of (data, method, seed) to str
+        Why a method could not be measured; the others go on.
     """
 
     candidates: Sequence[Candidate]
     metrics: Sequence[str]
     folds: Folds
-    preprocess: str
+    preprocess: object
     n_jobs: int | None
     store: ResultStore | None
     found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
+    failed: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
     def run(self, at: Run) -> Iterator[None]:
         """Measure the methods, one step per fold; results are kept when all folds are done."""
@@ -62,12 +84,18 @@ class Runner:
         for number in range(len(splits)):
             for candidate in missing:
                 key = self._key(at, candidate, number)
-                if key not in self._trials:
+                if key not in self._trials and not self._has_failed(at, candidate):
                     fold = current.fold(number, candidate.distance)
-                    trial = run_trial(candidate, fold, self.metrics, at.seed, self.n_jobs)
-                    self._trials[key] = trial
+                    try:
+                        trial = run_trial(candidate, fold, self.metrics, at.seed, self.n_jobs)
+                    except FAILURES as error:
+                        self._fail(at, candidate, number, error)
+                    else:
+                        self._trials[key] = trial
             yield
         for candidate in missing:
+            if self._has_failed(at, candidate):
+                continue
             keys = [self._key(at, candidate, number) for number in range(len(splits))]
             self._keep(at, candidate, [self._trials[key] for key in keys])
         self._trials.clear()
@@ -78,10 +106,28 @@ class Runner:
         path = None if self.store is None else self.store.path
         return kept_trials(path if path is None else path.with_name(f"{path.name}.unfinished"))
 
+    def _has_failed(self, at: Run, candidate: Candidate) -> bool:
+        """Tell whether a method could not be measured on a fold of this run."""
+        return (at.data, candidate.name, at.seed) in self.failed
+
+    def _fail(self, at: Run, candidate: Candidate, fold: int, error: BaseException) -> None:
+        """Report a method that cannot be measured; an only method ends the comparison."""
+        if len(self.candidates) == 1:
+            raise error
+        why = f"{type(error).__name__}: {error}"
+        self.failed[at.data, candidate.name, at.seed] = why
+        logger.warning(
+            "%s failed on %s, fold %d, and is left out there: %s",
+            candidate.name,
+            at.data,
+            fold + 1,
+            why,
+        )
+
     def _key(self, at: Run, candidate: Candidate, fold: int) -> str:
         """Return what tells a trial from every other."""
         origin = (at.provenance["data"], at.provenance["vicinal"])
-        asked = (self.folds, at.seed, fold, sorted(self.metrics))
+        asked = (folds_text(self.folds), at.seed, fold, sorted(self.metrics))
         settings = sorted(self._settings(candidate).items())
         return digest_of(at.data, candidate.name, origin, asked, settings)
 
@@ -117,4 +163,5 @@ class Runner:
 
     def _settings(self, candidate: Candidate) -> dict[str, object]:
         """Return all that a result depends on besides data, folds and seed."""
-        return {**candidate.settings(), "preprocess": self.preprocess}
+        own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
+        return {**candidate.settings(), "preprocess": plain(self.preprocess), **own}

@@ -8,10 +8,11 @@ import numpy as np
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Tabular):
     """Scores of methods on paired samples.
 
     Parameters
@@ -27,6 +28,18 @@ class Table:
     values: Float
     methods: tuple[str, ...]
     samples: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say in a line what it holds."""
+        return f"Table({len(self.values)} samples of {', '.join(self.methods)})"
+
+    def cells(self) -> Cells:
+        """Return one row per sample, one column per method."""
+        names = self.samples or tuple(str(n) for n in range(1, len(self.values) + 1))
+        rows: list[list[object]] = [
+            [name, *row] for name, row in zip(names, self.values.tolist(), strict=True)
+        ]
+        return Cells(["sample", *self.methods], rows)
 
 
 def read_table(table: object, methods: Sequence[str] | None = None, name: str = "table") -> Table:

@@ -1,4 +1,4 @@
-"""Results as the table that the tests read, without running anything again."""
+"""Build the tables for the statistical tests from stored results."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from vicinal.results import Result
 
 Samples: TypeAlias = Literal["auto", "data", "folds"]
 NAMED = 5
-"""Missing cells that a message names before it counts the rest."""
+"""How many missing cells an error message names before it counts the rest."""
 
 
 def results_table(
@@ -29,18 +29,19 @@ def results_table(
     Parameters
     ----------
     results : iterable of Result
-        Of one experiment, e.g. from :meth:`vicinal.results.ResultStore.read`.
+        Results of one experiment, e.g. from :meth:`vicinal.results.ResultStore.read`.
     metric : str
     samples : {"auto", "data", "folds"}
-        A row is a data set, with the mean over folds and seeds, or a fold of a data set and seed.
-        ``"auto"``: data sets where there are several, else folds.
+        A row is a data set, with the mean over folds and seeds, or a single fold. ``"auto"``: data
+        sets if there are several, otherwise folds.
     missing : {"raise", "drop"}
-        What to do where a method has no value, or NaN: say which, or leave such samples out.
+        What to do if a method has no value or NaN: raise an error that names it, or drop the
+        sample.
 
     Returns
     -------
     Table
-        Methods and samples in the order in which they first come.
+        Methods and samples in order of first occurrence.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def results_table(
 
 
 def one_experiment(results: Iterable[Result]) -> list[Result]:
-    """Return the results, which must be of one experiment: else they are not of the same folds."""
+    """Return the results, which must be of one experiment because only then they share folds."""
     kept = list(results)
     found = in_order(result.experiment for result in kept)
     if len(found) != 1:
@@ -83,9 +84,10 @@ def one_experiment(results: Iterable[Result]) -> list[Result]:
 
 
 def paired(results: Iterable[Result]) -> list[Result]:
-    """Return the results of one experiment whose seed all methods on the data set have.
+    """Return the results of one experiment for seeds that all methods have on a data set.
 
-    A comparison that was stopped may lack some: means over other folds are not comparable.
+    An interrupted comparison may lack some results, and means over different folds are not
+    comparable.
     """
     kept = one_experiment(results)
     seeds: dict[str, dict[str, set[int | None]]] = {}
@@ -96,7 +98,7 @@ def paired(results: Iterable[Result]) -> list[Result]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return each name once, in the order in which they first come."""
+    """Return the distinct names in order of first occurrence."""
     return list(dict.fromkeys(names))
 
 
@@ -118,7 +120,7 @@ def _by_fold(results: Sequence[Result], metric: str) -> dict[tuple[str, str], fl
 
 
 def _is_there(value: float | None) -> bool:
-    """Tell whether a cell holds a number."""
+    """Tell whether a cell has a number."""
     return value is not None and not math.isnan(value)
 
 
@@ -128,7 +130,7 @@ def _check_complete(
     names: Sequence[str],
     metric: str,
 ) -> None:
-    """Refuse a table with holes, naming them."""
+    """Raise if cells of the table are missing, and name them."""
     holes = [(m, n) for n in names for m in methods if not _is_there(cells.get((m, n)))]
     if not names:
         raise InvalidArgumentError("results", f"values of {metric}", "none")

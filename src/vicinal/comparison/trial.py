@@ -1,4 +1,4 @@
-"""One method on one fold: fitted, asked, measured."""
+"""Fit and evaluate one method on one fold."""
 
 import time
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ class Trial:
     ----------
     values : dict of metric to float
     counts : LabelCounts
-        What each label got right and wrong.
+        Correct and wrong predictions of each label.
     seconds : dict of step to float
-        ``"search"`` is the search that all methods of the same metric shared.
+        ``"search"`` is the time of the search shared by all methods with the same distance.
     has_scores : bool
-        Whether there were scores to rank labels by.
+        Whether the method has scores to rank labels by.
     chosen : dict of parameter to value
-        What a method chose that is tuned on the training rows of each fold.
+        The settings chosen by a method that is tuned in each fold.
     """
 
     values: dict[str, float]
@@ -44,22 +44,22 @@ def run_trial(
     seed: int | None,
     n_jobs: int | None,
 ) -> Trial:
-    """Fit a method on a fold's training rows and measure it on the test rows."""
+    """Fit a method on a fold's training rows and evaluate it on the test rows."""
     model = candidate.fresh(seed, n_jobs)
     began = time.perf_counter()
     fit_on(model, fold)
     fitted = time.perf_counter()
-    if isinstance(model, Tuned):  # which may have chosen other neighbours than the fold's
+    if isinstance(model, Tuned):  # may have chosen another k or distance than the fold's graph
         labels, scores = answers(model.model_, fold.X)
     else:
         labels, scores = answers_on(model, fold)
-    asked = time.perf_counter()
+    predicted = time.perf_counter()
     wanted = [m for m in metrics if scores is not None or metric_info(m).needs == "labels"]
     train_labels = fold.training.Y
     values = evaluate(
         fold.Y, labels, scores, metrics=wanted, train_label_counts=train_labels, n_jobs=n_jobs
     )
-    seconds = {"fit": fitted - began, "predict": asked - fitted}
+    seconds = {"fit": fitted - began, "predict": predicted - fitted}
     if candidate.n_neighbors:
         seconds["search"] = fold.search_seconds
     counts = count_labels(fold.Y, check_labels(labels, fold.Y))

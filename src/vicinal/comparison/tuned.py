@@ -1,4 +1,4 @@
-"""A method whose settings are chosen on the training rows of each fold: nested evaluation."""
+"""A method whose settings are tuned on the training rows of each fold (nested cross-validation)."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -12,29 +12,29 @@ from vicinal.selection import tune
 
 
 class Tuned(BaseEstimator):
-    """Choose a method's settings by cross-validation inside the rows it is fitted on.
+    """Tune a method's settings by cross-validation on the rows it is fitted on.
 
     Parameters
     ----------
     method : str
         A name of ``METHODS``, or ``module:Class``.
     metric : str
-        What settings are chosen for.
+        The metric to optimise.
     cv : int
-        Inner folds.
+        Number of inner folds.
     params : mapping of parameter to value, or None
         Parameters that are the same in every setting.
     fast : bool
         Try every third value first, then those around the best.
     random_state : int or None
-        Seed of the inner folds and of methods that draw.
+        Random seed for the inner folds and for stochastic methods.
     n_jobs : int or None
 
     Attributes
     ----------
     chosen_ : dict of parameter to value
     model_ : estimator
-        Fitted on all rows with the setting chosen.
+        Fitted on all rows with the chosen setting.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Tuned(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: object, Y: object) -> Self:
-        """Choose settings on the rows, then fit on all of them."""
+        """Choose the settings by cross-validation, then fit on all rows."""
         result = tune(
             self.method,
             X,
@@ -78,7 +78,7 @@ class Tuned(BaseEstimator):
             progress=False,
         )
         if not result.complete or result.estimator is None:
-            raise KeyboardInterrupt  # which tuning answers with the best so far
+            raise KeyboardInterrupt  # tuning would return the best setting so far
         self.model_: Any = estimator_of(result.estimator)
         self.chosen_ = dict(result.best[self.metric].params)
         return self

@@ -1,6 +1,7 @@
-r"""Every pair of methods by Wilcoxon's signed-rank test, corrected for their number by Holm.
+r"""Wilcoxon's signed-rank test for every pair of methods, with Holm's correction.
 
-With m probabilities sorted, :math:`p_{(1)} \le \dots \le p_{(m)}`, Holm's are
+With m probabilities sorted, :math:`p_{(1)} \le \dots \le p_{(m)}`, Holm's corrected probabilities
+are
 
 .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)}).
 
@@ -39,7 +40,7 @@ class SignedRank:
     p, p_holm : float
         Two-tailed probability, alone and corrected for all pairs.
     winner : str or None
-        The method with the larger sum of ranks on the better side, where `p_holm` is significant.
+        The method with the larger rank sum in its favour if `p_holm` is significant, else None.
     """
 
     first: str
@@ -53,20 +54,20 @@ class SignedRank:
 def wilcoxon_holm(
     table: object, alpha: float = 0.05, *, better: Better = "high"
 ) -> tuple[SignedRank, ...]:
-    """Test every pair of methods by the signed ranks of their differences.
+    """Test every pair of methods with the signed-rank test.
 
     Parameters
     ----------
     table : mapping, frame or array
         Samples × methods, as :func:`read_table` takes it.
     alpha : float
-        Level of significance of all tests together.
+        Significance level for all tests together.
     better : {"high", "low"}
-        Which scores are good.
+        Whether high or low scores are better.
 
     Notes
     -----
-    Samples on which a pair ties are left out of its test (Wilcoxon's own way). SciPy computes the
+    Samples on which a pair ties are dropped from its test, as Wilcoxon proposed. SciPy computes the
     probability, exactly for up to 50 differences without ties.
 
     Examples
@@ -95,7 +96,7 @@ def wilcoxon_holm(
 
 
 def holm(p: ArrayLike) -> Float:
-    """Correct probabilities for their number.
+    """Correct probabilities for multiple testing with Holm's method.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def holm(p: ArrayLike) -> Float:
 
 
 def _test(first: Float, second: Float) -> tuple[float, float, float]:
-    """Return the statistic, the probability, and the side of the larger sum of ranks."""
+    """Return the statistic, the probability, and the sign of the larger rank sum."""
     apart = paired_differences(first, second)
     apart = apart[apart != 0]
     if len(apart) == 0:

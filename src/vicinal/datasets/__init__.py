@@ -7,16 +7,22 @@ Comes in: a file or the name of a known data set. Goes out: a :class:`Dataset`. 
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.formats import read_file, write_file
 from vicinal.datasets.loading import Listing, available, describe, load
-from vicinal.datasets.texts import Texts, is_table, read_texts
+from vicinal.datasets.tables import Content, Reading, TableOptions, read_content
+from vicinal.datasets.tables.read import is_table
+from vicinal.datasets.texts import Texts, read_texts
 
 __all__ = [
+    "Content",
     "Dataset",
     "Listing",
+    "Reading",
+    "TableOptions",
     "Texts",
     "available",
     "describe",
     "is_table",
     "load",
+    "read_content",
     "read_file",
     "read_texts",
     "write_file",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -14,9 +14,7 @@ from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal._base.validation import check_integer, check_option
 from vicinal.datasets.columns import by_content
 from vicinal.datasets.files import FilePath
-
-Text: TypeAlias = str | list[str]
-"""A text, or the tokens it has been cut into already."""
+from vicinal.datasets.tables.text_cells import Text
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
 

@@ -12,6 +12,7 @@ from vicinal.datasets.meka import read_meka, write_meka
 from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
 from vicinal.datasets.table import read_table, write_table
+from vicinal.datasets.tables.read import refuse_spreadsheet
 from vicinal.datasets.xc import read_xc, write_xc
 
 READERS: dict[str, Callable[..., Dataset]] = {
@@ -37,6 +38,8 @@ ENDINGS = {
     ".mat": "mat",
     ".jsonl": "table",
     ".ndjson": "table",
+    ".json": "table",
+    ".parquet": "table",
     ".csv": "table",
     ".tsv": "table",
     ".npz": "npz",
@@ -54,8 +57,8 @@ def read_file(
     path : path
         Its ending says the format, and may be followed by ``.gz``, ``.bz2`` or ``.xz``: ``.arff``
         (Mulan's if the XML file of its labels stands beside it or is given as ``xml``, else
-        MEKA's), ``.xc``, ``.txt`` (extreme classification), ``.mat``, ``.jsonl``, ``.csv``,
-        ``.tsv`` and ``.npz``.
+        MEKA's), ``.xc``, ``.txt`` (extreme classification), ``.mat``, ``.jsonl``, ``.json``,
+        ``.csv``, ``.tsv``, ``.parquet`` and ``.npz``.
     file_format : {"mulan", "meka", "xc", "mat", "table", "npz"} or None
         Stands in for the ending.
     unlabelled : bool
@@ -128,6 +131,7 @@ def format_of(path: FilePath) -> str:
     >>> format_of("scene-train.arff.gz"), format_of("rcv1sub1.xc.txt.xz")
     ('mulan', 'xc')
     """
+    refuse_spreadsheet(path)
     name = bare_name(path).lower()
     for ending, name_of_format in ENDINGS.items():
         if name.endswith(ending):

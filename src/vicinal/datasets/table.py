@@ -1,4 +1,4 @@
-"""Tables with a column of text and a column of labels: JSONL, CSV, TSV."""
+"""Tables of texts or numbers and labels, as data sets: CSV, TSV, JSON, Parquet."""
 
 import csv
 import io
@@ -14,54 +14,76 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal.datasets.bag_of_words import WordOptions, Words, bag_of_words
+from vicinal.datasets.bag_of_words import WordOptions, Words
 from vicinal.datasets.cells import sparse_rows
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
-from vicinal.datasets.table_cells import label_cell, text_cell, text_columns
-from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, Rows, read_rows, table_ending
+from vicinal.datasets.table_features import table_features
+from vicinal.datasets.tables.csv_records import DELIMITERS
+from vicinal.datasets.tables.guess import find_reading
+from vicinal.datasets.tables.labels import read_labels
+from vicinal.datasets.tables.options import TableOptions
+from vicinal.datasets.tables.read import read_records, table_ending
+from vicinal.datasets.tables.records import Records
 
+WRITTEN = (".jsonl", ".ndjson", *DELIMITERS)
+"""Endings of the tables that are written."""
 MOST_REPEATS = 1_000_000
 """Most times one token is written for one row."""
 
 
 def read_table(
     path: FilePath,
-    text: str | Sequence[str] = "text",
-    labels: str = "labels",
+    text: str | Sequence[str] | None = None,
+    labels: str | None = None,
     *,
+    label_columns: Sequence[str] | None = None,
+    feature_columns: Sequence[str] | None = None,
     row_names: str | None = None,
     separator: str | None = None,
+    delimiter: str | None = None,
     columns: Sequence[str] | None = None,
     quoting: bool = True,
     label_names: Sequence[str] | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
     **words: Unpack[WordOptions],
 ) -> Dataset:
-    """Read a table: the text becomes a bag of words, the labels a set per row.
+    """Read a table: texts become a bag of words, numbers columns, labels a set per row.
+
+    What is left out is guessed and logged (logger ``vicinal``, level INFO). Columns of categories
+    become one column of 0 and 1 per category.
 
     Parameters
     ----------
     path : path
-        ``.jsonl``, ``.csv`` or ``.tsv``, packed or not.
-    text : str or sequence of str
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or lines) or ``.parquet``,
+        packed or not.
+    text : str, sequence of str or None
         Column of the text; several columns are joined by line breaks. A JSON list of strings in
-        its place is taken as the row's tokens, as they stand.
-    labels : str
-        Column of the labels: a JSON list, or names parted by `separator`. A label named twice in
-        a row counts once.
+        its place is taken as the row's tokens, as they are. None: the column ``text`` where there
+        is one, else all columns that are not labels.
+    labels : str or None
+        Column of the labels: lists, or names separated by `separator`. A label named twice in a
+        row counts once. None: the column ``labels``, ``tags`` or the like.
+    label_columns : sequence of str or None
+        Columns of 0 and 1, one per label, in place of `labels`; ``"a:d"`` for columns a to d.
+    feature_columns : sequence of str or None
+        Columns of numbers, categories and texts to learn from, in place of `text`.
     row_names : str or None
         Column of the row names.
     separator : str or None
-        Parts the labels. None: a JSON list, or commas.
+        What separates the labels in a cell; ``""`` where a cell is one label.
+    delimiter : str or None
+        What separates the cells of a CSV file.
     columns : sequence of str or None
         Names of the columns of a CSV or TSV file without a header.
     quoting : bool
-        Whether quotes in a CSV or TSV file enclose cells; False takes them as they stand.
+        Whether quotes in a CSV or TSV file enclose cells; False takes them as they are.
     label_names : sequence of str or None
         The labels, in order; any other is an error. By default those that occur, sorted.
-    encoding : {"utf-8", "latin-1"}
+    encoding : str or None
+        Any that Python knows. None: by the file's first bytes, UTF-8, or else Windows' cp1252.
     max_bytes : int
         Most bytes the file may unpack to.
     **words
@@ -69,13 +91,25 @@ def read_table(
         ``lowercase``, ``min_rows``, ``max_features``; see
         :class:`~vicinal.datasets.bag_of_words.Words`.
     """
-    options = Words(**words)
-    parts = text_columns(text)
-    wanted = [*parts, labels, *([] if row_names is None else [row_names])]
-    rows = read_rows(path, wanted, columns, quoting, encoding, max_bytes)
-    own_names = None if row_names is None else tuple(map(str, rows.cells[row_names]))
-    X, feature_names = bag_of_words([text_cell(row, parts, path) for row in rows], options, path)
-    Y, known = _indicator(rows, labels, separator, label_names, path)
+    bag = Words(**words)
+    options = TableOptions(
+        text=(text,) if isinstance(text, str) else text,
+        labels=labels,
+        label_columns=label_columns,
+        feature_columns=feature_columns,
+        row_names=row_names,
+        separator=separator,
+        delimiter=delimiter,
+        columns=columns,
+        quoting=quoting,
+        encoding=encoding,
+        max_bytes=max_bytes,
+    )
+    records = read_records(path, options, [*(options.text or ()), *([labels] if labels else [])])
+    reading = find_reading(records, options)
+    X, feature_names = table_features(records, reading, bag)
+    Y, known = _indicator(records, read_labels(records, reading), label_names)
+    own_names = None if row_names is None else tuple(map(str, records.cells(row_names)))
     try:
         return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:
@@ -84,25 +118,23 @@ def read_table(
 
 
 def _indicator(
-    rows: Rows, column: str, separator: str | None, names: Sequence[str] | None, path: FilePath
+    records: Records, sets: list[list[str]], names: Sequence[str] | None
 ) -> tuple[Csr, tuple[str, ...]]:
     """Return the label sets as an indicator, and the names of its columns: given, or sorted."""
-    number = {} if names is None else {name: i for i, name in enumerate(names)}
-    if names is not None and len(number) != len(names):
+    known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
+    number = {name: i for i, name in enumerate(known)}
+    if len(number) != len(known):
         raise InvalidArgumentError("label_names", "different names", "one twice")
     indices, ends = array("i"), array("q", [0])
-    for row in rows:
-        for label in label_cell(row, column, separator, path):
-            if names is not None and label not in number:
-                raise DataFormatError(str(path), "a label of label_names", repr(label), row.line)
-            indices.append(number.setdefault(label, len(number)))
+    for at, labels in enumerate(sets):
+        for label in labels:
+            if label not in number:
+                raise records.error(at, "a label of label_names", repr(label))
+            indices.append(number[label])
         ends.append(len(indices))
-    known = tuple(sorted(number) if names is None else names)
-    place = np.empty(len(known), dtype=np.int32)
-    place[[number[name] for name in known]] = np.arange(len(known))
     ones = np.ones(len(indices), dtype=np.int32)
-    parts = (ones, place[np.asarray(indices)], np.asarray(ends))
-    return sparse.csr_array(parts, shape=(len(rows), len(known))), known
+    parts = (ones, np.asarray(indices), np.asarray(ends))
+    return sparse.csr_array(parts, shape=(len(sets), len(known))), known
 
 
 def write_table(
@@ -119,13 +151,13 @@ def write_table(
     and with ``vocabulary`` and ``label_names`` where a name that no row uses, or the order, counts.
     Row names are kept in the column `row_names`, where there are any; the split is not.
     """
-    ending = table_ending(path)
+    ending = table_ending(path, WRITTEN)
     columns = ([] if dataset.row_names is None else [row_names]) + [text, labels]
     if len(set(columns)) != len(columns):
         raise InvalidArgumentError("columns", "different names", columns)
     _check_counts(dataset)
     rows = _records(dataset)
-    if ending in JSON_ENDINGS:
+    if ending not in DELIMITERS:
         write_data(
             path,
             (

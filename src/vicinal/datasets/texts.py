@@ -1,51 +1,53 @@
-"""Texts as they stand, for models that read text themselves."""
+"""Texts as they are, for models that read text themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, bare_name, open_text
-from vicinal.datasets.table_cells import label_cell, text_cell, text_columns
-from vicinal.datasets.table_rows import DELIMITERS, JSON_ENDINGS, read_rows
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
+from vicinal.datasets.tables.content import check_text_only, read_content
+from vicinal.datasets.tables.encodings import decode_table
+from vicinal.datasets.tables.options import TableOptions
+from vicinal.datasets.tables.read import is_table
+from vicinal.datasets.tables.reading import Reading
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Rows of text, with their label names and row names where the file has them."""
+    """Rows of text, with their label names and row names where the file has them.
+
+    ``reading`` says how a table was read; None for other files.
+    """
 
     texts: list[str]
     labels: list[list[str]] | None = None
     row_names: tuple[str, ...] | None = None
-
-
-def is_table(path: FilePath) -> bool:
-    """Tell whether a file name promises a table of texts.
-
-    Examples
-    --------
-    >>> is_table("songs.jsonl.gz"), is_table("songs.arff")
-    (True, False)
-    """
-    return bare_name(path).lower().endswith((*JSON_ENDINGS, *DELIMITERS))
+    reading: Reading | None = None
 
 
 def read_texts(
     path: FilePath,
-    text: str | Sequence[str] = "text",
+    text: str | Sequence[str] | None = None,
     labels: str | None = "labels",
     *,
+    label_columns: Sequence[str] | None = None,
     row_names: str | None = None,
     separator: str | None = None,
-    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Texts:
-    r"""Read the texts of a table (JSONL, CSV, TSV), or of any other file one a line.
+    r"""Read the texts of a table (CSV, TSV, JSON, Parquet), or of any other file one per line.
 
     Parameters
     ----------
     path : path
-    text, labels, row_names, separator, encoding, max_bytes
-        As for :func:`~vicinal.datasets.table.read_table`; `labels` may be None: there are none. A
-        list of tokens becomes a text with blanks between them.
+    text, row_names, separator, delimiter, encoding, max_bytes
+        As for :func:`~vicinal.datasets.table.read_table`. A list of tokens becomes a text with
+        blanks between them.
+    labels : str or None
+        Column of the labels; None if they are not wanted.
+    label_columns : sequence of str or None
+        Columns of 0 and 1, one per label, in place of `labels`.
 
     Examples
     --------
@@ -59,14 +61,18 @@ def read_texts(
     (['buy milk'], [['home', 'shop']])
     """
     if not is_table(path):
-        content = open_text(path, encoding=encoding, max_bytes=max_bytes)
-        return Texts(content.splitlines())
-    parts = text_columns(text)
-    named = [column for column in (labels, row_names) if column is not None]
-    rows = read_rows(path, [*parts, *named], None, True, encoding, max_bytes)
-    cells = [text_cell(row, parts, path) for row in rows]
-    return Texts(
-        [cell if isinstance(cell, str) else " ".join(cell) for cell in cells],
-        None if labels is None else [label_cell(row, labels, separator, path) for row in rows],
-        None if row_names is None else tuple(map(str, rows.cells[row_names])),
+        data = open_data(path, max_bytes=max_bytes)
+        return Texts(decode_table(data, path, encoding, None).text.splitlines())
+    options = TableOptions(
+        text=(text,) if isinstance(text, str) else text,
+        labels=None if label_columns is not None or labels == "labels" else labels,
+        label_columns=label_columns,
+        row_names=row_names,
+        separator=separator,
+        delimiter=delimiter,
+        encoding=encoding,
+        max_bytes=max_bytes,
     )
+    found = read_content(path, options, labelled=labels is not None or label_columns is not None)
+    check_text_only(found.reading)
+    return Texts(list(found.X), found.labels, found.row_names, found.reading)

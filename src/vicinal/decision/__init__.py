@@ -1,17 +1,15 @@
 """Decision: from scores to label sets.
 
-Comes in: :class:`~vicinal.scores.Scores`, and for rules that are fitted the training rows' scores
-and labels. Goes out: a label indicator. A rule is a frozen value; ``fit`` returns the fitted rule
-and changes nothing. Sparse scores are read as they are stored, never made dense. May be imported by
-``persistence`` and what follows.
+Input: :class:`~vicinal.scores.Scores`, and for rules that are fitted the training rows' scores and
+labels. Output: a label indicator. A rule is immutable; ``fit`` returns the fitted rule. Sparse
+scores are never made dense. May be imported by ``persistence`` and what follows.
 
 ::
 
-    one threshold   Threshold, CardinalityThreshold, MetricThreshold      ─▶ Threshold
-    one a label     PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds
-    one a row       MCut
-    best labels     TopS, RCut                                            ─▶ TopS
-    around another  NeverEmpty, CrossValidated (fitted on K-fold scores)
+    one threshold   Threshold, CardinalityThreshold, MetricThreshold      ─▶ Threshold one per label
+    PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds one per row     MCut
+    best labels     TopS, RCut                                            ─▶ TopS wrappers
+    NeverEmpty, CrossValidated (fitted on K-fold scores)
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold

@@ -1,7 +1,8 @@
-r"""The threshold at which as many labels are predicted on the training rows as they have.
+r"""The threshold that predicts as many labels on the training rows as they have.
 
-With :math:`N = \sum_i |Y_i|` and leave-one-out scores of the training rows, the threshold *t* whose
-count of scores above *t* is nearest to *N* is the (N+1)-th largest score, or next to it under ties.
+With :math:`N = \sum_i |Y_i|` and leave-one-out scores of the training rows, the threshold *t* for
+which the number of scores above *t* is closest to *N* is the (N+1)-th largest score or, if there
+are ties, the next distinct score.
 
 References
 ----------
@@ -25,19 +26,19 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class CardinalityThreshold(SaveableRecord):
-    """Fit one threshold so that predicted label cardinality is nearest to the true one.
+    """Fit one threshold so that the predicted label cardinality is closest to the true one.
 
     Parameters
     ----------
     method : {"exact", "two-pass"}
-        ``"exact"`` takes the order statistic. ``"two-pass"`` is the procedure of the paper: t in
-        {0, 0.1, …, 1}, then the best ± 0.05 in steps of 0.01, the first best wins.
+        ``"exact"`` uses the order statistic. ``"two-pass"`` is the procedure of the paper: t in {0,
+        0.1, …, 1}, then the best ± 0.05 in steps of 0.01; the first of equally good values wins.
 
     Notes
     -----
-    Fitted by blocks of rows. Memory, besides the scores of one block: about 50 bytes a label of the
-    training rows for ``"exact"`` (:class:`~vicinal.decision.pooling.HighestScores`), none to speak
-    of for ``"two-pass"``.
+    Fitted on blocks of rows. Memory, in addition to the scores of one block: about 50 bytes per
+    label of the training rows for ``"exact"`` (:class:`~vicinal.decision.pooling.HighestScores`),
+    negligible for ``"two-pass"``.
 
     Examples
     --------
@@ -64,15 +65,15 @@ class CardinalityThreshold(SaveableRecord):
         return self.fit_blocks([scores], Y)
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> Threshold:
-        """Return the same threshold from scores that come some rows at a time."""
+        """Return the same threshold from scores given in blocks of rows."""
         return (_exact if self.method == "exact" else _two_pass)(blocks, int(Y.nnz))
 
 
 def _exact(blocks: Iterable[Scores], wanted: int) -> Threshold:
-    """Return the score t with the count of scores > t nearest to `wanted`.
+    """Return the score t for which the number of scores > t is closest to `wanted`.
 
-    As many cells as score at least ``values[j]`` pass t = ``values[j + 1]``. Of two t equally near
-    the larger is taken, which is the (N+1)-th largest score itself.
+    The cells above t = ``values[j + 1]`` are those that score at least ``values[j]``. If two values
+    of t are equally close, the larger is taken, which is the (N+1)-th largest score itself.
     """
     highest = HighestScores(wanted)
     for scores in blocks:

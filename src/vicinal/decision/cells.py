@@ -1,4 +1,4 @@
-"""Scored cells with their truth, summed up so that only stored scores cost anything."""
+"""Scores with their true labels, grouped so that only stored scores cost time and memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Groups of cells with one score each.
+    """Groups of (row, label) cells that share one score.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Cells:
     units : ndarray of int64
         The row, or the label, that the cells belong to.
     true, false : ndarray of int64
-        How many of the cells are labels that the row carries, and how many are not.
+        The number of cells whose label the row has, and the number of other cells.
     """
 
     values: Float
@@ -34,12 +34,12 @@ class Cells:
         """Return some of the groups."""
         return Cells(self.values[which], self.units[which], self.true[which], self.false[which])
 
-    def falling(self) -> "Cells":
-        """Return the groups sorted by unit, then by falling score."""
+    def descending(self) -> "Cells":
+        """Return the groups sorted by unit, then by descending score."""
         return self.select(np.lexsort((-self.values, self.units)))
 
     def distinct(self) -> "Cells":
-        """Return sorted groups with those of one unit and score made one."""
+        """Return sorted groups, with groups of the same unit and score merged."""
         if len(self.values) == 0:
             return self
         new = (self.units[1:] != self.units[:-1]) | (self.values[1:] != self.values[:-1])
@@ -49,7 +49,7 @@ class Cells:
 
 
 def joined(*blocks: Cells) -> Cells:
-    """Return the groups of several blocks, without those that hold no cell."""
+    """Return the groups of several blocks, without empty groups."""
     values = np.concatenate([block.values for block in blocks])
     units, true, false = (
         np.concatenate([getattr(block, part) for block in blocks]).astype(np.int64)
@@ -70,7 +70,7 @@ def starts(groups: Int) -> Int:
 
 
 def running(counts: Int, first: Int) -> Int:
-    """Return running sums that start again at each of `first`.
+    """Return cumulative sums that restart at each index of `first`.
 
     Examples
     --------
@@ -83,15 +83,15 @@ def running(counts: Int, first: Int) -> Int:
 
 
 def check_truth(scores: Scores, Y: Csr) -> None:
-    """Raise unless there is a label, or none, for each score."""
+    """Raise unless the labels have the same shape as the scores."""
     if scores.shape != Y.shape:
         raise InvalidArgumentError("Y", f"labels of shape {scores.shape}", Y.shape)
 
 
 class ScoredTruth:
-    """Training scores beside the labels of the same rows.
+    """Training scores and the labels of the same rows.
 
-    Memory: 25 bytes a stored score; dense scores store every cell.
+    Memory: 25 bytes per stored score; dense scores store every cell.
     """
 
     def __init__(self, scores: Scores, Y: Csr) -> None:
@@ -115,22 +115,23 @@ class ScoredTruth:
         self.unseen_labels = Y.indices[unseen].astype(np.int64)
 
     def by_label(self) -> Cells:
-        """Return the cells of each label: the stored ones, and one group for those not stored."""
+        """Return the cells of each label: those stored, and one group for those not stored."""
         absent = self.n_rows - np.bincount(self.labels, minlength=self.n_labels)
         true = np.bincount(self.unseen_labels, minlength=self.n_labels)
         rest = Cells(self.base, np.arange(self.n_labels), true, absent - true)
         return joined(self._stored(self.labels), rest)
 
     def pooled(self) -> Cells:
-        """Return all cells, as of one unit."""
+        """Return all cells as a single unit."""
         cells = self.by_label()
         return Cells(cells.values, np.zeros_like(cells.units), cells.true, cells.false)
 
     def by_row(self) -> Iterator[Cells]:
-        """Yield the cells of each row in blocks of falling score, no score in two blocks.
+        """Yield the cells of each row in blocks of descending score; no score is in two blocks.
 
-        Cells not stored are one group per row and distinct base. So the work is one step per stored
-        score and per row and distinct base; a block ends at each base, so that the caller can stop.
+        The cells not stored form one group per row and distinct base score. The work is therefore
+        one step per stored score and one per row and distinct base score. A block ends at each base
+        score, so that the caller can stop early.
         """
         stored = self._stored(self.rows).select(np.argsort(-self.values, kind="stable"))
         levels, level_of = np.unique(-self.base, return_inverse=True)
@@ -149,19 +150,19 @@ class ScoredTruth:
         yield stored.select(slice(start, None))
 
     def _stored(self, units: Int) -> Cells:
-        """Return the stored cells, one a group."""
+        """Return the stored cells, one per group."""
         true = self.is_true.astype(np.int64)
         return Cells(self.values, units, true, 1 - true)
 
 
 class _Grouped:
-    """Rows that stand in each of several groups, found without a look at the other groups."""
+    """The rows of each of several groups, found without visiting the other groups."""
 
     def __init__(self, groups: Int, rows: Int, n_groups: int) -> None:
         self._rows = rows[np.argsort(groups, kind="stable")]
         self._ends = np.cumsum(np.bincount(groups, minlength=n_groups))
 
     def counts(self, group: int, n_rows: int) -> Int:
-        """Return how often each row stands in a group."""
+        """Return how often each row occurs in a group."""
         start = self._ends[group - 1] if group else 0
         return np.bincount(self._rows[start : self._ends[group]], minlength=n_rows)

@@ -1,7 +1,7 @@
-"""A rule fitted on K-fold scores in place of leave-one-out scores.
+"""A rule fitted on K-fold cross-validated scores instead of leave-one-out scores.
 
-In leave-one-out scores a row is not its own neighbour, but the method's statistics (counts,
-similarities of columns, regressions) have seen its labels. In K-fold scores they have not.
+With leave-one-out scores a row is not its own neighbour, but its labels are still part of the
+method's statistics (counts, column similarities, regressions). With K-fold scores they are not.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,18 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class CrossValidated(SaveableRecord):
-    """Ask for K-fold scores to fit a rule on.
+    """Fit a rule on K-fold cross-validated scores.
 
     Parameters
     ----------
     rule : Decision
     n_folds : int
-        Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the
-        others. At most as many as rows.
+        Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the other
+        folds. At most the number of rows.
 
     Notes
     -----
-    The rule itself takes the scores it is given; the estimator makes them, at the price of one fit
-    for each fold.
+    The rule uses the scores it is given; the estimator computes them, which takes one fit per fold.
 
     Examples
     --------
@@ -47,5 +46,5 @@ class CrossValidated(SaveableRecord):
             raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
 
     def fit(self, scores: Scores, Y: Csr) -> FittedDecision:
-        """Fit the rule on these scores, which are to be K-fold ones."""
+        """Fit the rule on these scores, which must be K-fold scores."""
         return self.rule.fit(scores, Y)

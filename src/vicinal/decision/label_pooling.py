@@ -1,4 +1,4 @@
-"""The cells of each label, from blocks of rows of which one is there at a time."""
+"""Collect the cells of each label from blocks of rows, one block in memory at a time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,22 +9,21 @@ from vicinal.decision.cells import Cells, joined, running, starts
 from vicinal.scores import Scores
 
 UNMERGED = 2**20
-"""Scores that may wait before they are merged with those kept, besides as many as are kept."""
+"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 class HighestOfLabels:
-    """The highest distinct scores of each label, as far down as `wanted` cells reach, and one more.
+    """The highest distinct scores of each label that `wanted` cells reach, and the next one.
 
     Parameters
     ----------
     wanted : ndarray, shape (L,)
-        How many cells of each label.
+        The number of cells to collect for each label.
 
     Notes
     -----
-    Scores below those that `wanted` cells of their label reach already never matter again, and are
-    let go as soon as they come. Memory: about 100 bytes for each cell wanted and each label, and
-    for each of :data:`UNMERGED`.
+    Once `wanted` cells of a label have been collected, lower scores are discarded immediately.
+    Memory: about 100 bytes per wanted cell, per label, and per score of :data:`UNMERGED`.
 
     Examples
     --------
@@ -52,18 +51,18 @@ class HighestOfLabels:
             self._add(scores.rows(start, start + step))
 
     def _add(self, scores: Scores) -> None:
-        """Add cells, and merge those that wait if they have become many."""
+        """Add cells, and merge the collected cells if there are too many."""
         self._parts.append(_by_label(scores, self._floors))
         waiting = sum(len(part.values) for part in self._parts) - self._kept
         if waiting > self._kept + UNMERGED:
             self.merged()
 
     def merged(self) -> Cells:
-        """Return the groups sorted by label, then falling; all are counted as `false`."""
-        cells = joined(*self._parts).falling().distinct()
+        """Return the groups sorted by label, then descending; all are counted as `false`."""
+        cells = joined(*self._parts).descending().distinct()
         first = starts(cells.units)
         enough = running(cells.false, first) >= self._wanted[cells.units]
-        after = running(enough.astype(np.int64), first)  # 1: enough are reached, 2: one more
+        after = running(enough.astype(np.int64), first)  # 1: enough cells, 2: one score more
         last = after == 2
         self._floors[cells.units[last]] = cells.values[last]
         cells = cells.select(after <= 2)
@@ -88,5 +87,5 @@ def _by_label(scores: Scores, floors: Float) -> Cells:
 
 
 def _groups(values: Float, labels: Int, counts: Int) -> Cells:
-    """Return groups of cells of which nobody asks whether they are true."""
+    """Return groups of cells for which it does not matter whether they are true."""
     return Cells(values, labels, np.zeros_like(counts), counts)

@@ -1,4 +1,4 @@
-"""The sets that a method picked whole.
+"""Label sets that a method predicts as a whole.
 
 References
 ----------
@@ -17,7 +17,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class LabelSets(SaveableRecord):
-    """Predict the label set that the method picked for each row (LPkNN).
+    """Predict the label set that the method chose for each row (LPkNN).
 
     Examples
     --------
@@ -37,6 +37,6 @@ class LabelSets(SaveableRecord):
         """Return the sets."""
         if scores.label_sets is None:
             raise InvalidArgumentError(
-                "threshold", "a rule on scores, since this method picks no label sets", repr(self)
+                "threshold", "a rule on scores, since this method chooses no label sets", repr(self)
             )
         return scores.label_sets

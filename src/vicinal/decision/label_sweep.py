@@ -1,4 +1,4 @@
-"""Every threshold that matters for each label, with what it would predict."""
+"""All distinct thresholds of each label, with their numbers of predictions."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class LabelSweep:
-    """Candidate thresholds, sorted by label, then falling.
+    """Candidate thresholds, sorted by label, then descending.
 
     Parameters
     ----------
     labels : ndarray of int64
     thresholds : ndarray of float64
-        The first of each label is its highest score: nothing is predicted. The others lie midway
-        between successive distinct scores; the last is below all.
+        The first threshold of each label is its highest score, so that nothing is predicted. The
+        others lie midway between successive distinct scores; the last is below all scores.
     tp, predicted : ndarray of int64
-        Rows rightly predicted, and predicted, at each.
+        The numbers of true positives and of predicted rows at each threshold.
     """
 
     labels: Int
@@ -29,7 +29,7 @@ class LabelSweep:
     predicted: Int
 
     def first_best(self, quality: Float | Int) -> Int:
-        """Return the candidate of highest quality of each label, the highest threshold of ties."""
+        """Return each label's candidate of highest quality; the highest threshold wins ties."""
         return first_best(self.labels, quality)
 
     def nothing(self) -> Int:
@@ -40,7 +40,7 @@ class LabelSweep:
 def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     """Return the candidates of every label.
 
-    Cost: one sort of the stored scores. Memory: about 150 bytes each, and for each label.
+    Cost: one sort of the stored scores. Memory: about 150 bytes per stored score and per label.
 
     Examples
     --------
@@ -50,11 +50,11 @@ def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     >>> sweep.thresholds.round(3), sweep.tp, sweep.predicted
     (array([0.75 , 0.625, 0.5  ]), array([0, 1, 2]), array([0, 1, 3]))
     """
-    return sweep_cells(ScoredTruth(scores, Y).by_label().falling().distinct())
+    return sweep_cells(ScoredTruth(scores, Y).by_label().descending().distinct())
 
 
 def sweep_cells(cells: Cells) -> LabelSweep:
-    """Return the candidates of groups sorted by label, then falling, no two of one score."""
+    """Return the candidates of groups sorted by label and descending score, all distinct."""
     labels, values = cells.units, cells.values
     first = starts(labels)
     ends = np.append(first[1:], len(labels))[: len(first)] - 1
@@ -71,7 +71,7 @@ def sweep_cells(cells: Cells) -> LabelSweep:
 
 
 def midway(high: Float, low: Float) -> Float:
-    """Return numbers t with low ≤ t < high, halfway where floating point has such a number.
+    """Return numbers t with low ≤ t < high, halfway between them if floating point allows.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def midway(high: Float, low: Float) -> Float:
 
 
 def first_best(groups: Int, quality: Float | Int) -> Int:
-    """Return the index of the first best of each group; groups are runs of equal numbers.
+    """Return the index of the first best element of each group; a group is a run of equal numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""MCut: each row is cut at the largest gap between its sorted scores.
+r"""MCut: the threshold of each row lies in the largest gap between its sorted scores.
 
 With the scores of a row sorted, :math:`s_1 \ge s_2 \ge \dots \ge s_L`,
 
@@ -23,7 +23,7 @@ from vicinal.decision.label_sweep import first_best, midway
 from vicinal.scores import Scores
 
 BLOCK_CELLS = 2**20
-"""Cells looked at together where labels differ in their base."""
+"""Number of cells processed together if labels have different base scores."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class MCut(SaveableRecord):
 
     Notes
     -----
-    There is nothing to fit. Of equally large gaps the highest is taken. A row whose scores are all
-    equal, or that has one label only, has no gap and gets nothing.
+    There is nothing to fit. Among equally large gaps the highest wins. If all scores of a row are
+    equal, or there is only one label, there is no gap and nothing is predicted.
 
-    Cost: one sort of the stored scores; where labels differ in their base score (the ML-kNN
-    family), one of all L scores of each row, a bounded number of rows at a time.
+    Cost: one sort of the stored scores. If labels have different base scores (the ML-kNN family),
+    one sort of all L scores of each row, for a bounded number of rows at a time.
 
     Examples
     --------
@@ -69,18 +69,18 @@ def _thresholds(scores: Scores) -> Float:
 
 
 def _of_full_rows(values: Float) -> Float:
-    """Return the thresholds of rows with a number for every label."""
-    falling = -np.sort(-values, axis=1)
-    if falling.shape[1] == 1:
-        return falling[:, 0]
-    gaps = falling[:, :-1] - falling[:, 1:]
+    """Return the thresholds of rows with a score for every label."""
+    descending = -np.sort(-values, axis=1)
+    if descending.shape[1] == 1:
+        return descending[:, 0]
+    gaps = descending[:, :-1] - descending[:, 1:]
     at = np.argmax(gaps, axis=1)[:, None]
-    high, low = (np.take_along_axis(falling, place, axis=1)[:, 0] for place in (at, at + 1))
-    return np.where(high > low, midway(high, low), falling[:, 0])
+    high, low = (np.take_along_axis(descending, place, axis=1)[:, 0] for place in (at, at + 1))
+    return np.where(high > low, midway(high, low), descending[:, 0])
 
 
 def _above_one_base(stored: Csr, base: float) -> Float:
-    """Return the thresholds of rows whose labels not stored all score `base`."""
+    """Return the thresholds of rows in which every label not stored scores `base`."""
     n_rows, n_labels = stored.shape
     partial = np.flatnonzero(np.diff(stored.indptr) < n_labels)
     rows = np.concatenate([row_ids(stored), partial])

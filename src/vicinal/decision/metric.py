@@ -1,9 +1,9 @@
-r"""One threshold for all labels that is best for a metric on the training rows.
+r"""One threshold for all labels that optimises a metric on the training rows.
 
-A threshold matters only by which of the distinct scores :math:`v_1 > v_2 > \dots` pass it. They are
-let pass one after the other; the true and false positives of a row (or label, or of all cells
-together) then grow by what its cells of that score hold, and only the terms of the metric that
-changed are computed again. So every threshold there is has been looked at, none is guessed.
+A threshold only matters through the distinct scores :math:`v_1 > v_2 > \dots` above it. The sweep
+lowers the threshold past one score after the other. Each time, it updates the true and false
+positives of the rows (or labels, or of all cells together) that have this score and recomputes only
+the terms of the metric that changed. In this way every possible threshold is evaluated.
 
 References
 ----------
@@ -26,11 +26,11 @@ from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
 
 Term = Callable[[Int, Int, Int, int], Float]
-"""From true and false positives, true labels and the number of all cells: at most 1, high = good"""
+"""Computes a term of at most 1, higher is better, from tp, fp, true labels and number of cells."""
 
 
 def _f1(empty: float) -> Term:
-    """Return 2tp / (predicted + true), `empty` where nothing is predicted nor true."""
+    """Return 2tp / (predicted + true), or `empty` if nothing is predicted and nothing is true."""
 
     def term(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
         both = tp + fp + true
@@ -40,19 +40,19 @@ def _f1(empty: float) -> Term:
 
 
 def _jaccard(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
-    """Return the share of the union that is in both sets, 1 where it is empty."""
+    """Return the share of the union that is in both sets, or 1 if the union is empty."""
     union = fp + true
     return np.where(union == 0, 1.0, tp / np.maximum(union, 1))
 
 
 def _exact(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
-    """Return 1 where the sets are equal."""
+    """Return 1 if the sets are equal, else 0."""
     equal: Float = ((fp == 0) & (tp == true)).astype(np.float64)
     return equal
 
 
 def _agreement(tp: Int, fp: Int, true: Int, n_cells: int) -> Float:
-    """Return the share of cells that are right."""
+    """Return the share of correct cells."""
     right: Float = (n_cells - fp - true + tp) / max(n_cells, 1)
     return right
 
@@ -70,30 +70,30 @@ _METRICS: dict[str, tuple[Literal["all", "label", "row"], Term]] = {
 
 @dataclass(frozen=True)
 class MetricThreshold(SaveableRecord):
-    """Fit one threshold that makes a metric best on the training rows.
+    """Fit one threshold that optimises a metric on the training rows.
 
     Parameters
     ----------
     metric : str
         ``"micro-f1"``, ``"macro-f1"``, ``"example-f1"``, ``"example-accuracy"``,
-        ``"jaccard-loss"``, ``"subset-accuracy"`` or ``"hamming-loss"``, as
-        :mod:`vicinal.metrics` counts them.
+        ``"jaccard-loss"``, ``"subset-accuracy"`` or ``"hamming-loss"``, as defined in
+        :mod:`vicinal.metrics`.
 
     Notes
     -----
-    The threshold lies midway between the lowest score that passes and the next one, or at the
-    highest score if none shall pass. Of equally good thresholds the highest is taken: it predicts
-    the fewest labels. Example-based and macro metrics are sums of rounded terms (to 2⁻⁶² of the
-    number of rows or labels), so that the order of rows does not matter.
+    The threshold lies midway between the lowest score above it and the next one, or at the highest
+    score if nothing is to be predicted. Among equally good thresholds the highest wins, as it
+    predicts the fewest labels. Example-based and macro metrics are sums of rounded terms (to 2⁻⁶²
+    of the number of rows or labels), so that the order of rows does not matter.
 
-    Cost, with S stored scores: sorting them; for the example-based metrics further n steps for each
-    distinct base score, until no lower threshold can be better. Memory: the scores of all training
-    rows at once and about 100 bytes a stored one (or cell, where scores are dense): which threshold
-    is best is not known before the last true label's score.
+    Cost: sorting the stored scores; for the example-based metrics n further steps per distinct base
+    score, until no lower threshold can be better. Memory: the scores of all training rows at once
+    and about 100 bytes per stored score (or per cell, if scores are dense), because the best
+    threshold is not known before the score of the last true label has been seen.
 
     Examples
     --------
-    Predicted are the scores above t. From the top: right, wrong, right, wrong.
+    Scores above t are predicted. From the highest score down: right, wrong, right, wrong.
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0]], dtype=np.int32))
@@ -126,7 +126,7 @@ class MetricThreshold(SaveableRecord):
 
 
 def _best(sweep: "_Sweep", blocks: Iterator[Cells]) -> Threshold:
-    """Let blocks of falling scores pass until no lower threshold can be better."""
+    """Add blocks of descending scores until no lower threshold can be better."""
     best, at = sweep.total, 0
     values: list[Float] = []
     for cells in blocks:
@@ -140,7 +140,7 @@ def _best(sweep: "_Sweep", blocks: Iterator[Cells]) -> Threshold:
 
 
 def _between(values: Float, n_passing: int) -> Threshold:
-    """Return the threshold that the first so many of falling scores pass."""
+    """Return the threshold that exactly the first `n_passing` of descending scores exceed."""
     if len(values) == 0:
         return Threshold(0.0)
     if n_passing == 0:
@@ -151,9 +151,9 @@ def _between(values: Float, n_passing: int) -> Threshold:
 
 
 class _Sweep:
-    """The sum of a metric's terms while more and more cells pass.
+    """The sum of a metric's terms while the threshold is lowered.
 
-    Terms are whole multiples of a power of two, so that adding and taking away leave no error.
+    Terms are integer multiples of a power of two, so that additions and subtractions are exact.
     """
 
     def __init__(self, true: Int, n_cells: int, term: Term) -> None:
@@ -167,18 +167,18 @@ class _Sweep:
         self.total = int(self._terms.sum())
 
     def _rounded(self, tp: Int, fp: Int, true: Int) -> Int:
-        """Return terms as whole numbers of 1 / scale."""
+        """Return terms as integer multiples of 1 / scale."""
         return np.rint(self._term(tp, fp, true, self._n_cells) * self._scale).astype(np.int64)
 
     def bound(self) -> int:
-        """Return what the sum can at most become: every true label found, no new mistake."""
+        """Return an upper bound on the sum: every true label found, no new error."""
         return int(self._rounded(self._true, self._fp, self._true).sum())
 
     def let_pass(self, cells: Cells) -> tuple[Float, Int]:
-        """Return the distinct scores of `cells`, falling, and the sum after each has passed."""
+        """Return the distinct scores of `cells`, descending, and the sum after adding each."""
         if len(cells.values) == 0:
             return np.empty(0), np.empty(0, dtype=np.int64)
-        cells = cells.falling()
+        cells = cells.descending()
         units = cells.units
         first = starts(units)
         last = np.append(first[1:], len(units)) - 1
@@ -192,7 +192,7 @@ class _Sweep:
         return self._by_score(cells.values, terms - before)
 
     def _by_score(self, values: Float, changes: Int) -> tuple[Float, Int]:
-        """Add up changes score by score."""
+        """Add up the changes of each score."""
         order = np.argsort(-values, kind="stable")
         values, changes = values[order], changes[order]
         first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))

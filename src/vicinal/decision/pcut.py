@@ -1,10 +1,10 @@
-r"""PCut: each label for as large a share of the rows as carry it in training.
+r"""PCut: each label is predicted for the same share of rows as in the training data.
 
 .. math:: t_l : \quad \#\{i : f(x_i, l) > t_l\} \approx x \cdot \#\{i : y_i(l) = 1\}
 
-The strategy as first described ranks the rows of a batch and gives the label to the best of them,
-so that what one row gets depends on the others. Here the share is turned into a threshold on the
-training rows' scores: a row gets the same labels whatever comes with it.
+The original strategy ranks the rows of a batch and assigns the label to the best of them, so the
+prediction for a row depends on the other rows. Here the share is converted into a threshold on the
+scores of the training rows, so each row is predicted independently of the others.
 
 References
 ----------
@@ -28,20 +28,21 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class PCut(SaveableRecord):
-    """Fit a threshold for each label so that it is predicted as often as it is true.
+    """Fit one threshold per label so that the label is predicted as often as it is true.
 
     Parameters
     ----------
     factor : float
-        The *x* above: more than 1 predicts more often than in training, less than 1 less often.
+        The *x* above: values above 1 predict labels more often than in training, values below 1
+        less often.
 
     Notes
     -----
-    Of two thresholds equally near to the wanted count the higher is taken; each lies midway between
-    successive scores.
+    If two thresholds are equally close to the desired count, the higher is taken. Each threshold
+    lies midway between successive scores.
 
-    Fitted by blocks of rows. Cost: sorting the stored scores of each. Memory, besides one block:
-    about 100 bytes a label of the training rows, `factor` times
+    Fitted on blocks of rows. Cost: sorting the stored scores of each block. Memory, in addition to
+    one block: about 100 × `factor` bytes per label of the training rows
     (:class:`~vicinal.decision.label_pooling.HighestOfLabels`).
 
     Examples
@@ -65,7 +66,7 @@ class PCut(SaveableRecord):
         return self.fit_blocks([scores], Y)
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> LabelThresholds:
-        """Return the same thresholds from scores that come some rows at a time."""
+        """Return the same thresholds from scores given in blocks of rows."""
         n_labels = int(Y.shape[1])
         wanted = self.factor * np.bincount(Y.indices, minlength=n_labels)
         highest = HighestOfLabels(wanted)

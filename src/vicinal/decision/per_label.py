@@ -1,9 +1,9 @@
-r"""SCut: a threshold for each label, best for that label's F1 on the training rows.
+r"""SCut: one threshold per label that maximises the label's F1 on the training rows.
 
 .. math:: t_l = \arg\max_t \frac{2\,tp_l(t)}{\#\{i : f(x_i, l) > t\} + \#\{i : y_i(l) = 1\}}
 
-Rare labels overfit: one lucky row decides. SCutFBR.1 sets the threshold of a label whose best F1
-stays below *fbr* to its highest training score.
+For rare labels this overfits, because a single row may determine the threshold. If the best F1 of a
+label is below *fbr*, SCutFBR.1 uses the label's highest training score as its threshold.
 
 References
 ----------
@@ -26,22 +26,22 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class PerLabelThreshold(SaveableRecord):
-    """Fit a threshold for each label that makes its F1 best on the training rows (SCut).
+    """Fit one threshold per label that maximises its F1 on the training rows (SCut).
 
     Parameters
     ----------
     min_positives : int
-        A label that fewer training rows carry is rare: its threshold is its highest training score,
-        so it is predicted only on a higher one.
+        A label with fewer training rows is rare: its threshold is its highest training score, so it
+        is only predicted for a higher score.
     fbr : float
-        So is a label whose best F1 is below this.
+        A label whose best F1 is below this value is treated in the same way.
 
     Notes
     -----
-    Of equally good thresholds the highest is taken; each lies midway between successive scores.
-    Cost: one sort of the stored scores. Memory: the scores of all training rows at once and about
-    150 bytes a stored one, and a label: what lies between two scores of a label's rows matters when
-    a third row that carries it scores between them.
+    Among equally good thresholds the highest wins. Each threshold lies midway between successive
+    scores. Cost: one sort of the stored scores. Memory: the scores of all training rows at once and
+    about 150 bytes per stored score and per label. No score can be dropped early, because a later
+    row with the label may score between two others.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""All cells of training scores together, from blocks of rows of which one is there at a time."""
+"""Pool all cells of training scores from blocks of rows, one block in memory at a time."""
 
 import numpy as np
 from scipy import sparse
@@ -7,11 +7,11 @@ from vicinal._base.arrays import Csr, Float, Int
 from vicinal.scores import Scores
 
 UNMERGED = 2**20
-"""Scores that may wait before they are merged with those kept, besides as many as are kept."""
+"""How many scores may be collected, beyond the number already kept, before they are merged."""
 
 
 def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
-    """Return the distinct scores of all cells from `floor` up, falling, and the cells of each.
+    """Return the distinct scores of at least `floor`, descending, and their numbers of cells.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
     high = stored.data if floor == -np.inf else stored.data[stored.data >= floor]
     values, counts = np.unique(high, return_counts=True)
     bases, cells = _not_stored(scores, stored, floor)
-    # The two are merged, not pooled and sorted again: bases are few, scores are many.
+    # Merging is cheaper than sorting everything again: there are few base scores and many scores.
     at = np.searchsorted(values, bases)
     known = at < np.searchsorted(values, bases, side="right")
     counts[at[known]] += cells[known]
@@ -38,7 +38,7 @@ def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
 
 
 def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
-    """Return the distinct bases from `floor` up, rising, and how many cells have none but those."""
+    """Return the distinct base scores from `floor` up, ascending, and their numbers of cells."""
     n_rows, n_labels = scores.shape
     absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
     counted = (absent > 0) & (scores.base >= floor)
@@ -49,7 +49,7 @@ def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
 
 
 class HighestScores:
-    """The highest distinct scores of all cells, as far down as `wanted` cells reach, and one more.
+    """The highest distinct scores of all cells that `wanted` cells reach, and the next one.
 
     Parameters
     ----------
@@ -57,9 +57,8 @@ class HighestScores:
 
     Notes
     -----
-    Scores below those that `wanted` cells reach already never matter again, and are let go as soon
-    as they come. Memory: about 50 bytes for each of `wanted` cells, and for each of
-    :data:`UNMERGED`.
+    Once `wanted` cells have been collected, lower scores are discarded immediately. Memory: about
+    50 bytes per wanted cell and per score of :data:`UNMERGED`.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class HighestScores:
             self.merged()
 
     def merged(self) -> tuple[Float, Int]:
-        """Return the distinct scores, falling, and how many cells have each."""
+        """Return the distinct scores, descending, and their numbers of cells."""
         values, counts = _merged(self._parts)
         reached = int(np.searchsorted(np.cumsum(counts), self._wanted))
         values, counts = values[: reached + 2].copy(), counts[: reached + 2].copy()
@@ -96,24 +95,24 @@ class HighestScores:
 
 
 def _merged(parts: list[tuple[Float, Int]]) -> tuple[Float, Int]:
-    """Return distinct scores of several parts, falling, and their cells added up."""
+    """Return the distinct scores of several parts, descending, and their numbers of cells."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return np.empty(0), np.empty(0, dtype=np.int64)
-    rising, group = np.unique(np.concatenate([each for each, _ in parts]), return_inverse=True)
-    cells = np.zeros(len(rising), dtype=np.int64)
+    ascending, group = np.unique(np.concatenate([each for each, _ in parts]), return_inverse=True)
+    cells = np.zeros(len(ascending), dtype=np.int64)
     np.add.at(cells, group, np.concatenate([counts for _, counts in parts]))
-    return rising[::-1], cells[::-1]
+    return ascending[::-1], cells[::-1]
 
 
 class CellsAbove:
-    """How many cells score more than each of a few thresholds.
+    """The number of cells above each of several thresholds.
 
     Parameters
     ----------
     thresholds : ndarray of float64
-        Rising.
+        Ascending.
 
     Examples
     --------

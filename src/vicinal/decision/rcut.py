@@ -22,7 +22,7 @@ class RCut(SaveableRecord):
     Parameters
     ----------
     r : int or None
-        None takes the mean number of labels of the training rows, rounded (halves up).
+        None for the mean number of labels of the training rows, rounded (halves up).
 
     Examples
     --------
@@ -41,11 +41,11 @@ class RCut(SaveableRecord):
             check_integer("r", self.r, low=0)
 
     def fit(self, scores: Scores, Y: Csr) -> TopS:
-        """Return the rule for r labels a row."""
+        """Return the rule for r labels per row."""
         return self.fit_blocks([scores], Y)
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> TopS:
-        """Return the same; only the labels are looked at."""
+        """Return the same rule; only the labels are used."""
         if self.r is not None:
             return TopS(self.r)
         n_rows = max(int(Y.shape[0]), 1)

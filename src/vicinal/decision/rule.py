@@ -1,4 +1,4 @@
-"""What a decision rule is."""
+"""The interface of decision rules."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -12,7 +12,7 @@ from vicinal.scores import Scores
 
 @runtime_checkable
 class FittedDecision(Saveable, Protocol):
-    """A rule that can decide."""
+    """A rule that is ready to predict labels."""
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator (int32) of the labels predicted for each row."""
@@ -20,9 +20,9 @@ class FittedDecision(Saveable, Protocol):
 
 @runtime_checkable
 class Decision(Protocol):
-    """A rule as a user writes it down: fitted on training scores before it decides.
+    """A rule as the user specifies it; it is fitted on training scores before it is applied.
 
-    A rule may state what it needs as attributes, see :class:`Needs`.
+    A rule may state its requirements as attributes; see :class:`Needs`.
     """
 
     def fit(self, scores: Scores, Y: Csr) -> FittedDecision:
@@ -30,17 +30,18 @@ class Decision(Protocol):
 
 
 class Needs(NamedTuple):
-    """What a rule needs to be fitted; read from its attributes of these names, where it has them.
+    """What a rule needs for fitting, read from attributes of these names if the rule has them.
 
     Parameters
     ----------
     needs_scores : bool
-        Whether it looks at scores of the training rows, and not at their labels alone. By default a
-        rule that can decide as it is does not.
+        Whether the rule uses scores of the training rows, and not only their labels. By default
+        this is False for a rule that can decide without being fitted.
     n_folds : int or None
-        By how many folds these scores are to be made; None for leave-one-out scores.
+        The number of cross-validation folds for these scores; None for leave-one-out scores.
     by_blocks : bool
-        Whether it takes the scores some rows at a time (``fit_blocks``), so that not all are held.
+        Whether the rule accepts the scores in blocks of rows (``fit_blocks``), so that they are
+        never all in memory.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(rule: Decision) -> Needs:
-    """Return what a rule says it needs, or what its interface shows."""
+    """Return what a rule declares that it needs, or what its interface implies."""
     is_fitted = isinstance(rule, FittedDecision)
     return Needs(
         getattr(rule, "needs_scores", not is_fitted),
@@ -68,16 +69,16 @@ def needs_of(rule: Decision) -> Needs:
 
 @runtime_checkable
 class BlockwiseDecision(Decision, Protocol):
-    """A rule that can be fitted on training scores of which some rows are there at a time."""
+    """A rule that can be fitted on training scores given in blocks of rows."""
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-        """Return what ``fit`` returns for the blocks one below the other."""
+        """Return what ``fit`` returns for the concatenated blocks."""
 
 
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
-    """Fit a rule on scores that come some rows at a time; all are held only if it wants them all.
+    """Fit a rule on scores given in blocks of rows; they are concatenated only if it requires that.
 
-    Blocks are not asked for where the rule needs no scores.
+    If the rule needs no scores, the blocks are never computed.
     """
     if isinstance(rule, BlockwiseDecision):
         return rule.fit_blocks(blocks, Y)

@@ -1,4 +1,4 @@
-"""One threshold for all labels, or one for each."""
+"""One threshold for all labels, or one per label."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,13 +15,13 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True)
 class Threshold(SaveableRecord):
-    """Predict the labels whose score passes a fixed value.
+    """Predict the labels whose score exceeds a fixed value.
 
     Parameters
     ----------
     value : float
     inclusive : bool
-        Whether a score equal to `value` passes.
+        Whether a score equal to `value` is enough.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Threshold(SaveableRecord):
 
 @dataclass(frozen=True, eq=False)
 class LabelThresholds(SaveableRecord):
-    """Predict the labels whose score is above a value of their own.
+    """Predict the labels whose score is above the label's own threshold.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LabelThresholds(SaveableRecord):
             or values.dtype != np.float64
             or np.isnan(values).any()
         ):
-            raise InvalidArgumentError("values", "a float64 threshold for each label", repr(values))
+            raise InvalidArgumentError("values", "one float64 threshold per label", repr(values))
 
     @property
     def cut(self) -> Float:
@@ -102,6 +102,6 @@ class LabelThresholds(SaveableRecord):
         return above_labels(scores, self.values)
 
     def _check_labels(self, n_labels: int) -> None:
-        """Raise unless there is a threshold for each of so many labels."""
+        """Raise unless there are `n_labels` thresholds."""
         if len(self.values) != n_labels:
             raise InvalidArgumentError("values", f"{n_labels} thresholds", len(self.values))

@@ -26,8 +26,8 @@ class TopS(SaveableRecord):
     Parameters
     ----------
     s : int or None
-        None takes for each row :math:`\lfloor z + 1/2 \rfloor`, where *z* is the mean number of
-        labels of its neighbours.
+        None for :math:`\lfloor z + 1/2 \rfloor` labels per row, where *z* is the mean number of
+        labels of the row's neighbours.
 
     Examples
     --------
@@ -65,13 +65,13 @@ class TopS(SaveableRecord):
         return from_entries(rows, ids[chosen].astype(np.int64), scores.shape)
 
     def _sizes(self, scores: Scores) -> Int:
-        """Return how many labels each row gets, at most all there are."""
+        """Return the number of labels predicted for each row, at most all labels."""
         n_rows, n_labels = scores.shape
         if self.s is not None:
             return np.full(n_rows, min(self.s, n_labels), dtype=np.int64)
         if scores.neighbor_cardinality is None:
             raise InvalidArgumentError(
-                "s", "an integer, since this method's scores know no neighbours", None
+                "s", "an integer, since this method's scores do not come from neighbours", None
             )
         wanted: Int = np.floor(scores.neighbor_cardinality + 0.5).astype(np.int64)
         return np.minimum(wanted, n_labels)

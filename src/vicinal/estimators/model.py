@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.pipeline import Pipeline, SavedPipeline, save_pipeline
+from vicinal.estimators.pipeline import Pipeline, SavedPipeline, is_passed, save_pipeline
 from vicinal.persistence import read_folder
 
 Model = NeighborEstimator | SklearnPipeline
@@ -18,7 +18,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : estimator of vicinal, or Pipeline of ``vicinal.preprocess`` steps that ends in one
+    model : estimator of vicinal, or Pipeline that ends in one
+        The steps before it are of ``vicinal.preprocess``, or of scikit-learn: ``CountVectorizer``,
+        ``TfidfVectorizer``, ``TfidfTransformer``, ``StandardScaler``, ``MinMaxScaler``,
+        ``MaxAbsScaler``, ``Normalizer``, ``OneHotEncoder``, ``TruncatedSVD``, ``FeatureUnion``,
+        ``ColumnTransformer`` and pipelines of these.
     path : path
         A new folder, or an older model, which is replaced as a whole once the new one is complete.
 
@@ -93,7 +97,8 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     (array([[0.25]]), BRkNN(n_neighbors=1))
     """
     for _, step in model.steps[:-1] if isinstance(model, SklearnPipeline) else ():
-        X = step.transform(X)
+        if not is_passed(step):
+            X = step.transform(X)
     return X, estimator_of(model)
 
 

@@ -1,7 +1,7 @@
 """A pipeline with everything that the estimator at its end offers."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State, read_names, read_part
+from vicinal.datasets import Reading
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.explained_models import explain
 from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import register, write_folder
+from vicinal.persistence.sklearn_parts import as_part, restored
 from vicinal.scores import Scores
 
 
@@ -49,6 +51,8 @@ class Pipeline(SklearnPipeline):
     ----------
     columns_ : tuple of str or None
         Names of the columns of the file that the model was trained on, if it came from one.
+    reading_ : Reading or None
+        How the table that the model was trained on was read, if it came from one.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Pipeline(SklearnPipeline):
     """
 
     columns_: tuple[str, ...] | None = None
+    reading_: Reading | None = None
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps one after the other, then the estimator.
@@ -91,6 +96,18 @@ class Pipeline(SklearnPipeline):
         """Return the names of the labels predicted for each row."""
         names: list[list[str]] = self._last.predict_names(self._prepared(X), graph=graph)
         return names
+
+    @available_if(_last_has("predict_blocks"))
+    def predict_blocks(self, X_blocks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the label indicators of blocks of rows, one after the other."""
+        predicted: Iterator[Any] = self._last.predict_blocks(map(self._prepared, X_blocks))
+        return predicted
+
+    @available_if(_last_has("recalibrate"))
+    def recalibrate(self) -> Self:
+        """Fit the threshold on the rows there are."""
+        self._last.recalibrate()
+        return self
 
     @available_if(_last_has("scores"))
     def scores(self, X: Any, *, graph: NeighborGraph | None = None) -> Scores:
@@ -175,7 +192,7 @@ class Pipeline(SklearnPipeline):
     def _prepared(self, X: Any) -> Any:
         """Return rows after the steps before the estimator."""
         for _, step in self.steps[:-1]:
-            if step is not None and step != "passthrough":
+            if not is_passed(step):
                 X = step.transform(X)
         return X
 
@@ -195,16 +212,22 @@ def make_pipeline(*steps: Any, **options: Any) -> Pipeline:
 
 @dataclass(frozen=True)
 class SavedPipeline:
-    """The steps of a pipeline, by name, and the columns it learned from."""
+    """The steps of a pipeline, by name, the columns it learned from, and how they were read."""
 
     names: tuple[str, ...]
     steps: tuple[Saveable, ...]
     columns: tuple[str, ...] | None = None
+    reading: Reading | None = None
 
     def get_state(self) -> dict[str, State]:
-        """Return names, steps and columns."""
+        """Return names, steps, columns and reading."""
         columns: State = None if self.columns is None else list(self.columns)
-        return {"names": list(self.names), "steps": list(self.steps), "columns": columns}
+        return {
+            "names": list(self.names),
+            "steps": list(self.steps),
+            "columns": columns,
+            "reading": self.reading,
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -213,17 +236,20 @@ class SavedPipeline:
         names = read_names(state, "names")
         if len(steps) != len(names) or not names or not isinstance(steps[-1], NeighborEstimator):
             raise ModelFormatError("expected the steps of a pipeline that ends in an estimator")
-        if not all(hasattr(step, "transform") for step in steps[:-1]):
+        if not all(hasattr(restored(step), "transform") for step in steps[:-1]):
             raise ModelFormatError("expected steps that transform rows before the estimator")
         columns = None if state.get("columns") is None else read_names(state, "columns")
-        n_features: int | None = getattr(steps[0], "n_features_in_", None)
+        n_features: int | None = getattr(restored(steps[0]), "n_features_in_", None)
         if columns is not None and len(columns) != n_features:
             raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
-        return cls(names, tuple(steps), columns)
+        unread = state.get("reading") is None
+        reading = None if unread else read_part(state, "reading", Reading)
+        return cls(names, tuple(steps), columns, reading)
 
     def pipeline(self) -> Pipeline:
         """Return the pipeline."""
-        return named_pipeline(list(zip(self.names, self.steps, strict=True)), self.columns)
+        steps = list(zip(self.names, map(restored, self.steps), strict=True))
+        return named_pipeline(steps, self.columns, self.reading)
 
 
 register("estimators.Pipeline", SavedPipeline)
@@ -232,17 +258,27 @@ register("estimators.Pipeline", SavedPipeline)
 def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:
     """Save a fitted pipeline, scikit-learn's or ours, whose steps can all be saved."""
     check_is_fitted(model)
-    for name, step in model.steps:
-        if not isinstance(step, Saveable):
-            raise InvalidArgumentError(
-                "model", "steps of vicinal.preprocess and an estimator", f"{name}: {step!r}"
-            )
-    names, steps = zip(*model.steps, strict=True)
-    write_folder(SavedPipeline(names, steps, getattr(model, "columns_", None)), path)
+    if not isinstance(model.steps[-1][1], NeighborEstimator):
+        last = repr(model.steps[-1][1])[:200]
+        raise InvalidArgumentError("model", "a pipeline that ends in a vicinal estimator", last)
+    kept = [(name, step) for name, step in model.steps if not is_passed(step)]
+    columns, reading = getattr(model, "columns_", None), getattr(model, "reading_", None)
+    names, parts = [name for name, _ in kept], [as_part(name, step) for name, step in kept]
+    write_folder(SavedPipeline(tuple(names), tuple(parts), columns, reading), path)
 
 
-def named_pipeline(steps: list[tuple[str, Any]], columns: tuple[str, ...] | None) -> Pipeline:
-    """Return the pipeline of these steps that knows its columns."""
+def is_passed(step: object) -> bool:
+    """Tell whether a step of a pipeline does nothing."""
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def named_pipeline(
+    steps: list[tuple[str, Any]],
+    columns: tuple[str, ...] | None,
+    reading: Reading | None = None,
+) -> Pipeline:
+    """Return the pipeline of these steps that knows its columns and how they were read."""
     pipeline = Pipeline(steps)
     pipeline.columns_ = columns
+    pipeline.reading_ = reading
     return pipeline

@@ -3,6 +3,7 @@
 from collections.abc import Sized
 from typing import Any, cast
 
+import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
@@ -42,6 +43,36 @@ def refuse_one_dimensional(Y: object) -> None:
             f"a one-dimensional {kind} target. Only binary classification is supported, "
             "label by label",
         )
+
+
+def refuse_classes(Y: object) -> None:
+    """Raise if `Y` is one class per row; one-dimensional 0 and 1 pass, they are one label.
+
+    Examples
+    --------
+    >>> refuse_classes([0, 1, 1])
+    >>> refuse_classes(["a", "b", "a"])
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, a list
+    of label names per row, or 0 and 1 for one label, got a one-dimensional binary target of 'a'.
+    Only binary classification is supported, label by label: turn one class per row into lists,
+    [[y] for y in Y]
+    """
+    rows = listed(Y)
+    if getattr(rows, "ndim", 0) != 1 and not _is_flat(rows):
+        return
+    kind = type_of_target(cast("Any", Y))
+    values = np.asarray(Y)
+    if kind == "binary" and values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all():
+        return
+    raise InvalidArgumentError(
+        "Y",
+        "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
+        f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
+        "classification is supported, label by label: turn one class per row into lists, "
+        "[[y] for y in Y]",
+    )
 
 
 def _is_flat(Y: object) -> bool:

@@ -1,6 +1,6 @@
 """Search and ML-ARP's loss on a device, by PyTorch; on the CPU too, for tests.
 
-Comes in: dense rows (and labels) as plain arrays. Goes out: ids and values of the nearest rows in
+Input: dense rows (and labels) as plain arrays. Output: ids and values of the nearest rows in
 the order of the definition (:mod:`vicinal.index.reference`), or the loss of a projection. Imports
 NumPy, PyTorch and the standard library alone, so that it runs where neither the compiled core nor
 scikit-learn nor SciPy is installed; a Triton kernel takes over on CUDA where Triton is there. May

@@ -40,7 +40,7 @@ class DenseSearch:
 
     Notes
     -----
-    Memory on the device: 4 bytes a cell of `X` besides `X` (8 with the kernel), and while searching
+    Memory on the device: 4 bytes per cell of `X` besides `X` (8 with the kernel), and while searching
     4 bytes for each of :func:`~vicinal.gpu.device.cells_at_once` cells.
 
     Examples
@@ -211,7 +211,7 @@ def dense_graph(
     ids : ndarray of int32, shape (n_queries, k)
         −1 where there is no further candidate.
     values : ndarray of float64, shape (n_queries, k)
-        Distances rising (inf where there is none), or similarities falling (0 where there is none).
+        Distances ascending (inf where there is none), or similarities descending (0 where there is none).
 
     Examples
     --------

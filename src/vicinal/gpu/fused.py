@@ -108,7 +108,7 @@ class Fused:
         return len(self.sample.high) // ROWS > 2 * (k + 1) and k <= 256
 
     def candidates(self, queries: Queries, own: Tensor | None, k: int, width: int) -> Candidates:
-        """Return `width` rows a query that are surely the nearest, or say that it is not sure."""
+        """Return `width` rows per query that are surely the nearest, or say that it is not sure."""
         fits = queries.fits_float16()
         errors, constants = queries.float16_errors()
         itself = (

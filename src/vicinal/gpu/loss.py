@@ -33,7 +33,7 @@ class ProjectionLoss:
     X : array-like of numbers or Tensor, shape (n, m)
         Dense, or of :func:`sparse_rows`.
     indptr, indices : ndarray of int
-        The labels of row i, rising: ``indices[indptr[i]:indptr[i + 1]]``.
+        The labels of row i, ascending: ``indices[indptr[i]:indptr[i + 1]]``.
     n_labels : int
     k : int
     smoothing : float
@@ -42,7 +42,7 @@ class ProjectionLoss:
 
     Notes
     -----
-    Memory on the device: 8 bytes a cell of `X`, 16 a projected cell, and the search.
+    Memory on the device: 8 bytes per cell of `X`, 16 per projected cell, and the search.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def plain_candidates(
 ) -> Candidates:
     """Return the `width` rows with the highest scores, errors counted in their favour.
 
-    `own` holds the row id of each query, which is left out, or is None. Memory: 4 bytes a cell of
+    `own` holds the row id of each query, which is left out, or is None. Memory: 4 bytes per cell of
     a block of products, at most :func:`~vicinal.gpu.device.cells_at_once`.
     """
     n_rows = len(prepared.rows)
@@ -67,7 +67,7 @@ def plain_candidates(
 def _best(
     prepared: Prepared, rows: Tensor, errors: Tensor, own: Tensor | None, width: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the highest upper bounds of a block of queries, falling, and their rows."""
+    """Return the highest upper bounds of a block of queries, descending, and their rows."""
     with full_float32():
         high = torch.addmm(-prepared.biases, rows, prepared.rows.T)
     high.addr_(errors, prepared.sizes)

@@ -121,7 +121,7 @@ class Queries:
 def prepare(X: Tensor, distance: Distance) -> Prepared | None:
     """Return `X` ready for products, or None where they would say nothing.
 
-    Memory: 4 bytes a cell and 8 a row; 16 a cell while it is made.
+    Memory: 4 bytes per cell and 8 per row; 16 per cell while it is made.
     """
     if not _in_range(X, distance):
         return None

@@ -22,7 +22,7 @@ class Labels:
     starts, lengths : Tensor of int64, shape (n,)
         Where the labels of a row begin, and how many it has.
     indices : Tensor of int64
-        The labels of all rows, one after the other, rising within a row.
+        The labels of all rows, one after the other, ascending within a row.
     n_labels : int
     """
 
@@ -58,7 +58,7 @@ class Labels:
         return type(self)(ends - lengths, lengths, self.indices[places], self.n_labels)
 
     def cells(self) -> Tensor:
-        """Return row × labels + label of each label of each row, rising."""
+        """Return row × labels + label of each label of each row, ascending."""
         rows = torch.arange(self.n_rows, device=self.indices.device)
         return rows.repeat_interleave(self.lengths) * self.n_labels + self.indices
 
@@ -117,7 +117,7 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
 
 
 def _counted(ordered: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the different values of rising ones, and how often each occurs."""
+    """Return the different values of ascending ones, and how often each occurs."""
     first = torch.ones(ordered.shape, dtype=torch.bool, device=ordered.device)
     first[1:] = ordered[1:] != ordered[:-1]
     starts = first.nonzero()[:, 0]

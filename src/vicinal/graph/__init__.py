@@ -1,7 +1,7 @@
 """The neighbour graph: computed once for the largest k, shared by every method.
 
-Comes in: ids and similarities from an index. Goes out: label counts among the neighbours, for one k
-or for every k at once. May be imported by ``index`` and everything after it.
+Input: ids and similarities from an index. Output: label counts among the neighbours, for one k
+or for every k at once. May be imported by ``index`` and later layers.
 """
 
 from vicinal.graph.merging import merge_graphs

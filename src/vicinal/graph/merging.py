@@ -1,4 +1,4 @@
-"""Graphs that grow: lists of neighbours from two sets of rows become one list."""
+"""Merge the neighbour lists of two sets of rows."""
 
 import numpy as np
 
@@ -15,16 +15,17 @@ def merge_graphs(
     Parameters
     ----------
     first, second : NeighborGraph
-        Of the same queries, metric and ``n_rows``; no row is in both.
+        Graphs of the same queries, metric and ``n_rows``; no row is in both.
     width : int
-        At most as wide as what both know: each list must hold all its candidates or `width`.
+        Each list must contain either all its candidates or at least `width` of them.
 
     Returns
     -------
     graph : NeighborGraph
     in_doubt : ndarray of int64
-        Queries whose order the values do not settle, to be asked again. The order of Euclidean
-        neighbours is that of the squared distances, and two of those may have one rounded root.
+        Queries whose order cannot be decided from the values and which must be searched again.
+        Euclidean neighbours are ordered by squared distance, and two different squared distances
+        may have the same rounded square root.
 
     Examples
     --------
@@ -39,11 +40,14 @@ def merge_graphs(
         second.metric,
         second.n_rows,
     ):
-        raise InvalidArgumentError("second", "a graph of the same queries and metric", "another")
+        raise InvalidArgumentError(
+            "second", "a graph of the same queries and metric", "a different one"
+        )
     ids = np.hstack([first.ids, second.ids])
     values = np.hstack([first.values, second.values])
     distance = first.distance_kind
-    # Of distances with one rounded root a graph's own order knows better than the ids.
+    # Among distances with the same rounded root, the order within each graph is more reliable than
+    # the order of the ids.
     later = np.broadcast_to(np.arange(ids.shape[1]), ids.shape) if distance.is_root else ids
     order = np.lexsort((later, distance.rising(values), ids < 0), axis=1)
     kept = NeighborGraph(
@@ -60,5 +64,5 @@ def merge_graphs(
 def _rounded_ties(distances: Float, from_second: Bool) -> Int:
     """Return the queries where equal distances came from both graphs."""
     equal = (distances[:, :-1] == distances[:, 1:]) & np.isfinite(distances[:, 1:])
-    # Within a run of equal distances the graphs alternate somewhere, if both are in it.
+    # If a run of equal distances contains both graphs, they alternate somewhere in it.
     return np.flatnonzero(np.any(equal & (from_second[:, :-1] != from_second[:, 1:]), axis=1))

@@ -51,6 +51,11 @@ class NeighborGraph:
     metric: str
     n_rows: int
 
+    def __repr__(self) -> str:
+        """Say in a line what it holds; rows may be millions."""
+        queries, k = self.ids.shape
+        return f"NeighborGraph({queries} queries × {k} of {self.n_rows} rows, {self.metric})"
+
     def __post_init__(self) -> None:
         """Check the arrays against each other and freeze them."""
         get_distance(self.metric)
@@ -73,6 +78,14 @@ class NeighborGraph:
             raise InvalidArgumentError("ids", "padding at the end of each row only", "a gap")
         object.__setattr__(self, "ids", _frozen(ids))
         object.__setattr__(self, "values", _frozen(values))
+
+    @classmethod
+    def trusted(cls, ids: Int32, values: Float, metric: str, n_rows: int) -> "NeighborGraph":
+        """Return a graph of arrays that a search made, which need no second look."""
+        graph = object.__new__(cls)
+        attributes = {"ids": _frozen(ids), "values": _frozen(values)}
+        graph.__dict__.update(attributes, metric=metric, n_rows=n_rows)
+        return graph
 
     @property
     def n_queries(self) -> int:
@@ -167,12 +180,7 @@ class NeighborGraph:
 
     def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
         """Return a graph of arrays made from checked ones: no second look at every entry."""
-        graph = object.__new__(NeighborGraph)
-        object.__setattr__(graph, "ids", _frozen(ids))
-        object.__setattr__(graph, "values", _frozen(values))
-        object.__setattr__(graph, "metric", self.metric)
-        object.__setattr__(graph, "n_rows", self.n_rows)
-        return graph
+        return NeighborGraph.trusted(ids, values, self.metric, self.n_rows)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

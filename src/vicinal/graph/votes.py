@@ -2,7 +2,7 @@ r"""Label counts among the neighbours.
 
 .. math:: C_x(l) = \sum_{a \in N(x)} y_a(l)
 
-Only labels that a neighbour carries are stored, so the number of labels does not matter.
+Only labels that a neighbour has are stored, so the cost does not depend on the number of labels.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,15 +12,19 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import canonical_csr, check_integer, csr_parts
 from vicinal._native import VoteTable
 from vicinal.graph.neighbor_graph import NeighborGraph
 
+FEW_QUERIES = 1024
+"""Of so many queries all neighbours are looked at at once; of more, one place after the other."""
+
 
 def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | None = None) -> Csr:
-    """Count how many of the k nearest carry each label.
+    """Count how many of the k nearest rows have each label.
 
     Parameters
     ----------
@@ -28,14 +32,14 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
     Y : csr_array, shape (graph.n_rows, L)
         Label indicator; every stored entry counts as one.
     k : int or None
-        At most the graph's; None for all of it.
+        At most the graph's k; None for the graph's k.
     n_jobs : int or None
         Threads, as for :func:`vicinal._base.threads.thread_count`.
 
     Returns
     -------
     csr_array of int32, shape (n_queries, L)
-        Canonical: labels rising, no zeros. Memory: 8 bytes for each query and label counted.
+        Canonical: labels ascending, no zeros. Memory: 8 bytes for each query and label counted.
 
     Examples
     --------
@@ -54,14 +58,14 @@ def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | N
 def votes_by_k(
     graph: NeighborGraph, Y: Csr, ks: Iterable[int] | None = None, *, n_jobs: int | None = None
 ) -> Iterator[Csr]:
-    """Yield :func:`votes` for each of `ks` in turn, each neighbour counted once over all of them.
+    """Yield :func:`votes` for each k of `ks` in turn, counting each neighbour only once in total.
 
     Parameters
     ----------
     graph, Y, n_jobs
         As for :func:`votes`.
     ks : iterable of int or None
-        Rising, each from 1 to the graph's k; None for all of those.
+        Ascending, each from 1 to the graph's k; None for 1, 2, …, k.
 
     Examples
     --------
@@ -77,7 +81,7 @@ def votes_by_k(
 
 
 def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> Float:
-    """Mean number of labels of the k nearest, 0 where there is no neighbour.
+    """Return the mean number of labels of the k nearest rows, 0 for a query without neighbours.
 
     Examples
     --------
@@ -88,10 +92,13 @@ def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> 
     array([1.5, 1. ])
     """
     near = graph if k is None else graph.prefix(k)
-    sizes = np.append(np.diff(_check_labels(graph, Y).indptr), 0)  # the last cell is that of id −1
+    indptr, _ = csr_parts(_check_labels(graph, Y))
     total = np.zeros(near.n_queries, dtype=np.int64)
-    for place in range(near.k):
-        total += sizes[near.ids[:, place]]
+    step = max(1, near.k if near.n_queries <= FEW_QUERIES else 1)
+    for place in range(0, near.k, step):
+        some = near.ids[:, place : place + step]
+        sizes = indptr[some + 1] - indptr[some]  # of id −1: 0 less the last
+        total += np.where(some < 0, 0, sizes).sum(axis=1)
     return total / np.maximum(near.found, 1)
 
 
@@ -107,8 +114,9 @@ def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int)
 
 def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
     indptr, indices, counts = table.counts()
-    pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
-    matrix: Csr = sparse.csr_array((counts, indices, pointers), shape=shape)
+    if indptr[-1] < 2**31 - 1:
+        return checked_csr(counts, indices, indptr, shape)
+    matrix: Csr = sparse.csr_array((counts, indices, indptr), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
@@ -116,7 +124,7 @@ def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
 def _check_widths(ks: Iterable[int], most: int) -> list[int]:
     widths = [check_integer("ks", k, low=1) for k in ks]
     if any(a >= b for a, b in pairwise(widths)) or any(k > most for k in widths):
-        raise InvalidArgumentError("ks", f"rising values of at most {most}", widths)
+        raise InvalidArgumentError("ks", f"ascending values of at most {most}", widths)
     return widths
 
 

@@ -1,6 +1,6 @@
 """Nearest rows: one protocol, one order from every exact index.
 
-Comes in: a matrix of training rows, then queries. Goes out: a
+Input: a matrix of training rows, then queries. Output: a
 :class:`~vicinal.graph.neighbor_graph.NeighborGraph`. :mod:`~vicinal.index.protocol` says what an
 index is, :mod:`~vicinal.index.reference` is the definition that exact ones answer to,
 :func:`build_index` makes one by name or by a caller's factory, and

@@ -27,6 +27,10 @@ from vicinal.index.widths import graph_width
 if TYPE_CHECKING:
     from vicinal.gpu import DenseSearch
 
+FEW_CELLS = 2**18
+"""Queries × cells of the rows up to which all rows are compared by the definition at once: that
+takes less time than to prepare products."""
+
 
 class DenseIndex:
     """The nearest rows of a dense matrix, exactly.
@@ -56,9 +60,9 @@ class DenseIndex:
 
     Notes
     -----
-    Memory: 4 bytes a cell of `X` and 16 a row; while searching, 4 bytes a cell of the block of
-    products and about 24 bytes a query and neighbour, for each thread. Once rows were added, half
-    as much again, and a copy of `X`. On a GPU: 12 to 20 bytes a cell of `X` and up to 2 GiB while
+    Memory: 4 bytes per cell of `X` and 16 per row; while searching, 4 bytes per cell of the block of
+    products and about 24 bytes per query and neighbour, for each thread. Once rows were added, half
+    as much again, and a copy of `X`. On a GPU: 12 to 20 bytes per cell of `X` and up to 2 GiB while
     searching.
 
     Examples
@@ -206,7 +210,7 @@ class DenseIndex:
         padding = self._distance.padding
         values = np.full(ids.shape, padding)
         for start, stop in row_chunks(queries):
-            chunk = as_dense(queries[start:stop])
+            chunk = as_dense(queries if stop - start == len(ids) else queries[start:stop])
             if self._on_device is not None:
                 found = self._on_device.graph(chunk, ids.shape[1])
                 ids[start:stop], values[start:stop] = found
@@ -219,14 +223,14 @@ class DenseIndex:
             found_ids[gone], values[gone] = -1, padding
             if rows.ids is not None:
                 found_ids, values = by_row_id(found_ids, values, rows.ids, rows.n_ids, padding)
-        return NeighborGraph(found_ids, values, self.metric, rows.n_ids)
+        return NeighborGraph.trusted(found_ids, values, self.metric, rows.n_ids)
 
     def _answer(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
     ) -> None:
         """Write the answers of one chunk: certain ones by products, the rest by comparing all."""
         left: list[Int] = []
-        if rows.prepared is None:
+        if rows.prepared is None or len(Q) * rows.values.size <= FEW_CELLS:
             left.append(np.arange(len(Q)))
         else:
             left.extend(self._by_products(rows, Q, excluded, ids, values))
@@ -240,6 +244,8 @@ class DenseIndex:
         """Answer batches of queries on several threads; return those that are left."""
         one = partial(self._batch, rows, Q, excluded, ids, values)
         starts = range(0, len(Q), self.batch_queries)
+        if len(starts) == 1:
+            return [one(0)]
         with one_blas_thread(), ThreadPoolExecutor(self._threads) as pool:
             futures = [pool.submit(one, start) for start in starts]
             try:

@@ -90,7 +90,7 @@ class DenseRows:
     n_ids : int
         How many ids were given so far.
     ids : ndarray of int32, shape (count,), or None
-        The id of the row at each place, rising; None where it is the place.
+        The id of the row at each place, ascending; None where it is the place.
     """
 
     room: Room

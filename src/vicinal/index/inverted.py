@@ -128,7 +128,7 @@ class InvertedIndex:
         queries = check_features(Q, "Q", n_features=self.n_features)
         k, rows = check_integer("k", k, low=1), self._rows
         places, values = self._search(rows, queries, k, None)
-        return NeighborGraph(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
+        return NeighborGraph.trusted(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the k nearest other rows for each indexed row; a duplicate is another row.
@@ -194,7 +194,7 @@ class InvertedIndex:
         places = np.full((n_queries, width), -1, dtype=np.int32)
         values = np.zeros((n_queries, width))
         for start, stop in row_chunks(queries):
-            chunk = as_csr(queries[start:stop])
+            chunk = as_csr(queries if stop - start == n_queries else queries[start:stop])
             own = 0 if self_from is None else self_from
             excluded = np.arange(own + start, own + stop, dtype=np.int32)
             if self_from is None:

@@ -107,7 +107,7 @@ class Prepared:
 def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> Prepared | None:
     """Return `X` ready for products, or None where float32 products would say nothing.
 
-    Memory: 4 bytes a cell and 8 a row, of `capacity` rows where room for more is wanted.
+    Memory: 4 bytes per cell and 8 per row, of `capacity` rows where room for more is wanted.
     """
     if not _in_range(X, distance):
         return None

@@ -4,8 +4,8 @@ Anything with these properties and methods can be searched: pass a factory
 ``(X, metric, n_jobs) -> Index`` as ``algorithm=`` of an estimator, or give it a name with
 :func:`vicinal.index.register_index`. The contract of the answers:
 
-- **Order.** Neighbours are sorted by distance rising or similarity falling, equal ones by row id
-  rising. An exact index returns the neighbours and values of :mod:`vicinal.index.reference`.
+- **Order.** Neighbours are sorted by distance ascending or similarity descending, equal ones by row id
+  ascending. An exact index returns the neighbours and values of :mod:`vicinal.index.reference`.
 - **Ids.** Rows are numbered from 0 in the order in which they came. An id is never given twice;
   those of other rows stay when a row is removed.
 - **Width.** A graph is `k` wide and padded with id −1 (:func:`vicinal.index.widths.graph_width`

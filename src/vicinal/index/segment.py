@@ -24,13 +24,13 @@ class Build:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Rows with rising ids.
+    """Rows with ascending ids.
 
     Parameters
     ----------
     rows : csr_array
     ids : ndarray of int32
-        One per row, rising.
+        One per row, ascending.
     removed : ndarray of uint8
         1 for a row that is no longer there; empty while all are.
     native : compiled index over `rows`

@@ -13,6 +13,7 @@ may import it.
                   auc
 """
 
+from vicinal.metrics.alignment import align_labels
 from vicinal.metrics.auc import macro_auc, micro_auc
 from vicinal.metrics.bipartition import (
     cardinality,
@@ -46,6 +47,7 @@ from vicinal.metrics.ranking import (
     one_error,
     ranking_loss,
 )
+from vicinal.metrics.scorer import MetricScorer, scorer
 from vicinal.metrics.table import metrics_table
 
 __all__ = [
@@ -53,6 +55,8 @@ __all__ = [
     "METRICS",
     "Conventions",
     "MetricInfo",
+    "MetricScorer",
+    "align_labels",
     "average_precision",
     "cardinality",
     "coverage",
@@ -83,5 +87,6 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "ranking_loss",
+    "scorer",
     "subset_accuracy",
 ]

@@ -1,4 +1,4 @@
-r"""Example-based metrics of predicted label sets: a value a row, then the mean.
+r"""Example-based metrics of predicted label sets: a value per row, then the mean.
 
 :math:`Y_i` are the true labels of row i, :math:`Z_i` the predicted ones, L is the number of labels.
 """

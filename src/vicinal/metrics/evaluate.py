@@ -1,9 +1,10 @@
 """All metrics of one prediction, by name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_sequence
+from vicinal.metrics.alignment import together
 from vicinal.metrics.catalogue import DEPTHS, MetricInfo, every_metric, metric_info
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.evidence import Evidence
@@ -21,14 +22,15 @@ def evaluate(
     train_label_counts: object = None,
     n_train_rows: int | None = None,
     metrics: str | Iterable[str] | None = None,
+    label_names: Sequence[str] | None = None,
     n_jobs: int | None = None,
 ) -> dict[str, float]:
     """Compute every metric that the input allows.
 
     Parameters
     ----------
-    Y_true : array-like or SciPy sparse, shape (n, L)
-        True labels, 0/1.
+    Y_true : array-like or SciPy sparse, shape (n, L), or list of label-name collections
+        True labels: 0/1, or the names of each row's labels.
     labels : same, or None
         Predicted labels; brings the example-based and label-based metrics.
     scores : Scores, array-like or SciPy sparse (absent = 0), shape (n, L), or None
@@ -43,6 +45,9 @@ def evaluate(
         N for the propensities; see :func:`vicinal.metrics.propensities`.
     metrics : str, iterable of str, or None
         Compute these only, in this order; names at any k are allowed, e.g. ``"ndcg@10"``.
+    label_names : sequence of str or None
+        Names of the columns of whatever comes as an array, where the rest comes as names:
+        ``model.label_names_``. Labels that only the truth has are always missed.
     n_jobs : int or None
         Threads; None for all there are. The result does not depend on it.
 
@@ -63,7 +68,10 @@ def evaluate(
     {'subset-accuracy': 0.5, 'micro-recall': 0.6666666666666666}
     >>> evaluate(Y, scores=[[0.9, 0.5, 0.1], [0.2, 0.8, 0.1]], metrics="coverage")
     {'coverage': 1.0}
+    >>> evaluate([["sad"], []], labels=[["sad", "calm"], []], metrics="hamming-loss")
+    {'hamming-loss': 0.25}
     """
+    Y_true, labels, scores = together(Y_true, labels, scores, label_names)
     truth = check_truth(Y_true)
     evidence = Evidence(
         truth,

@@ -8,7 +8,7 @@ from vicinal.metrics.inputs import check_labels, check_truth, row_sizes
 
 @dataclass(frozen=True, eq=False)
 class RowCounts:
-    """The sizes of Y, Z and Y ∩ Z, one number a row.
+    """The sizes of Y, Z and Y ∩ Z, one number per row.
 
     Parameters
     ----------

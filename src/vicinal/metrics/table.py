@@ -47,7 +47,7 @@ def metrics_table(results: Mapping[str, Mapping[str, float]], title: str | None 
 
 
 def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
-    """List the metrics of all columns as the catalogue does, those at k by rising k."""
+    """List the metrics of all columns as the catalogue does, those at k by increasing k."""
     families = list(METRICS)
     known = {name: metric_info(name) for values in results.values() for name in values}
 

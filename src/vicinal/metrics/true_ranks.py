@@ -84,7 +84,7 @@ def rank_truth(
     """Rank the true labels among all labels; scores closer than `tolerance` tie.
 
     Costs s log s a row that stores s scores and log L a true label, not L. With a tolerance, also
-    one step a row for each distinct base score.
+    one step per row for each distinct base score.
     """
     indptr, indices = csr_parts(truth)
     places = place_true_labels(

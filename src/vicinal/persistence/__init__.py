@@ -1,6 +1,6 @@
 """Persistence: a fitted part ⇄ a folder of plain arrays and a JSON manifest. Never pickle.
 
-Comes in: a part with ``get_state()``. Goes out: a folder that is complete or not there at all; and
+Input: a part with ``get_state()``. Output: a folder that is complete or not there at all; and
 from such a folder the part again, memory-mapped, with every value checked before it is used. The
 registry knows parts by name; estimators add themselves to it, none is imported here.
 """

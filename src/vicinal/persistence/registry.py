@@ -5,6 +5,7 @@ from importlib import import_module
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import Saveable, State
+from vicinal.datasets import Reading
 from vicinal.decision import (
     CardinalityThreshold,
     CrossValidated,
@@ -23,6 +24,7 @@ from vicinal.decision import (
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 
 _TYPES: dict[str, type[Saveable]] = {
+    "datasets.Reading": Reading,
     "decision.Threshold": Threshold,
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,

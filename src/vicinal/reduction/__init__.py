@@ -1,13 +1,13 @@
-"""Fewer, better columns: linear projections learned from features and labels together.
+"""Dimensionality reduction: linear projections learned from features and labels.
 
-Comes in: features, dense or sparse, and labels as every estimator takes them. Goes out: a
-scikit-learn transformer whose ``transform`` gives the projected rows, dense, for any method behind
-it in a ``Pipeline``. ``MDDM``, ``OPLS`` and ``LabelCCA`` solve an eigenproblem; ``MLARP`` searches
-for the projection under which ML-kNN itself errs least.
+Input: features, dense or sparse, and labels as every estimator takes them. Output: a scikit-learn
+transformer whose ``transform`` returns the projected rows as a dense array, for any method that
+follows in a ``Pipeline``. ``MDDM``, ``OPLS`` and ``LabelCCA`` solve an eigenproblem; ``MLARP``
+searches for the projection that minimises the error of ML-kNN.
 
-No matrix here has the square of the features for its size where features are many. A name is loaded
-when it is first asked for, so that the search itself (``_descent``, NumPy alone) can be used beside
-:mod:`vicinal.gpu`. May be imported by the command line only.
+No features × features matrix is built if there are many features. Names are imported on first
+access, so that the search itself (``_descent``, which needs only NumPy) can be used with
+:mod:`vicinal.gpu` alone. May be imported by the command line only.
 """
 
 from importlib import import_module
@@ -25,7 +25,7 @@ _HOMES = {"LabelCCA": "label_cca", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "op
 
 
 def __getattr__(name: str) -> object:
-    """Load a projection."""
+    """Import a projection on first access."""
     if name not in _HOMES:
         raise AttributeError(f"module 'vicinal.reduction' has no attribute {name!r}")
     value: object = getattr(import_module(f"vicinal.reduction.{_HOMES[name]}"), name)

@@ -1,10 +1,10 @@
-r"""Rows less their mean, without making sparse rows dense.
+r"""Centred rows, without making sparse rows dense.
 
 With :math:`H = I - \frac1n 11^\top`, the centred rows are :math:`HX`, and
 
 .. math:: (HX)V = XV - 1(\mu^\top V), \qquad (HX)^\top U = X^\top U - \mu (1^\top U)
 
-so that products need X and its mean :math:`\mu` only.
+so that products only need X and its mean :math:`\mu`.
 """
 
 from typing import Any, cast
@@ -15,16 +15,16 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Float
 
 BLOCK_ROWS = 256
-"""Rows of a square matrix made at a time."""
+"""Number of rows of a square matrix computed at a time."""
 
 
 class CentredRows:
-    """The matrix :math:`HX`, or X itself, by its products.
+    """The matrix :math:`HX`, or X itself, represented by its products.
 
     Parameters
     ----------
     X : ndarray or csr_array of float64, shape (n, d)
-        Dense rows are centred at once (a copy, 8 bytes a cell); sparse ones are kept as they are.
+        Dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
     center : bool
 
     Examples
@@ -70,9 +70,9 @@ class CentredRows:
         return gram
 
     def mean_strength(self) -> float:
-        """Return the mean of the eigenvalues that can be other than 0: tr((HX)ᵀ(HX)) / min(n, d).
+        """Return the mean of the possibly non-zero eigenvalues: tr((HX)ᵀ(HX)) / min(n, d).
 
-        A regularisation given as a share of it does not depend on the unit of the features.
+        A regularisation relative to it does not depend on the units of the features.
         """
         values = self._stored.data if sparse.issparse(self._stored) else self._stored
         values = np.asarray(values)
@@ -81,9 +81,9 @@ class CentredRows:
 
 
 def _gram(rows: Any) -> Float:
-    """Return ``rows @ rows.T`` as an array, made a block at a time where `rows` is sparse.
+    """Return ``rows @ rows.T`` as an array, computed in blocks if `rows` is sparse.
 
-    A sparse matrix of products that are hardly ever 0 would take more than the array.
+    Few of the products are 0, so a sparse matrix would take more memory than the array.
     """
     if not sparse.issparse(rows):
         return _dense(rows @ rows.T)

@@ -1,4 +1,4 @@
-"""How many directions are asked for, and how many there are."""
+"""The number of directions requested and found."""
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer, check_real
@@ -20,7 +20,7 @@ def check_regularization(regularization: object) -> float:
 
 
 def directions_wanted(n_components: int | None, n_labels: int) -> int:
-    """Return how many directions to look for: at most one a label.
+    """Return the number of directions to find: at most one per label.
 
     Examples
     --------
@@ -29,19 +29,19 @@ def directions_wanted(n_components: int | None, n_labels: int) -> int:
     """
     if n_components is None and n_labels > FEW_LABELS:
         raise InvalidArgumentError(
-            "n_components", f"a number where labels are more than {FEW_LABELS}", None
+            "n_components", f"a number, because there are more than {FEW_LABELS} labels", None
         )
     return n_labels if n_components is None else min(n_components, n_labels)
 
 
 def report_found(n_components: int | None, n_found: int) -> None:
-    """Raise where no direction was found, warn where fewer were than asked for."""
+    """Raise if no direction was found, warn if fewer were found than requested."""
     if n_found == 0:
         raise InvalidArgumentError(
             "X, Y", "a feature that varies with a label", "features or labels that do not vary"
         )
     if n_components is not None and n_found < n_components:
         warn_user(
-            f"n_components={n_components}: labels and features give {n_found} directions only; "
-            "those are kept"
+            f"n_components={n_components}: the labels and features only have {n_found} "
+            "directions, which are used"
         )

@@ -1,4 +1,4 @@
-"""Reduced variable neighbourhood search over matrices: random steps, kept where they help."""
+"""Reduced variable neighbourhood search over matrices: random steps, kept if they help."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,26 +10,26 @@ Float = NDArray[np.float64]
 Loss = Callable[[Float], float]
 
 GROWTH = 1.5
-"""What a step that helped multiplies σ by, where it is learned."""
+"""Factor for σ after a successful step, if σ is learned."""
 
 SHRINKAGE = GROWTH**-0.25
-"""What one that did not multiplies σ by: in balance where one step in five helps."""
+"""Factor for σ after an unsuccessful step; σ is stable if one step in five succeeds."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """How the search moves; the paper's way by default.
+    """Parameters of the search; those of the paper by default.
 
     Parameters
     ----------
     sigma : float
-        Standard deviation of the entries of a step, at first.
+        Initial standard deviation of the entries of a step.
     learned : bool
-        Whether σ grows after a step that helped and shrinks after one that did not.
+        Whether σ grows after a successful step and shrinks after an unsuccessful one.
     restarts : int
-        How often the search may begin anew.
+        Maximum number of restarts.
     patience : int
-        After how many steps in a row that did not help it does.
+        Number of consecutive unsuccessful steps before a restart.
     """
 
     sigma: float = 1.0
@@ -61,14 +61,14 @@ def descent(
     rng: np.random.Generator,
     look: Callable[[], Loss] | None = None,
 ) -> Iterator[tuple[Float, float]]:
-    r"""Yield the best matrix so far and its loss, after each step, without end.
+    r"""Yield the best matrix so far and its loss after each step, indefinitely.
 
     1. Start from :math:`P` = `start()`.
     2. Try :math:`P' = P + \Delta P`; keep it if its loss is lower.
     3. If it was kept, try the same :math:`\Delta P` again, else draw another (:func:`draw_step`).
 
-    `look()` returns a cheaper loss, on other rows each time. A step that does not lower it is not
-    looked at further; one that does is kept only if the true loss is lower too.
+    `look()` returns a cheaper loss, on different rows each time. A step that does not lower it is
+    rejected; a step that does is kept only if the true loss is lower too.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def descent(
             if loss < lowest:
                 best, lowest = P, loss
             yield best, lowest
-        # The walk lost its patience, which only happens while it may begin anew.
+        # The patience is exhausted, which only happens while restarts are left.
         anew -= 1
         P, loss = _first(loss_of, start)
         if loss < lowest:
@@ -105,7 +105,7 @@ def _first(loss_of: Loss, start: Callable[[], Float]) -> tuple[Float, float]:
 
 
 def _endless(walk: Walk) -> Walk:
-    """Return the walk that goes on for ever."""
+    """Return the parameters of a walk that never ends."""
     return Walk(walk.sigma, walk.learned)
 
 
@@ -117,7 +117,7 @@ def _one_walk(
     rng: np.random.Generator,
     look: Callable[[], Loss] | None,
 ) -> Iterator[tuple[Float, float]]:
-    """Yield where one walk stands after each step, until its patience ends."""
+    """Yield the state of one walk after each step, until its patience is exhausted."""
     glance = _Glance(look, best)
     sigma, in_vain = walk.sigma, 0
     step = draw_step(best.shape, sigma, rng)
@@ -136,14 +136,14 @@ def _one_walk(
 
 
 class _Glance:
-    """A cheap loss with that of the best matrix, which a step has to fall below."""
+    """A cheap loss and its value for the best matrix, which a step must improve on."""
 
     def __init__(self, look: Callable[[], Loss] | None, best: Float) -> None:
         self._loss_of = None if look is None else look()
         self._lowest = np.inf if self._loss_of is None else self._loss_of(best)
 
     def promises(self, tried: Float) -> bool:
-        """Tell whether a full look is worth it."""
+        """Tell whether a full evaluation is worthwhile."""
         return self._loss_of is None or self._loss_of(tried) < self._lowest
 
 

@@ -1,12 +1,12 @@
-r"""The leading directions of a regularised generalised eigenproblem, solved on the labels' side.
+r"""The leading directions of a regularised generalised eigenproblem, solved in label space.
 
 For rows A (n × m) and targets T (n × L), with :math:`B = A^\top A + \gamma I` and a symmetric
 positive definite C (L × L), the directions w that solve
 
 .. math:: A^\top T \, C^{-1} T^\top A \, w = \lambda B w, \qquad W^\top B W = I
 
-are as many as labels at most. So the problem is solved in L dimensions, not in m: with R the ridge
-regression of :mod:`vicinal.reduction._ridge`,
+are at most as many as the labels. The problem is therefore solved in L instead of m dimensions.
+With R the ridge regression of :mod:`vicinal.reduction._ridge`,
 
 .. math::
 
@@ -27,13 +27,14 @@ from vicinal.reduction._projection import positive_first
 from vicinal.reduction._ridge import Ridge, ridge
 
 FEW_LABELS = 2048
-"""Most labels for which all eigenvectors are found, by matrices of labels × labels."""
+"""Maximum number of labels for which all eigenvectors are computed from labels × labels
+matrices."""
 
 BLOCK_CELLS = 2**24
-"""Cells worked on at a time: 128 MiB of float64."""
+"""Number of cells processed at a time: 128 MiB of float64."""
 
 RANK_TOLERANCE = 1e-10
-"""Directions weaker than this share of the strongest are rounding."""
+"""Directions weaker than this share of the strongest are treated as rounding errors."""
 
 Product = Callable[[Float], Float]
 
@@ -45,12 +46,12 @@ def leading_directions(
     n_directions: int,
     label_penalty: float | None = None,
 ) -> tuple[Float, Float]:
-    """Return W, shape (m, r), and λ falling, shape (r,); r is at most `n_directions`.
+    """Return W, shape (m, r), and λ descending, shape (r,); r is at most `n_directions`.
 
-    C is the identity, or TᵀT + `label_penalty` I where one is given. Where labels are many, W is
-    found by Lanczos iteration with products only.
+    C is the identity, or TᵀT + `label_penalty` I if a penalty is given. If there are many labels, W
+    is found by Lanczos iteration, which only needs products.
     """
-    if penalty == 0 or label_penalty == 0:  # features or labels that do not vary
+    if penalty == 0 or label_penalty == 0:  # constant features or labels
         return np.zeros((rows.shape[1], 0)), np.zeros(0)
     regress = ridge(rows, penalty)
 

@@ -1,11 +1,11 @@
-r"""What ML-ARP minimises: the error of ML-kNN on the projected rows, each left out of its own.
+r"""The objective of ML-ARP: the leave-one-out error of ML-kNN on the projected rows.
 
 .. math:: \Theta(P) = \sum_i \mathrm{HL}\left(y_i, h_P(x_i)\right)
 
-:math:`h_P` is ML-kNN fitted on the rows of XP; row i is never its own neighbour, the counts are
-those of all rows. Which labels a row gets depends only on how many of its neighbours carry each of
-them, so that the counts of ML-kNN alone, :math:`c_l[j]` and :math:`c'_l[j]`, tell how many cells
-are wrong:
+:math:`h_P` is ML-kNN fitted on the rows of XP; row i is never its own neighbour, but the counts
+include all rows. The prediction for a row only depends on how many of its neighbours have each
+label, so the number of wrong cells follows from the counts of ML-kNN, :math:`c_l[j]` and
+:math:`c'_l[j]`:
 
 .. math:: \sum_l \sum_j \left[ r_l(j) < \tfrac12 \right] c_l[j]
     + \left[ r_l(j) \ge \tfrac12 \right] c'_l[j]
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The loss of a projection; less is better.
+    """The loss of a projection; lower is better.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Objective:
     k : int
     smoothing : float
     metric : str
-        Of predicted label sets; one where more is better counts with the opposite sign.
+        A metric of predicted label sets; if higher is better, its sign is reversed.
     n_jobs : int or None
     """
 
@@ -63,7 +63,7 @@ class Objective:
         return int(self.Y.shape[0])
 
     def of_rows(self, rows: Int) -> Self:
-        """Return the loss on some of the rows alone."""
+        """Return the loss on some of the rows only."""
         return replace(self, X=self.X[rows], Y=self.Y[rows])
 
     def graph(self, P: Float) -> NeighborGraph:
@@ -88,7 +88,8 @@ class Objective:
 class DeviceObjective:
     """The same loss with the projection and the search on a device.
 
-    The Hamming loss is counted there too; other metrics are, from the graph, here.
+    The Hamming loss is computed on the device too; other metrics are computed on the CPU from the
+    graph.
     """
 
     here: Objective
@@ -96,7 +97,7 @@ class DeviceObjective:
 
     @classmethod
     def of(cls, here: Objective, device: str | None) -> Self:
-        """Bring rows and labels to a device."""
+        """Copy rows and labels to a device."""
         from vicinal.gpu import ProjectionLoss, sparse_rows
 
         X: object = here.X
@@ -118,7 +119,7 @@ class DeviceObjective:
         return self.here.n_rows
 
     def of_rows(self, rows: Int) -> Self:
-        """Return the loss on some of the rows alone."""
+        """Return the loss on some of the rows only."""
         return replace(self, here=self.here.of_rows(rows), there=self.there.of_rows(rows))
 
 
@@ -127,9 +128,10 @@ def wrong_cells(scoring: MLkNNScoring) -> int:
 
     Examples
     --------
-    Both rows with the first label got a vote for it, and one of the two without: a vote decides for
-    it, which is wrong once. Of the second label a vote tells nothing; at an exact half it is
-    predicted, wrong for the two rows without.
+    Both rows with the first label have one vote for it, and so has one of the two rows without it;
+    a vote therefore predicts the label, which is wrong once. For the second label a vote carries no
+    information; at a posterior of exactly 0.5 it is predicted, which is wrong for the two rows
+    without it.
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 1], [1, 1], [0, 0], [0, 0]], dtype=np.int32))
@@ -143,10 +145,10 @@ def wrong_cells(scoring: MLkNNScoring) -> int:
 
 
 def check_objective(name: object) -> str:
-    """Return the name of a metric of label sets that can be better or worse."""
+    """Return the name of a metric of label sets that can be optimised."""
     info = metric_info(name)
     if info.needs != "labels" or info.better == "none":
         raise InvalidArgumentError(
-            "objective", "a metric of predicted labels that has a better", repr(name)
+            "objective", "a metric of predicted labels that can be optimised", repr(name)
         )
     return info.name

@@ -1,4 +1,4 @@
-"""A curve of the loss."""
+"""Plot of the loss."""
 
 import os
 
@@ -6,8 +6,8 @@ from vicinal._base.arrays import Float
 
 
 def plot_loss(history: Float, name: str, path: str | os.PathLike[str]) -> None:
-    """Draw the loss after each evaluation into a file; its ending (.png, .svg, …) says how."""
-    # Drawing takes long to import, and a fit does not need it.
+    """Plot the loss after each evaluation; the extension (.png, .svg, …) sets the format."""
+    # Importing matplotlib takes long, and a fit does not need it.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.0, 4.0), layout="constrained")

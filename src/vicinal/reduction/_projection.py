@@ -1,4 +1,4 @@
-"""What the projections share: the door, the product, the names of columns, how they are saved."""
+"""Base class of the projections: validation, products, column names and saving."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, cast
@@ -25,23 +25,23 @@ from vicinal.estimators.targets import refuse_one_dimensional
 
 
 class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Rows times a matrix, less an offset.
+    """Rows times a matrix, minus an offset.
 
     Attributes
     ----------
     projection_ : ndarray of float64, shape (m, r)
         The P (or W) of the papers.
     offset_ : ndarray of float64, shape (r,)
-        The projected mean of the rows of the fit; zeros where a method does not centre.
+        The projected mean of the training rows; zeros if the method does not centre.
     """
 
     projection_: Float
     offset_: Float
     _learned: ClassVar[tuple[str, ...]] = ()
-    """Further vectors of float64 that a fit leaves, by attribute."""
+    """Names of further fitted attributes that are float64 vectors."""
 
     def transform(self, X: object) -> Float:
-        """Return the rows projected: float64, dense, shape (n, r)."""
+        """Return the projected rows as a dense float64 array, shape (n, r)."""
         check_is_fitted(self)
         rows = self._read(X, reset=False)
         with one_blas_thread():  # so that the last bits do not depend on the number of threads
@@ -63,18 +63,18 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return check_features(rows).astype(np.float64, copy=False)
 
     def _read_both(self, X: object, Y: object, *, at_least: int = 1) -> tuple[Features, Csr]:
-        """Return the rows of the fit and their labels, an indicator."""
+        """Return the training rows and their labels as an indicator."""
         rows = self._read(X, reset=True, at_least=at_least)
         refuse_one_dimensional(Y)
         return rows, read_labels(Y, int(rows.shape[0])).matrix
 
     @property
     def _n_features_out(self) -> int:
-        """How many columns come out: scikit-learn names them after the class."""
+        """The number of output columns, which scikit-learn names after the class."""
         return int(self.projection_.shape[1])
 
     def get_state(self) -> dict[str, State]:
-        """Return the parameters, the columns, the arrays."""
+        """Return the parameters, columns and arrays."""
         check_is_fitted(self)
         params = {key: _plain(value) for key, value in self.get_params(deep=False).items()}
         return {
@@ -88,7 +88,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
+        """Restore from the result of :meth:`get_state`, which is validated."""
         try:
             self = cls(**read_part(state, "params", dict))
             self._check_params()
@@ -103,7 +103,7 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self
 
     def _check_params(self) -> None:
-        """Refuse parameters that no fit would take."""
+        """Raise for parameters that ``fit`` would reject."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -121,16 +121,16 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
 
 def _plain(value: Any) -> object:
-    """Return a parameter as a file can hold it; a random generator, which it cannot, as None."""
+    """Return a parameter in a form that can be saved; a random generator becomes None."""
     if isinstance(value, np.generic):
         return value.item()
     return value if isinstance(value, bool | int | float | str) else None
 
 
 def positive_first(directions: Float) -> Float:
-    """Return the columns with the sign that makes their largest entry positive.
+    """Return the columns, with signs chosen so that their largest entry is positive.
 
-    A direction and its opposite are equally good; this picks one, whatever solver gave it.
+    A direction and its opposite are equally good; this makes the choice independent of the solver.
 
     Examples
     --------

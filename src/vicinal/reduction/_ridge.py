@@ -1,10 +1,10 @@
-r"""The regularised least squares that OPLS and CCA are made of, never d × d where d is large.
+r"""Regularised least squares for OPLS and CCA, without a d × d matrix if d is large.
 
 .. math:: R(T) = (A^\top A + \gamma I)^{-1} A^\top T
 
-Three ways to the same answer: by the d × d matrix where there are few columns; where there are few
-rows, by :math:`R(T) = A^\top (A A^\top + \gamma I)^{-1} T`; else by LSMR, a vector at a time, with
-nothing but products with A.
+There are three ways to compute it: with the d × d matrix if there are few columns; as :math:`R(T) =
+A^\top (A A^\top + \gamma I)^{-1} T` if there are few rows; otherwise with LSMR, one vector at a
+time, which only needs products with A.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from vicinal._base.warn import warn_user
 from vicinal.reduction._centred import CentredRows
 
 SMALL_SIDE = 8192
-"""Most rows or columns of a square matrix made here: 512 MiB of float64."""
+"""Maximum size of a square matrix: 512 MiB of float64."""
 
 TOLERANCE = 1e-13
-"""Relative, of the iterative way."""
+"""Relative tolerance of the iterative method."""
 
 Ridge = Callable[[Float], Float]
 
@@ -56,7 +56,7 @@ def _inverse(gram: Float, penalty: float) -> Ridge:
         factor = cho_factor(gram, lower=True, overwrite_a=True)
     except LinAlgError:
         raise InvalidArgumentError(
-            "regularization", "enough to make the features independent", "too little"
+            "regularization", "a value large enough to make the features independent", "too little"
         ) from None
     return lambda T: np.asarray(cho_solve(factor, T), dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Where ML-ARP may start from: noise, or the directions of another projection."""
+"""Starting points of ML-ARP: noise, or the directions of another projection."""
 
 import warnings
 
@@ -16,14 +16,14 @@ from vicinal.reduction.mddm import MDDM
 STARTS = ("noise", "pca", "mddm")
 
 SQUARE = 2048
-"""Most features or rows for which a square matrix of them is made: 32 MiB."""
+"""Maximum number of features or rows for which a square matrix is built: 32 MiB."""
 
 
 def start_from(init: str, X: Features, Y: Csr, r: int, rng: np.random.Generator) -> Float:
-    """Return a first projection, shape (m, r).
+    """Return an initial projection, shape (m, r).
 
-    ``"noise"`` has entries from N(0, 1). The others have the directions they find, with entries as
-    large as those on average, and columns of zeros where there are fewer directions than r.
+    ``"noise"`` has entries from N(0, 1). The others contain the directions they find, scaled to the
+    same mean size, and columns of zeros if there are fewer than r directions.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def start_from(init: str, X: Features, Y: Csr, r: int, rng: np.random.Generator)
 def _principal(X: Features, r: int) -> Float:
     """Return the directions in which rows vary most, strongest first.
 
-    By a square matrix of the features or of the rows where one of the two is at most
-    :data:`SQUARE`, else by iteration with products only.
+    Computed from a square matrix of the features or of the rows if one of the two is at most
+    :data:`SQUARE`, otherwise by iteration with products only.
     """
     rows = CentredRows(X)
     n, m = rows.shape
@@ -70,19 +70,19 @@ def _principal(X: Features, r: int) -> Float:
 
 
 def _strongest(values: Float, vectors: Float, wanted: int) -> Float:
-    """Return the vectors of the largest values, falling, without those that are rounding."""
+    """Return the vectors of the largest values, descending, without rounding errors."""
     order = np.argsort(-values, kind="stable")[:wanted]
     order = order[values[order] > RANK_TOLERANCE * max(values.max(initial=0.0), 0.0)]
     return positive_first(vectors[:, order]) if len(order) else vectors[:, :0]
 
 
 def _dependent(X: Features, Y: Csr, r: int) -> Float:
-    """Return the directions that depend most on the labels; none where nothing varies."""
+    """Return the directions that depend most on the labels; none if nothing varies."""
     none = np.zeros((int(X.shape[1]), 0))
     if X.shape[0] < 2:
         return none
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # fewer directions than asked for will do
+        warnings.simplefilter("ignore", UserWarning)  # fewer directions than requested are fine
         try:
             return MDDM(min(r, *X.shape, Y.shape[1])).fit(X, Y).projection_
         except InvalidArgumentError:

@@ -1,7 +1,7 @@
 r"""Canonical correlation analysis between features and labels.
 
-With X and Y less their means, the directions w of the features whose projection correlates most
-with some combination of the labels solve
+With X and Y centred, the directions w of the features whose projection correlates most with some
+combination of the labels solve
 
 .. math::
 
@@ -40,26 +40,26 @@ class LabelCCA(LinearProjection):
     Parameters
     ----------
     n_components : int or None
-        Columns out; None for as many as there are, which is the number of labels at most. Asked for
-        more, it gives those there are, and warns.
+        Number of output columns; None for all directions, at most one per label. If more are
+        requested than exist, all existing ones are returned with a warning.
     regularization : float
-        The two γ are this share of the mean eigenvalue of XᵀX and of YᵀY.
+        The two γ are this value times the mean eigenvalue of XᵀX and of YᵀY.
 
     Attributes
     ----------
     projection_ : ndarray of float64, shape (m, r)
         The W above.
     correlations_ : ndarray of float64, shape (r,)
-        The ρ, falling; 1 at most.
+        The ρ, descending; at most 1.
 
     Notes
     -----
-    Square matrices to 512 MiB only, over the features, the rows or the labels, whichever are few;
-    beyond that by products with X and Y. Sparse rows are not made dense.
+    Square matrices are limited to 512 MiB and are built over features, rows or labels, whichever
+    are few; beyond that only products with X and Y are used. Sparse rows are not made dense.
 
     Examples
     --------
-    The second feature tells the label, up to its scale:
+    The second feature determines the label, up to its scale:
 
     >>> X = [[9.0, 0.0], [-9.0, 0.0], [9.0, 2.0], [-9.0, 2.0]]
     >>> reduce = LabelCCA(regularization=1e-9).fit(X, [[0], [0], [1], [1]])
@@ -92,7 +92,7 @@ class LabelCCA(LinearProjection):
         return self
 
     def _check_params(self) -> None:
-        """Refuse parameters that no fit would take."""
+        """Raise for parameters that ``fit`` would reject."""
         check_components(self.n_components)
         check_regularization(self.regularization)
 

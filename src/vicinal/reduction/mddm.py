@@ -4,9 +4,9 @@ With linear kernels, the dependence (Hilbert–Schmidt) of projected rows and la
 
 .. math:: \operatorname{tr}\left(P^\top X^\top H \, Y Y^\top H X P\right)
 
-H the centring matrix. Under :math:`P^\top P = I` the best P are the left singular vectors of
-:math:`(HX)^\top Y`; under :math:`P^\top X^\top H X P = I` (components that are uncorrelated) they
-solve the generalised eigenproblem of :mod:`vicinal.reduction._directions`.
+where H is the centring matrix. Under :math:`P^\top P = I` the best P are the left singular vectors
+of :math:`(HX)^\top Y`; under :math:`P^\top X^\top H X P = I` (uncorrelated components) they solve
+the generalised eigenproblem of :mod:`vicinal.reduction._directions`.
 
 References
 ----------
@@ -38,7 +38,7 @@ from vicinal.reduction._projection import LinearProjection, as_numbers, positive
 CONSTRAINTS = ("orthonormal", "uncorrelated")
 
 DENSE_CELLS = 2**23
-"""Most cells of an m × L matrix made here: 64 MiB of float64."""
+"""Maximum number of cells of an m × L matrix: 64 MiB of float64."""
 
 
 class MDDM(LinearProjection):
@@ -47,29 +47,29 @@ class MDDM(LinearProjection):
     Parameters
     ----------
     n_components : int or None
-        Columns out; None for as many as there are, which is the number of labels at most. Asked for
-        more, it gives those there are, and warns.
+        Number of output columns; None for all directions, at most one per label. If more are
+        requested than exist, all existing ones are returned with a warning.
     constraint : {"orthonormal", "uncorrelated"}
-        Directions of length 1 at right angles, or projected columns of length 1 at right angles.
+        Orthonormal directions, or orthonormal projected columns.
     regularization : float
-        Only for ``"uncorrelated"``: γ is this share of the mean eigenvalue of the features' scatter
-        matrix, and is added to its diagonal.
+        Only for ``"uncorrelated"``: γ is this value times the mean eigenvalue of the features'
+        scatter matrix, and is added to its diagonal.
 
     Attributes
     ----------
     projection_ : ndarray of float64, shape (m, r)
     strengths_ : ndarray of float64, shape (r,)
-        The dependence each direction adds: squared singular values, or eigenvalues; falling.
+        The dependence each direction adds: squared singular values, or eigenvalues; descending.
 
     Notes
     -----
-    Never m × m where m is large, and m × L only to 64 MiB or where as many directions are wanted,
-    which take as much; beyond that by products with X and Y. Sparse rows are not made dense.
-    ``transform`` subtracts the mean, as scikit-learn's PCA does.
+    No m × m matrix is built if m is large, and an m × L matrix only up to 64 MiB or if the
+    requested directions take as much; beyond that only products with X and Y are used. Sparse rows
+    are not made dense. ``transform`` subtracts the mean, as scikit-learn's PCA does.
 
     Examples
     --------
-    The label follows the second feature, the first is noise of no use:
+    The label follows the second feature; the first is noise:
 
     >>> X = [[1.0, 0.0], [-1.0, 0.0], [1.0, 2.0], [-1.0, 2.0]]
     >>> reduce = MDDM(n_components=1).fit(X, [[0], [0], [1], [1]])
@@ -113,14 +113,14 @@ class MDDM(LinearProjection):
         return self
 
     def _check_params(self) -> None:
-        """Refuse parameters that no fit would take."""
+        """Raise for parameters that ``fit`` would reject."""
         check_components(self.n_components)
         check_option("constraint", self.constraint, CONSTRAINTS)
         check_regularization(self.regularization)
 
 
 def _singular(rows: CentredRows, Y: Csr, n_directions: int) -> tuple[Float, Float]:
-    """Return the first left singular vectors of (HX)ᵀY and the squares of their values."""
+    """Return the first left singular vectors of (HX)ᵀY and the squared singular values."""
     n_features, n_labels = rows.shape[1], int(Y.shape[1])
     if n_features * n_labels <= DENSE_CELLS or n_directions >= min(n_features, n_labels):
         left, values, _ = svd(rows.transposed_dot(Y), full_matrices=False)

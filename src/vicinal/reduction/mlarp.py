@@ -1,9 +1,9 @@
-r"""ML-ARP: the linear projection under which ML-kNN itself errs least.
+r"""ML-ARP: the linear projection that minimises the error of ML-kNN.
 
 .. math:: \min_{P \in R^{m \times r}} \Theta(P), \qquad
     \Theta(P) = \sum_i \mathrm{HL}\left(y_i, \mathrm{MLkNN}(XP, x_i P)\right)
 
-by reduced variable neighbourhood search (:mod:`vicinal.reduction._descent`); the loss stands in
+by reduced variable neighbourhood search (:mod:`vicinal.reduction._descent`); the loss is defined in
 :mod:`vicinal.reduction._objective`.
 """
 
@@ -33,51 +33,51 @@ from vicinal.reduction._starts import STARTS, start_from
 
 
 class MLARP(LinearProjection):
-    """Search for the projection that ML-kNN classifies best with.
+    """Search for the projection that minimises the error of ML-kNN.
 
-    The search can be stopped at any time and has its best projection at hand: after `max_iter`
-    evaluations, after `max_seconds`, or by Ctrl-C, after which the estimator is fitted and a
-    warning says how far it came.
+    The search ends after `max_iter` evaluations, after `max_seconds`, or when Ctrl-C is pressed,
+    and keeps the best projection so far. After Ctrl-C the estimator is fitted and a warning states
+    how many evaluations were made.
 
     Parameters
     ----------
     n_components : int
-        Columns out; may be more than came in.
+        Number of output columns; may exceed the number of features.
     n_neighbors : int
-        Of the ML-kNN whose loss is minimised.
+        Number of neighbours of the ML-kNN whose loss is minimised.
     smoothing : float
-        Of that ML-kNN; the paper has none.
+        Smoothing of that ML-kNN; the paper uses none.
     max_iter : int or None
-        Evaluations after the first; None for no limit but `max_seconds`.
+        Number of evaluations after the first; None for no limit other than `max_seconds`.
     max_seconds : float or None
         No evaluation starts later than this.
     random_state : int, numpy Generator or None
-        The same seed gives the same projection, unless time was the limit.
+        The same seed gives the same projection, unless `max_seconds` ended the search.
     backend : {"numpy", "torch"}
-        Where the loss is evaluated: here, or on a GPU (needs the extra ``vicinal[gpu]``; without a
-        GPU it is the CPU, and a warning says so).
+        Whether the loss is evaluated on the CPU or on a GPU (requires the extra ``vicinal[gpu]``;
+        if there is no GPU, the CPU is used with a warning).
     objective : str
-        A metric of predicted label sets (:data:`vicinal.metrics.METRICS`); one where more is better
-        counts with the opposite sign.
+        A metric of predicted label sets (:data:`vicinal.metrics.METRICS`); if higher is better, its
+        sign is reversed.
     sigma : float
-        Standard deviation of the entries of a step, at first.
+        Initial standard deviation of the entries of a step.
     learned_step : bool
-        Whether sigma grows after a step that helps and shrinks after one that does not, in balance
-        where one in five helps. Not in the paper.
+        Whether sigma grows after a successful step and shrinks after an unsuccessful one; it is
+        stable if one step in five succeeds. Not in the paper.
     init : {"noise", "pca", "mddm"}
-        What the search starts from: the paper's noise, the directions in which rows vary most, or
-        those of :class:`MDDM`.
+        Starting point of the search: noise as in the paper, the principal directions, or those of
+        :class:`MDDM`.
     restarts, patience : int
-        How often the search begins anew, and after how many steps in a row that did not help. Not
-        in the paper; a new start is noise.
+        Number of restarts, and the number of consecutive unsuccessful steps before each. Not in the
+        paper; restarts begin with noise.
     sample : int, float or None
-        Rows (or the share of them) on which a step is looked at first; only one that helps there is
-        looked at on all rows, and kept if it helps there too. Not in the paper, which names it as
+        Number (or share) of rows on which a step is tried first; only if it helps there, it is
+        evaluated on all rows, and it is kept if it helps there too. The paper mentions this as
         future work.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     device : str or None
-        For the backend ``"torch"``: which device; None for the first GPU.
+        Device for the backend ``"torch"``; None for the first GPU.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class MLARP(LinearProjection):
     Notes
     -----
     Memory: about five matrices of m × r, and the projected rows with their search. Sparse rows are
-    multiplied as they are.
+    not made dense.
 
     References
     ----------
@@ -167,7 +167,7 @@ class MLARP(LinearProjection):
         return self
 
     def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
-        """Return what is minimised, where it is to be evaluated."""
+        """Return the objective for the selected backend."""
         loss_of = Objective(
             rows, labels, self.n_neighbors, self.smoothing, self.objective, self.n_jobs
         )
@@ -178,7 +178,7 @@ class MLARP(LinearProjection):
     def _look(
         self, loss_of: Objective | DeviceObjective, rng: np.random.Generator
     ) -> Callable[[], Loss] | None:
-        """Return what makes cheap losses, each on rows of its own; None where none are wanted."""
+        """Return a function that creates cheap losses on samples of rows, or None if not used."""
         n_rows = loss_of.n_rows
         size = sample_size(self.sample, n_rows)
         if size >= n_rows:
@@ -186,7 +186,7 @@ class MLARP(LinearProjection):
         return lambda: loss_of.of_rows(np.sort(rng.choice(n_rows, size, replace=False)))
 
     def _follow(self, steps: Iterator[tuple[Float, float]], began: float) -> None:
-        """Take steps until a limit is met; keep the last best."""
+        """Take steps until a limit is reached; keep the best projection."""
         best, loss = next(steps)
         losses = [loss]
         rounds: Iterable[int] = itertools.count()
@@ -212,12 +212,12 @@ class MLARP(LinearProjection):
         return len(self.history_) - 1
 
     def plot_history(self, path: str | os.PathLike[str]) -> None:
-        """Draw the loss against the evaluations into a file (``.png``, ``.svg``, ``.pdf``)."""
+        """Plot the loss against the evaluations (``.png``, ``.svg`` or ``.pdf``)."""
         check_is_fitted(self)
         plot_loss(self.history_, self.objective, path)
 
     def _check_params(self) -> None:
-        """Refuse parameters that no fit would take."""
+        """Raise for parameters that ``fit`` would reject."""
         check_integer("n_components", self.n_components, low=1)
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_real("smoothing", self.smoothing, low=0.0)
@@ -235,11 +235,11 @@ class MLARP(LinearProjection):
         if self.max_seconds is not None:
             check_real("max_seconds", self.max_seconds, low=0.0)
         if self.max_iter is None and self.max_seconds is None:
-            raise InvalidArgumentError("max_iter, max_seconds", "one limit at least", "neither")
+            raise InvalidArgumentError("max_iter, max_seconds", "at least one limit", "neither")
 
 
 def sample_size(sample: object, n_rows: int) -> int:
-    """Return how many rows a first look takes: all where `sample` is None or more than there are.
+    """Return the sample size: all rows if `sample` is None or larger than the number of rows.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def sample_size(sample: object, n_rows: int) -> int:
 
 
 def _generator(random_state: object) -> np.random.Generator:
-    """Return the generator of random numbers that a user gave, or the seed of."""
+    """Return the given random generator, or a new one with the given seed."""
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, np.random.Generator | np.random.RandomState):

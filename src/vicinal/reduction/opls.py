@@ -5,8 +5,8 @@ r"""Orthonormalised partial least squares.
     \max_W \operatorname{tr}\left(W^\top X^\top Y Y^\top X W\right)
     \quad\text{s.t.}\quad W^\top (X^\top X + \gamma I) W = I
 
-The projected columns are at right angles, and together they are the best r columns to predict the
-labels from by least squares.
+The projected columns are orthogonal, and together they are the best r columns for predicting the
+labels by least squares.
 
 References
 ----------
@@ -38,25 +38,25 @@ class OPLS(LinearProjection):
     Parameters
     ----------
     n_components : int or None
-        Columns out; None for as many as there are, which is the number of labels at most. Asked for
-        more, it gives those there are, and warns.
+        Number of output columns; None for all directions, at most one per label. If more are
+        requested than exist, all existing ones are returned with a warning.
     regularization : float
-        γ is this share of the mean eigenvalue of the scatter matrix XᵀX.
+        γ is this value times the mean eigenvalue of the scatter matrix XᵀX.
     center : bool
-        Whether X stands for the rows less their mean. Then the projection is that of
-        :class:`~vicinal.reduction.MDDM` with ``constraint="uncorrelated"``.
+        Whether to centre X. The centred projection equals that of :class:`~vicinal.reduction.MDDM`
+        with ``constraint="uncorrelated"``.
 
     Attributes
     ----------
     projection_ : ndarray of float64, shape (m, r)
         The W above.
     strengths_ : ndarray of float64, shape (r,)
-        The eigenvalues, falling.
+        The eigenvalues, descending.
 
     Notes
     -----
-    Square matrices to 512 MiB only, over the features, the rows or the labels, whichever are few;
-    beyond that by products with X and Y. Sparse rows are not made dense.
+    Square matrices are limited to 512 MiB and are built over features, rows or labels, whichever
+    are few; beyond that only products with X and Y are used. Sparse rows are not made dense.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class OPLS(LinearProjection):
         return self
 
     def _check_params(self) -> None:
-        """Refuse parameters that no fit would take."""
+        """Raise for parameters that ``fit`` would reject."""
         check_components(self.n_components)
         check_regularization(self.regularization)
         check_flag("center", self.center)

@@ -1,15 +1,15 @@
-"""Pages that carry everything in one file: tables, figures, where the figures came from.
+"""Self-contained HTML reports: tables, figures and provenance in one file.
 
-Comes in: results and tables. Goes out: HTML that needs no network, reads in light and dark, on a
-telephone and on paper, by eye and by ear. Imports ``comparison`` and what lies below; the
-command line imports it. Two functions are exported; whoever builds other pages, such as the
-reproduction of the papers, imports ``page``, ``blocks``, ``table`` and ``figure``.
+Input: results and tables. Output: HTML that needs no network, for light and dark mode, small
+screens, print and screen readers. Imports ``comparison`` and earlier layers; may be imported by the
+command line. Two functions are exported; to build other pages, as the reproduction of the papers
+does, import ``page``, ``blocks``, ``table`` and ``figure``.
 
 ::
 
     markup (escapes everything) ─▶ blocks, table (cells), figure (svg, palette) ─▶ page
                                                                                     ▲
-    results ─▶ compared/ (a file a section), reported ─▶ comparison_report ─────────┘
+    results ─▶ compared/ (one file per section), reported ─▶ comparison_report ─────┘
 """
 
 from vicinal.report.comparison_report import comparison_page, comparison_report

@@ -1,4 +1,4 @@
-"""What pages are built of: paragraphs, facts, folded parts, sections."""
+"""The building blocks of pages: paragraphs, facts, collapsible parts, sections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph of text; :class:`Html` is taken as markup, anything else is escaped."""
+    """A paragraph of text; :class:`Html` is inserted as markup, anything else is escaped."""
 
     text: str
 
@@ -28,7 +28,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and what they are, e.g. where the figures came from."""
+    """Names with values, e.g. provenance."""
 
     facts: Mapping[str, str]
 
@@ -43,7 +43,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Details:
-    """Blocks that are folded away until a reader opens them; printed open."""
+    """Collapsible blocks, closed on screen and open in print."""
 
     summary: str
     blocks: Sequence[Block]
@@ -56,7 +56,7 @@ class Details:
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks side by side where the page is wide enough, e.g. small figures."""
+    """Blocks side by side if the page is wide enough, e.g. small figures."""
 
     blocks: Sequence[Block]
 
@@ -68,17 +68,17 @@ class Grid:
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a heading; sections may stand in sections."""
+    """Blocks under a heading; sections may be nested."""
 
     title: str
     blocks: Sequence[Block]
 
     def render(self, ids: Ids, level: int) -> Html:
-        """Return a ``section`` that its heading names."""
+        """Return a ``section`` labelled by its heading."""
         return self.render_as(ids.take(self.title), ids, level)
 
     def render_as(self, name: str, ids: Ids, level: int) -> Html:
-        """Return the ``section`` with an id taken before, so that a list of contents can link."""
+        """Return the ``section`` with a given id, so that a table of contents can link to it."""
         heading = element(f"h{min(level, 6)}", self.title, id=f"{name}-title")
         inside = together(*(block.render(ids, level + 1) for block in self.blocks))
         return element("section", heading, inside, id=name, aria_labelledby=f"{name}-title")

@@ -1,4 +1,4 @@
-"""The cells of a table: a value that sorts, the text that is shown."""
+"""Table cells: a value to sort by and the text to show."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from vicinal._base.markup import Html, class_names, element, together
 Value: TypeAlias = str | float | int | None
 NO_VALUE = "–"
 SHORT = 24
-"""Letters of a text that stay on one line."""
+"""Number of characters that stay on one line."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class Cell:
     Parameters
     ----------
     value : str, float, int or None
-        What sorts; None and NaN are shown as a dash and sort last.
+        The value to sort by; None and NaN are shown as a dash and sort last.
     text : str or None
-        What is shown; None for the value in the format of its column.
+        The text to show; None for the value in the format of its column.
     spread : float or None
-        Shown small behind a number, after ±.
+        Shown in small type after the number, with ±.
     kind : str
         A class of the style sheet: ``"ours"``, ``"paper"``, ``"near"``, ``"far"``, ``"quiet"``.
     note : str
-        Shown when pointed at.
+        Tooltip.
     best : bool
-        Shown in bold.
+        Whether to show it in bold.
     """
 
     value: Value
@@ -43,13 +43,13 @@ class Cell:
 
     @property
     def number(self) -> float | None:
-        """The value where it is a number."""
+        """The value if it is a number."""
         if isinstance(self.value, str) or self.value is None or math.isnan(self.value):
             return None
         return float(self.value)
 
     def shown(self, form: str) -> str:
-        """Return the text shown, numbers in the form given.
+        """Return the text to show, with numbers in the given format.
 
         Examples
         --------
@@ -63,7 +63,7 @@ class Cell:
         return NO_VALUE if self.number is None else _signed(format(self.value, form))
 
     def render(self, form: str, *, heads_row: bool = False, at_right: bool = False) -> Html:
-        """Return a ``td``, or the ``th`` of a row; `at_right` as the numbers of its column are."""
+        """Return a ``td``, or the ``th`` of a row; `at_right` aligns it like numbers."""
         shown = element("strong", self.shown(form)) if self.best else self.shown(form)
         spread = None
         if self.spread is not None and self.number is not None:
@@ -97,14 +97,14 @@ def _signed(number: str) -> str:
 
 
 def as_cell(value: Value | Cell) -> Cell:
-    """Return a value as a cell, and a cell as it is."""
+    """Return a value as a cell, or a cell unchanged."""
     return value if isinstance(value, Cell) else Cell(value)
 
 
 def mark_best(
     cells: Sequence[Value | Cell], better: Literal["low", "high"], form: str = ".3f"
 ) -> list[Cell]:
-    """Return the cells, the best number in bold, with all that read the same; none if all do.
+    """Return the cells with the best number and all that look the same in bold; none if all do.
 
     Examples
     --------
@@ -123,5 +123,5 @@ def mark_best(
 
 
 def _reads(cell: Cell, form: str) -> str | None:
-    """Return a number as it is read, and None where there is none."""
+    """Return a number as it is shown, or None if there is none."""
     return None if cell.number is None else format(cell.value, form)

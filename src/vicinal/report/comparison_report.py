@@ -1,4 +1,4 @@
-"""The report of a comparison: results in, one page out."""
+"""The report of a comparison: one HTML page from stored results."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ SHOWN = (
     "ranking-loss",
     "average-precision",
 )
-"""Metrics that get a section of their own, unless others are asked for."""
+"""Metrics that have their own section by default."""
 
 
 def comparison_report(
@@ -44,23 +44,23 @@ def comparison_report(
     curves: Iterable[Curve] = (),
     title: str | None = None,
 ) -> Path:
-    """Write the report of a comparison as one HTML file that needs nothing else.
+    """Write the report of a comparison as one self-contained HTML file.
 
     Parameters
     ----------
     results : iterable of Result
-        Of one experiment, e.g. from :func:`vicinal.comparison.run_comparison` or a store.
+        Results of one experiment, e.g. from :func:`vicinal.comparison.run_comparison` or a store.
     path : path
-        Where to write. The same results give the same bytes.
+        Output file. The same results give the same bytes.
     metrics : sequence of str or None
-        Which get tables, tests and a diagram; the first decides the order of methods. None for the
-        usual ones. Every other metric is in a folded table.
+        Metrics with tables, tests and a diagram; the first determines the order of methods. None
+        for the default metrics. All other metrics are in a collapsed table.
     alpha : float
-        Level of significance.
+        Significance level.
     reported : iterable of vicinal.report.reported.ReportedCell
-        What papers say; those that the results have too are set beside them.
+        Published figures; those that the results also have are shown next to them.
     curves : iterable of vicinal.report.compared.curves.Curve
-        Further curves over k, e.g. of a tuning; those the results hold are drawn anyway.
+        Additional curves over k, e.g. from tuning; curves in the results are always drawn.
     title : str or None
 
     Returns
@@ -119,11 +119,11 @@ def comparison_page(
 def _rankings(
     results: Sequence[Result], metrics: Sequence[str] | None, alpha: float
 ) -> dict[str, Ranking]:
-    """Return where the methods stand by each metric that is to be shown."""
+    """Return the ranking of the methods for each metric to be shown."""
     measured = {name for result in results for name in result.values}
     asked = list(SHOWN) if metrics is None else [metric_info(name).name for name in metrics]
     names = [name for name in dict.fromkeys(asked) if metrics is not None or name in measured]
-    if not names:  # none of the usual ones
+    if not names:  # none of the default metrics
         names = sorted(name for name in measured if metric_info(name).better != "none")
     for name in names or ["none"]:
         if name not in measured:
@@ -133,7 +133,7 @@ def _rankings(
 
 
 def _own_cells(results: Sequence[Result]) -> dict[tuple[str, str, str], OwnCell]:
-    """Return every mean of the results, as papers' cells are looked up."""
+    """Return all means of the results, keyed like the papers' cells."""
     cells = {}
     for metric in {name for result in results for name in result.values}:
         for (data, method), mark in marks_of(results, metric).items():

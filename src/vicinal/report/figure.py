@@ -20,9 +20,9 @@ class PlotFigure:
     plot : matplotlib figure
         Drawn in the colours of :mod:`vicinal.report.palette`.
     caption : str
-        Shown under it.
+        Shown below the figure.
     description : str
-        What it shows, for readers who do not see it.
+        Text alternative for screen readers.
     """
 
     plot: "Figure"

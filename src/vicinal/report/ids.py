@@ -1,10 +1,10 @@
-"""Ids of a page: readable, and each once."""
+"""Readable, unique ids for the elements of a page."""
 
 import re
 
 
 class Ids:
-    """Hands out ids that no other part of the page has.
+    """Creates ids that are unique within the page.
 
     Examples
     --------
@@ -17,7 +17,7 @@ class Ids:
         self._taken: set[str] = set()
 
     def take(self, wanted: str) -> str:
-        """Return an id made of the words wanted, numbered where another part has it."""
+        """Return an id made from the given words, with a number added if it is already taken."""
         stem = "-".join(re.findall(r"[a-z0-9]+", wanted.lower()))[:60] or "part"
         if not stem[0].isalpha():
             stem = f"at-{stem}"

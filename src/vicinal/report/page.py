@@ -1,4 +1,4 @@
-"""A page in one file: nothing is loaded from anywhere, in light and dark, on paper too."""
+"""A self-contained HTML page for light and dark mode and for printing."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from vicinal.report.blocks import Block, Section
 from vicinal.report.ids import Ids
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""Browsers refuse to load anything for the page, whatever is in it."""
+"""Browsers load nothing for the page, whatever it contains."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Page:
     ----------
     title : str
     lead : sequence of blocks
-        Before the list of contents.
+        Shown before the table of contents.
     sections : sequence of Section
     footer : str
 
@@ -39,7 +39,7 @@ class Page:
     footer: str = ""
 
     def html(self) -> str:
-        """Return the whole document; the same page gives the same text."""
+        """Return the complete document; the same page gives the same text."""
         ids = Ids()
         names = [ids.take(section.title) for section in self.sections]
         lead = together(*(block.render(ids, 2) for block in self.lead))
@@ -63,7 +63,7 @@ class Page:
         return f"<!doctype html>\n{document}\n"
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page; return where."""
+        """Write the page and return its path."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(self.html(), encoding="utf-8", newline="\n")
@@ -82,7 +82,7 @@ class Page:
         )
 
     def _contents(self, names: Sequence[str]) -> Html | None:
-        """Return the list of contents, where there is more than one section."""
+        """Return the table of contents if there is more than one section."""
         if len(names) < 2:
             return None
         links = (
@@ -93,5 +93,5 @@ class Page:
 
 
 def _text(name: str) -> str:
-    """Return a file that lies beside this one."""
+    """Return the text of a file next to this module."""
     return resources.files("vicinal.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The colours of figures: drawn in those for light paper, turned into names the style sheet knows.
+"""The colours of figures: drawn in light-mode colours and mapped to style sheet variables.
 
-``page.css`` gives each name its colour for light and for dark. Whatever draws a figure uses the
-constants here; a colour that is not in the palette stays as it is in both.
+``page.css`` gives each name its colour for light and for dark. Figures use the constants defined
+here; a colour outside the palette is the same in both modes.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SERIES = (
     "#5d4037",
     "#546e7a",
 )
-"""Told apart by marker too, so that colour alone carries nothing."""
+"""Used together with different markers, so that no information depends on colour alone."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 NAMES: Mapping[str, str] = MappingProxyType(

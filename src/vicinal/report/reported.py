@@ -1,4 +1,4 @@
-"""Ours against what papers report, cell by cell."""
+"""Our results next to the published ones, cell by cell."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ from vicinal.report.cells import Cell
 from vicinal.report.table import Column, DataTable
 
 NEAR = 0.02
-"""Differences up to this are near."""
+"""Largest difference that counts as close."""
 FOLDED = 24
-"""With more cells than this, a summary stands first."""
+"""With more cells than this, a summary comes first."""
 ALIASES = {"iblrml": "iblr", "adtboostmh": "adtboost"}
 TEXT = (
     "Papers differ in folds, splits, preprocessing and settings, so a difference here is not an "
-    "error by itself. Near, and green, is a difference of at most {near:g}, or of that share of a "
-    "figure above 1."
+    "error by itself. Differences of at most {near:g} (relative for figures above 1) are shown "
+    "in green."
 )
 
 
@@ -29,12 +29,12 @@ class ReportedCell:
     Parameters
     ----------
     paper, table : str
-        Where it stands.
+        Where it is reported.
     dataset, method, metric : str
-        What it is of; methods are matched without regard to case and hyphens.
+        What it measures; method names are matched ignoring case and hyphens.
     value : float
     std : float or None
-        As the paper gives it.
+        As reported in the paper.
     """
 
     paper: str
@@ -48,7 +48,7 @@ class ReportedCell:
 
 @dataclass(frozen=True)
 class OwnCell:
-    """Our figure for the same: mean and standard deviation."""
+    """Our result for the same cell: mean and standard deviation."""
 
     mean: float
     deviation: float | None = None
@@ -58,7 +58,7 @@ Pair: TypeAlias = tuple[ReportedCell, OwnCell]
 
 
 def same_name(name: str) -> str:
-    """Return what two spellings of a method's name share.
+    """Return a normalised method name that is the same for all spellings.
 
     Examples
     --------
@@ -72,13 +72,13 @@ def same_name(name: str) -> str:
 def reported_section(
     cells: Iterable[ReportedCell], ours: Mapping[tuple[str, str, str], OwnCell]
 ) -> Section | None:
-    """Return a table of the cells that we have too; None where there are none.
+    """Return a table of the cells that we also have; None if there are none.
 
     Parameters
     ----------
     cells : iterable of ReportedCell
     ours : mapping of (data set, method, metric) to OwnCell
-        Methods as :func:`same_name` spells them.
+        Method names normalised by :func:`same_name`.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def reported_section(
 
 
 def is_near(reported: float, own: float) -> bool:
-    """Tell whether two figures are near: by :data:`NEAR`, as a share of figures above 1.
+    """Tell whether two figures differ by at most :data:`NEAR`, relatively if above 1.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def is_near(reported: float, own: float) -> bool:
 
 
 def _by_paper(pairs: Sequence[Pair]) -> DataTable:
-    """Return how many cells of each paper are near."""
+    """Return how many cells of each paper are close."""
     rows = []
     for paper in dict.fromkeys(cell.paper for cell, _ in pairs):
         of_paper = [(cell.value, own.mean) for cell, own in pairs if cell.paper == paper]
@@ -127,11 +127,11 @@ def _by_paper(pairs: Sequence[Pair]) -> DataTable:
         Column("near", "d"),
         Column("median difference"),
     ]
-    return DataTable("Cells that both have, by paper", columns, rows)
+    return DataTable("Cells available in both, by paper", columns, rows)
 
 
 def _all_cells(pairs: Sequence[Pair]) -> DataTable:
-    """Return every cell beside ours."""
+    """Return every published cell next to ours."""
     columns: Sequence[Column | str] = [
         "data set",
         "method",

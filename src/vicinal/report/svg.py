@@ -1,4 +1,4 @@
-"""A matplotlib figure as markup inside a page: ids of its own, colours by name, nothing to load."""
+"""A matplotlib figure as inline SVG: unique ids, named colours, no external resources."""
 
 import io
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _COLOR = re.compile("|".join(NAMES), flags=re.IGNORECASE)
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 DROPPED = frozenset({"metadata", "style"})
-"""A style element would rule the whole page; metadata names the day."""
+"""A style element would affect the whole page; metadata contains the date."""
 
 
 def inline_svg(figure: "Figure", name: str, description: str) -> Html:
@@ -25,9 +25,9 @@ def inline_svg(figure: "Figure", name: str, description: str) -> Html:
     ----------
     figure : matplotlib figure
     name : str
-        Put before every id inside, so that figures of one page do not share any.
+        Prefix of every id inside, so that ids are unique within the page.
     description : str
-        What it shows, for readers who do not see it.
+        Text alternative for screen readers.
     """
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib import rc_context
@@ -35,7 +35,7 @@ def inline_svg(figure: "Figure", name: str, description: str) -> Html:
     written = io.BytesIO()
     repeatable = rc_context({"svg.fonttype": "none", "svg.hashsalt": "vicinal"})
     with repeatable, warnings.catch_warnings():
-        # Text stays text: a letter that this machine's font lacks, the reader's may have.
+        # Text stays text: the reader's font may have letters that this machine's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(
             written,
@@ -47,8 +47,8 @@ def inline_svg(figure: "Figure", name: str, description: str) -> Html:
         )
     root = ET.fromstring(written.getvalue())
     inside = [_copied(child, name) for child in root]
-    # In points; a pixel is 3/4 of one. Below 3/4 of its size the text could not be read, so a page
-    # narrower than that scrolls the figure.
+    # Sizes are in points; a pixel is 3/4 of a point. Below 3/4 of the size the text would not be
+    # legible, so on a narrower page the figure scrolls.
     width = float(root.attrib["width"].removesuffix("pt"))
     return element(
         "svg",
@@ -62,13 +62,13 @@ def inline_svg(figure: "Figure", name: str, description: str) -> Html:
 
 
 def _copied(node: ET.Element, name: str) -> Html | None:
-    """Return an element and what is in it, without namespaces."""
+    """Return an element and its children without namespaces."""
     tag = _local(node.tag)
     if tag in DROPPED:
         return None
     attributes = {_local(key): _value(_local(key), value, name) for key, value in node.items()}
     children = [_copied(child, name) for child in node]
-    # Elements of text hold text alone; between the others there are only line ends.
+    # Text elements contain only text; between other elements there are only line breaks.
     text = node.text if tag in ("text", "tspan") else None
     return element(tag, text, *children, **attributes)
 

@@ -1,4 +1,4 @@
-"""Tables that a screen reader can read and a reader can sort."""
+"""Accessible, sortable tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class Column:
     form : str
         Format of its numbers, e.g. ``".3f"``, ``",d"``.
     better : {"low", "high"} or None
-        Which number is put in bold; None for none.
+        Which value is shown in bold; None for no bold values.
     group : str
-        A heading over this column and its neighbours of the same group.
+        A heading above adjacent columns of the same group.
     note : str
-        Shown when the heading is pointed at.
+        Tooltip of the heading.
     """
 
     title: str
@@ -46,7 +46,7 @@ class DataTable:
     caption : str
     columns : sequence of Column or str
     rows, footer : sequence of rows
-        Values or cells, one a column. The footer is not sorted and not searched for the best.
+        Values or cells, one per column. The footer is not sorted and never in bold.
 
     Examples
     --------
@@ -61,13 +61,13 @@ class DataTable:
     footer: Sequence[Row] = ()
 
     def __post_init__(self) -> None:
-        """See that every row has a cell for every column."""
+        """Check that every row has one cell per column."""
         for row in (*self.rows, *self.footer):
             if len(row) != len(self.columns):
                 raise InvalidArgumentError("rows", f"{len(self.columns)} cells", len(row))
 
     def render(self, ids: Ids, level: int) -> Html:
-        """Return a ``table`` in a region that scrolls where the page is narrow."""
+        """Return a ``table`` in a region that scrolls on narrow pages."""
         columns = [Column(each) if isinstance(each, str) else each for each in self.columns]
         numbers = _number_columns(self.rows)
         name = ids.take(self.caption)
@@ -86,12 +86,12 @@ class DataTable:
 
 
 def _number_columns(rows: Sequence[Row]) -> set[int]:
-    """Return the columns that hold numbers, whose headings stand at the right as they do."""
+    """Return the columns with numbers, whose headings are right-aligned too."""
     return {at for row in rows for at, cell in enumerate(row) if as_cell(cell).number is not None}
 
 
 def _head(columns: Sequence[Column], numbers: set[int]) -> Html:
-    """Return the headings: those of groups, if any, above those of columns."""
+    """Return the column headings, with group headings above them if there are any."""
     titles = together(
         *(
             element(
@@ -134,7 +134,7 @@ def _rows(columns: Sequence[Column], rows: Sequence[Row], numbers: set[int]) -> 
 
 
 def _with_best(columns: Sequence[Column], rows: Sequence[Row]) -> list[list[Value | Cell]]:
-    """Return the rows with the best of each column in bold, where the column wants it."""
+    """Return the rows with the best value in bold for columns that have `better`."""
     marked: list[list[Value | Cell]] = [list(row) for row in rows]
     for at, column in enumerate(columns):
         if column.better is not None:

@@ -1,9 +1,8 @@
-"""What a run measured, kept: tables and figures are made from it and can be made again.
+"""Stored results, from which tables and figures can be regenerated at any time.
 
-Comes in: metrics of a method on a data set. Goes out: a file with one JSON line per result and its
-provenance; and the one store that interrupted runs resume from. Imports only ``_base`` and
-``datasets``; ``selection``, ``comparison``, ``report`` and the reproduction of the papers write and
-read it.
+Input: metrics of a method on a data set. Output: a file with one JSON line per result and its
+provenance; and the store from which interrupted runs resume. Imports only ``_base`` and
+``datasets``; used by ``selection``, ``comparison``, ``report`` and the reproduction of the papers.
 """
 
 from vicinal.results.provenance import data_hash, machine, provenance

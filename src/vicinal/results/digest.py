@@ -1,4 +1,4 @@
-"""What results depend on, as plain values and digests: equal for equal things only."""
+"""Plain values and digests of everything results depend on; equal only for equal objects."""
 
 import hashlib
 import math
@@ -35,9 +35,9 @@ def digest_of(*parts: object) -> str:
 
 
 def full_text(value: object) -> str:
-    """Return ``repr(value)`` with every number of the arrays in it, to the last digit.
+    """Return ``repr(value)`` with all array elements at full precision.
 
-    Otherwise two rules with a threshold for each of many labels would be one.
+    Otherwise two rules with different thresholds for many labels could look the same.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def full_text(value: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a parameter as JSON has it, so that equal parameters are equal and others are not.
+    """Return a parameter as a JSON value that is equal exactly for equal parameters.
 
-    Arrays become the hash of their bytes; objects their text, without their address.
+    Arrays become a hash of their bytes; objects become their repr without the memory address.
 
     Examples
     --------

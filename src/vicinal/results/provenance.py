@@ -1,4 +1,4 @@
-"""Where a figure came from: the data to the bit, the versions, the machine, the day."""
+"""Provenance of results: hash of the data, versions, machine and date."""
 
 import hashlib
 import os
@@ -16,12 +16,12 @@ LIBRARIES = ("vicinal", "numpy", "scipy", "scikit-learn")
 
 
 def provenance(dataset: Dataset | None = None) -> dict[str, str]:
-    """Return what is needed to say where a figure came from.
+    """Return the provenance to store with a result.
 
     Parameters
     ----------
     dataset : Dataset or None
-        What was learned from; its hash is recorded.
+        The data that was used; its hash is recorded.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def data_hash(dataset: Dataset) -> str:
 
 
 def _cpu() -> str:
-    """Return the processor's name, as the system tells it."""
+    """Return the processor's name as reported by the system."""
     facts = Path("/proc/cpuinfo")
     if facts.is_file():
         for line in facts.read_text(encoding="utf-8", errors="replace").splitlines():

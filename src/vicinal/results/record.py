@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 
 Key: TypeAlias = tuple[str, str, str, int | None]
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Tabular):
     """What a method reached on a data set.
 
     Parameters
@@ -58,6 +59,21 @@ class Result:
     note: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
     label_names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say in a line what it is of; values may be hundreds."""
+        folds = max(map(len, self.values.values()), default=0)
+        said = f"{self.experiment!r}, {self.data!r}, {self.method!r}"
+        return f"Result({said}, {len(self.values)} metrics × {folds} values)"
+
+    def cells(self) -> Cells:
+        """Return mean, deviation and the value of each fold, one row per metric."""
+        folds = max(map(len, self.values.values()), default=0)
+        rows: list[list[object]] = [
+            [name, self.mean(name), self.deviation(name), *values, *[None] * (folds - len(values))]
+            for name, values in self.values.items()
+        ]
+        return Cells(["metric", "mean", "std", *(f"fold {n + 1}" for n in range(folds))], rows)
 
     @property
     def key(self) -> Key:

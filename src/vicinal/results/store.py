@@ -1,7 +1,7 @@
-"""Work that is done, kept in a file of JSON lines as it is done: interrupted runs resume from it.
+"""A file of JSON lines that stores completed work, so that interrupted runs resume.
 
-:class:`ResumableStore` is the one such store. Tuning keeps the values of its pieces of work in one,
-a comparison its finished folds, and :class:`ResultStore` whole results.
+:class:`ResumableStore` is used for all of them: tuning stores the values of its tasks, a comparison
+its completed folds, and :class:`ResultStore` complete results.
 """
 
 import os
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 class ResumableStore(Generic[Name, Value]):
-    """Values by what they are of, in memory and, with a path, in a file too.
+    """Values by name, kept in memory and, if there is a path, in a file.
 
     A line whose writing was interrupted is skipped (:mod:`vicinal._base.json_lines`); a later value
     of the same name replaces an earlier one.
@@ -26,15 +26,15 @@ class ResumableStore(Generic[Name, Value]):
     Parameters
     ----------
     path : path or None
-        Need not be there yet.
+        The file need not exist yet.
     what : str
-        What errors call a line.
+        How error messages refer to a line.
     read : callable
-        Returns the name and value that the parts of a line hold; raises ``InvalidArgumentError``.
+        Returns the name and value of a parsed line, or raises ``InvalidArgumentError``.
     write : callable
-        Returns the parts of a line that holds a name and value.
+        Returns the line to store for a name and value.
     head : (str, str) or None
-        A first line that must be the same: what all values have in common.
+        A first line that must match: what all values have in common.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class ResumableStore(Generic[Name, Value]):
         self._known.update(each for each in lines if not isinstance(each, str))
 
     def _check_head(self, head: tuple[str, str], lines: list[Any]) -> None:
-        """Write the first line of a new file; refuse a file whose first line is another."""
+        """Write the first line of a new file, or raise if an existing first line differs."""
         name, wanted = head
         if not lines:
             append_json_line(self._file, {name: wanted})
@@ -96,25 +96,25 @@ class ResumableStore(Generic[Name, Value]):
         return name in self._known
 
     def __getitem__(self, name: Name) -> Value:
-        """Return the value of a name, which must be there."""
+        """Return the value of a name, which must exist."""
         return self._known[name]
 
     def get(self, name: Name) -> Value | None:
-        """Return the value of a name, None where there is none."""
+        """Return the value of a name, or None if there is none."""
         return self._known.get(name)
 
     def items(self) -> list[tuple[Name, Value]]:
-        """Return names and values, in the order in which names first came."""
+        """Return names and values in order of first occurrence."""
         return list(self._known.items())
 
     def __setitem__(self, name: Name, value: Value) -> None:
-        """Keep a value; it is on disk when this returns."""
+        """Store a value; it is on disk when this returns."""
         self._known[name] = value
         if self._path is not None:
             append_json_line(self._path, self._write(name, value))
 
     def clear(self) -> None:
-        """Forget all values and remove the file: what they are of is done."""
+        """Discard all values and remove the file, as the work is complete."""
         self._known.clear()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
@@ -128,7 +128,7 @@ class ResultStore:
     Parameters
     ----------
     path : str or path
-        Need not be there yet.
+        The file need not exist yet.
 
     Examples
     --------
@@ -144,11 +144,11 @@ class ResultStore:
         self.path = Path(path)
 
     def read(self) -> list[Result]:
-        """Return the results, in the order in which their keys first came."""
+        """Return the results in order of first occurrence of their keys."""
         return [result for _, result in self._now().items()]
 
     def keys(self) -> set[Key]:
-        """Return what there are results of."""
+        """Return the keys of all results."""
         return {key for key, _ in self._now().items()}
 
     def add(self, result: Result) -> None:
@@ -156,11 +156,11 @@ class ResultStore:
         append_json_line(self.path, result.to_json())
 
     def _now(self) -> ResumableStore[Key, Result]:
-        """Read the file, which others may have written to since."""
+        """Read the file again, because other processes may have written to it."""
         return ResumableStore(self.path, "a result", _keyed, lambda _, result: result.to_json())
 
 
 def _keyed(parts: Mapping[str, Any]) -> tuple[Key, Result]:
-    """Return a result and what it is of."""
+    """Return a result and its key."""
     result = Result.from_json(parts)
     return result.key, result

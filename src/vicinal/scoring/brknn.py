@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.checked_csr import with_values
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
@@ -47,7 +48,7 @@ class BRkNNScoring(KeptLabels):
         return confidence(votes(near, self.Y), near, self.Y)
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries of `graph` for each k of `ks` (rising), counting votes once."""
+        """Score the queries of `graph` for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
             yield confidence(counts, graph.prefix(k), self.Y)
@@ -73,6 +74,5 @@ def equal_votes(places: Int, said: Float) -> list[Breakdown]:
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:
     """Return votes as shares of the neighbours found; a query without neighbours scores 0."""
     found: Int32 = graph.found
-    shares = counts.astype(np.float64)
-    shares.data /= np.repeat(found, np.diff(counts.indptr))
+    shares = with_values(counts, counts.data / np.repeat(found, np.diff(counts.indptr)))
     return Scores.sparse(shares, neighbor_cardinality=neighbor_cardinality(graph, Y))

@@ -71,7 +71,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
     Cost: a query is compared with the rows that have votes for its rarest label of more than
     :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
     stopping at the first difference. Memory: 8 bytes a vote stored; the score of a label depends on
-    all others, so scores are dense (:mod:`vicinal.scoring.every_label`), 16 bytes a query and label
+    all others, so scores are dense (:mod:`vicinal.scoring.every_label`), 16 bytes per query and label
     more while they are made.
 
     Examples
@@ -106,7 +106,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
     def fit_sweep(
         cls, training: Training, ks: Iterable[int], smoothing: float, tolerance: int
     ) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), counting votes once."""
+        """Fit for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):

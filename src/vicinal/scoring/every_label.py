@@ -1,6 +1,6 @@
 """For methods that give each row and label a score of its own: there is no base to leave out.
 
-Their scores are dense, 8 bytes a row and label. An estimator therefore scores few rows at a time
+Their scores are dense, 8 bytes per row and label. An estimator therefore scores few rows at a time
 where labels are many; scores that must all be there at once are limited.
 """
 

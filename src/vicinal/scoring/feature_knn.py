@@ -27,12 +27,13 @@ multi-label classification", DSAA 2017, section III-B.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_csr, read_plain
 from vicinal._base.validation import as_csr, check_option
@@ -44,7 +45,7 @@ from vicinal.scoring.column_graph import column_graph, kept_similarities
 from vicinal.scoring.explaining import said_by
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import combined_rows, like
+from vicinal.scoring.row_sums import combined_rows
 from vicinal.scoring.training import Training
 
 NEIGHBORS_OF = ("feature", "label")
@@ -58,7 +59,7 @@ class FeatureKNNScoring:
     Parameters
     ----------
     similarity : csr_array of float64, shape (m, L)
-        :math:`sim_{FL}`, k entries a feature (or a label) at most, all above 0.
+        :math:`sim_{FL}`, at most k entries per feature (or label), all above 0.
     aggregate : {"mean", "max", "kept-mean"}
     Y : csr_array of int32, shape (n, L)
         Training labels.
@@ -144,10 +145,14 @@ class FeatureKNNScoring:
         if self.aggregate == "mean":
             return Scores.sparse(sums.means())
         if self.aggregate == "kept-mean":
-            keeps = like(self.similarity, np.ones(self.similarity.nnz))
+            keeps = with_values(self.similarity, np.ones(self.similarity.nnz))
             weights = combined_rows(rows, keeps, "mean").values  # of the same structure
-            return Scores.sparse(like(sums.values, sums.values.data / weights.data))
+            return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
         return Scores.sparse(sums.values)
+
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None

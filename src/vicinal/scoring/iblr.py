@@ -58,7 +58,7 @@ class IBLRScoring(FieldState, EveryLabel):
     augment : bool
         Whether the features of a row follow the shares (IBLR-ML+).
     weights : ndarray of float64, shape (L, L) or (L + m, L)
-        :math:`\alpha_{jl}`, a column a label; 0 for a label that all or no rows carry.
+        :math:`\alpha_{jl}`, one column per label; 0 for a label that all or no rows carry.
     intercepts : ndarray of float64, shape (L,)
         :math:`b_l`.
     Y : csr_array of int32, shape (n, L)
@@ -111,7 +111,7 @@ class IBLRScoring(FieldState, EveryLabel):
         augment: bool = False,
         n_jobs: int | None = None,
     ) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), counting votes once."""
+        """Fit for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):

@@ -106,7 +106,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     def fit_sweep(
         cls, training: Training, ks: Iterable[int], smoothing: float, centers: Float
     ) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), counting votes and assigning clusters once."""
+        """Fit for each k of `ks` (ascending), counting votes and assigning clusters once."""
         wanted, cluster = list(ks), _clusters(training, centers)
         counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):

@@ -128,7 +128,7 @@ class Regression:
 
 
 def minimise(objective: Objective, start: Float) -> tuple[Float, Bool]:
-    """Minimise smooth convex functions, one a column, by L-BFGS.
+    """Minimise smooth convex functions, one per column, by L-BFGS.
 
     Returns
     -------

@@ -26,6 +26,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import FieldState, State, read_count, read_csr
 from vicinal.explain.breakdown import Breakdown
@@ -33,7 +34,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.instance_knn import weighted_scores, weighted_votes
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import RowSums, like, neighbor_sums
+from vicinal.scoring.row_sums import RowSums, neighbor_sums
 from vicinal.scoring.training import Training
 
 
@@ -74,13 +75,13 @@ class SecondOrderScoring(FieldState):
 
     @classmethod
     def fit_sweep(cls, training: Training, ks: Iterable[int]) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), adding each neighbour once."""
+        """Fit for each k of `ks` (ascending), adding each neighbour once."""
         if training.joint is None:
             raise InvalidArgumentError("joint", "the graph over features and labels", None)
         wanted = list(ks)
         others = [min(k - 1, training.joint.k) for k in wanted]
         # x itself comes first: its labels, with weight 1.
-        own = RowSums(like(training.Y, np.ones(training.Y.nnz)), np.ones(training.n_rows))
+        own = RowSums(with_values(training.Y, np.ones(training.Y.nnz)), np.ones(training.n_rows))
         sums = neighbor_sums(training.joint, training.Y, others, start=own)
         for k, sum_of_k in zip(wanted, sums, strict=True):
             yield cls(k, sum_of_k.means(), training.Y)

@@ -1,8 +1,8 @@
-"""Choosing settings honestly: folds that keep the labels in proportion, and tuning on them.
+"""Model selection: stratified multi-label folds and tuning by cross-validation.
 
-Comes in: rows and labels. Goes out: which rows are trained on and tested on; the best setting of
-each method, for every metric, with the whole table behind it, and an estimator fitted with it.
-Imports ``estimators`` and what they stand on; ``comparison`` and the command line may import it.
+Input: rows and labels. Output: training and test rows; the best setting of each method for every
+metric, the full table of results, and an estimator fitted with the best setting. Imports
+``estimators`` and earlier layers; may be imported by ``comparison`` and the command line.
 
 ::
 

@@ -1,7 +1,7 @@
-"""Metrics of predicted sets from counts: how many labels were predicted, how many rightly.
+"""Metrics of predicted label sets, computed from the numbers of predicted and correct labels.
 
-The values are those of :func:`vicinal.metrics.evaluate`, to the bit: the same functions, called on
-counts that were made without the prediction.
+The values are bit-identical to those of :func:`vicinal.metrics.evaluate`: the same functions are
+called on counts obtained without building the predictions.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from vicinal.metrics.row_counts import RowCounts
 
 
 def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, each of a metric that needs predicted sets only.
+    """Return the metric names, or raise if one of them needs more than predicted label sets.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TrueCounts:
-    """How many true labels each row has, and how many rows each label.
+    """The number of true labels of each row, and the number of rows of each label.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ class TrueCounts:
 
     Examples
     --------
-    Two rows with the labels {0, 1} and {1}; the first is given {0} and the second {0, 1}.
+    Two rows with the labels {0, 1} and {1}; {0} is predicted for the first and {0, 1} for the
+    second.
 
     >>> truth = TrueCounts(np.array([2, 1]), np.array([1, 2]))
     >>> given = [np.array(each) for each in ([1, 2], [1, 1], [2, 1], [1, 1])]
@@ -81,7 +82,7 @@ class TrueCounts:
         row_given, row_common : ndarray of int64, shape (n,)
             Labels predicted for each row, and how many of them are true.
         label_given, label_common : ndarray of int64, shape (L,)
-            Rows that each label is predicted for, and how many of them carry it.
+            Rows for which each label is predicted, and how many of them have it.
         metrics : sequence of str
         conventions : str or Conventions
         """

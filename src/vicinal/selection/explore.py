@@ -1,4 +1,4 @@
-"""The course of a tuning: the grid, its refinement if fast, and what lies beyond an edge."""
+"""The steps of tuning: the grid, its refinement in fast mode, and its extension beyond an edge."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from vicinal.selection.strategy import around, beyond, beyond_edge, coarse
 def explore(
     runner: Runner, grids: Sequence[Grid], metric: str, edge: Sequence[str], fast: bool
 ) -> list[Grid]:
-    """Measure what the grids ask for; return them, longer where the edge rule made them so."""
+    """Evaluate the settings of the grids; return the grids, extended by the edge rule."""
     first = {grid.method: (grid, coarse(grid) if fast else grid.positions()) for grid in grids}
     runner.run(first, "Tuning")
     if fast:
@@ -28,7 +28,7 @@ def explore(
 
 
 def refine(runner: Runner, grids: Sequence[Grid], metric: str) -> None:
-    """Measure the settings around the best of each grid."""
+    """Evaluate the settings around the best setting of each grid."""
     work = {
         grid.method: (grid, around(grid, best, runner.known(grid.method)))
         for grid in grids
@@ -38,7 +38,7 @@ def refine(runner: Runner, grids: Sequence[Grid], metric: str) -> None:
 
 
 def best_positions(runner: Runner, grid: Grid, metrics: Sequence[str]) -> list[Position]:
-    """Return the best setting of a grid so far for each metric that has one."""
+    """Return the best setting of a grid so far for each metric for which one is defined."""
     known, table = runner.known(grid.method), runner.table([grid])
     rows = [table.best_row(metric) for metric in metrics]
     return [known[row] for row in rows if row is not None]

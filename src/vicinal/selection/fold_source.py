@@ -1,4 +1,4 @@
-"""Folds of a data set, ready to learn from: split, preprocessed and searched."""
+"""Folds of a data set, ready for training: split, preprocessed, and with neighbours found."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,24 +19,24 @@ from vicinal.selection.shared_search import SharedSearch
 from vicinal.selection.splits import Split, train_share
 
 JOINT = "joint"
-"""Stands beside the metrics: neighbours by the cosine of features and labels together."""
+"""Used like the name of a metric: neighbours by the cosine of features and labels together."""
 
 Step = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Widths:
-    """How many neighbours are wanted, by metric; those of features and labels under ``JOINT``."""
+    """The number of neighbours needed per metric; ``JOINT`` for features and labels together."""
 
     by_metric: Mapping[str, int]
 
     def of(self, metric: str) -> int:
-        """Return how many neighbours are wanted by a metric."""
+        """Return the number of neighbours needed for a metric."""
         return self.by_metric.get(metric, 0)
 
 
 class SharedFolds:
-    """Folds of rows that were preprocessed once: one search a metric, for all of them.
+    """Folds of rows that were preprocessed once, with one search per metric for all folds.
 
     Memory: the graph of all rows, and the rows of one fold at a time.
     """
@@ -70,7 +70,7 @@ class SharedFolds:
 
 
 class PreparedFolds:
-    """Folds that are preprocessed one by one, by their training rows only: one search a fold."""
+    """Folds that are preprocessed separately on their training rows, with one search per fold."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class PreparedFolds:
         return Fold(training, held_out, test, self.Y[split.test], seconds)
 
     def _rows(self, number: int) -> tuple[Features, Features]:
-        """Return the rows of a fold, preprocessed; those of the last one asked for are kept."""
+        """Return the preprocessed rows of a fold; those of the most recent fold are cached."""
         last, rows = self._last
         if rows is None or number != last:
             split = self.splits[number]
@@ -116,7 +116,7 @@ Folds = SharedFolds | PreparedFolds
 
 
 class CurrentFold:
-    """The fold being worked on, made once for all methods that use its metric of distance."""
+    """The current fold, created once for all methods that use the same distance."""
 
     def __init__(self, folds: Folds) -> None:
         self._folds = folds
@@ -124,7 +124,7 @@ class CurrentFold:
         self._by_metric: dict[str, Fold] = {}
 
     def fold(self, number: int, metric: str) -> Fold:
-        """Return a fold; that of another number is let go."""
+        """Return a fold and release any other fold."""
         if number != self._number:
             self._number, self._by_metric = number, {}
         if metric not in self._by_metric:
@@ -133,14 +133,14 @@ class CurrentFold:
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:
-    """Fit preprocessing steps, one after the other, and return the features that come out."""
+    """Fit preprocessing steps one after the other and return the resulting features."""
     for _, step in steps:
         X = step.fit(X, Y).transform(X)
     return check_features(X)
 
 
 def transform(steps: Sequence[Step], X: object) -> Features:
-    """Return what fitted steps make of rows."""
+    """Return rows transformed by fitted steps."""
     for _, step in steps:
         X = step.transform(X)
     return check_features(X)

@@ -1,4 +1,4 @@
-"""Folds in which every label has its share: iterative stratification as a scikit-learn splitter."""
+"""Iterative stratification for multi-label data as a scikit-learn splitter."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from vicinal.selection.stratification import label_pairs, spread_rows
 
 @dataclass(frozen=True)
 class IterativeStratification:
-    """Cross-validation folds that keep the labels of multi-label data in proportion.
+    """Cross-validation folds that preserve the label proportions of multi-label data.
 
     Parameters
     ----------
     n_splits : int
-        How many folds.
+        The number of folds.
     order : {1, 2}
-        1: spread labels (Sechidis et al. 2011); 2: pairs of labels that occur together, and labels
-        (Szymański & Kajdanowicz 2017).
+        1: distribute labels evenly (Sechidis et al. 2011); 2: also pairs of labels that occur
+        together (Szymański & Kajdanowicz 2017).
     shuffle : bool
         Whether ties (equally rare labels, rows of a label, equally good folds) are broken at
-        random. If not, by id: the folds depend on the labels alone.
+        random. Otherwise they are broken by id, so that the folds depend only on the labels.
     random_state : int or None
-        Seed of the shuffle; None: another one every time.
+        Seed of the shuffle; None for a different seed every time.
 
     Notes
     -----
     Every row is in the test part of exactly one fold. Sizes are as even as the labels allow: rows
-    without labels go last and fill the smallest folds. Cost and memory: see
+    without labels are placed last, in the smallest folds. Cost and memory: see
     :func:`vicinal.selection.stratification.spread_rows`.
 
     Examples
@@ -66,12 +66,12 @@ class IterativeStratification:
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: object = None) -> Iterator[tuple[Int, Int]]:
-        """Yield the training and the test rows of each fold, rising.
+        """Yield the training and the test rows of each fold, ascending.
 
         Parameters
         ----------
         X : array-like, n rows
-            Only counted.
+            Only the number of rows is used.
         y : indicator, dense or sparse, or list of label-name collections
         groups : object
             Not used.

@@ -1,4 +1,4 @@
-"""The settings of a method: a product of values, each setting known by its place on every axis."""
+"""The grid of a method: a Cartesian product of values, where a setting is an index on each axis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +15,16 @@ from vicinal.estimators.method import Method, find_method, make_method, method_o
 from vicinal.estimators.method import parameters as parameters_of
 
 Position: TypeAlias = tuple[int, ...]
-"""A setting: the place of its value on each axis. Positions sort in grid order."""
+"""A setting: the index of its value on each axis. Positions sort in grid order."""
 
 ANY_DISTANCE = "euclidean"
-"""What folds are made with for an estimator that is not ours, and takes no neighbours from them."""
+"""The distance of the folds for an estimator from elsewhere, which does not use their
+neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The settings of one method that are tried.
+    """The settings of one method to be evaluated.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class Grid:
         }
 
     def places(self, position: Position, without: Sequence[str]) -> Position:
-        """Return the places of a setting on the axes other than those named."""
+        """Return the indices of a setting on all axes except those named."""
         return tuple(
             place for name, place in zip(self.axes, position, strict=True) if name not in without
         )
@@ -72,7 +73,7 @@ class Grid:
 
     @property
     def declared(self) -> Method:
-        """What the class declares of itself."""
+        """What the estimator class declares about itself."""
         return method_of(self.kind)
 
     @property
@@ -89,13 +90,13 @@ class Grid:
         return make_method(self.method, params)
 
     def distance(self, position: Position) -> str:
-        """Return the metric of distance of a setting; any will do for a method without."""
+        """Return the distance of a setting; for a method without one, any distance works."""
         if not issubclass(self.kind, NeighborEstimator):
             return ANY_DISTANCE
         return str(self.value(position, "metric"))
 
     def settings(self, position: Position) -> dict[str, object]:
-        """Return the parameters of a setting, fixed ones included: all that results depend on."""
+        """Return all parameters of a setting on which results depend, including fixed ones."""
         fixed = {name: value for name, value in (self.fixed or {}).items() if name != "n_jobs"}
         return {**fixed, **self.params(position)}
 
@@ -122,12 +123,12 @@ def make_grids(
     methods : str or sequence of str
         Names of ``METHODS``, ``module:Class``, or ``"all"``.
     grid : mapping of parameter to values, or of method to such a mapping, or None
-        A method takes the parameters that it has; those not named stay at its defaults, as in
+        Each method uses the parameters that it has; other parameters keep their defaults, as in
         scikit-learn's ``GridSearchCV``. A method that has none of them keeps its default grid.
     params : mapping of parameter to value, or None
-        The same in every setting, for the methods that have them.
+        Parameters that are the same in every setting, for the methods that have them.
     random_state : int or None
-        For the methods that have such a parameter, unless it is given.
+        Used for methods with such a parameter, unless `grid` or `params` sets it.
     n_jobs : int or None
 
     Examples
@@ -138,7 +139,7 @@ def make_grids(
     Traceback (most recent call last):
     ...
     vicinal._base.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
-    smoothing, metric, threshold, never_empty), got 'mixing'
+    smoothing, metric, threshold, never_empty, algorithm), got 'mixing'
     """
     names = _method_names(methods)
     shared, own = _by_method(grid or {}, names)
@@ -172,7 +173,7 @@ def _grid(
     axes = chosen or {name: v for name, v in method_of(kind).grid.items() if name not in fixed}
     twice = [name for name in axes if name in params]
     if twice:
-        raise InvalidArgumentError("params", "parameters that the grid does not hold", twice[0])
+        raise InvalidArgumentError("params", "parameters that are not in the grid", twice[0])
     if "n_jobs" in parameters_of(kind):
         fixed["n_jobs"] = n_jobs
     return Grid(method, axes, fixed, is_default=not chosen)
@@ -195,7 +196,7 @@ def _method_names(methods: object) -> list[str]:
 def _by_method(
     grid: Mapping[str, object], names: Sequence[str]
 ) -> tuple[dict[str, object], dict[str, Mapping[str, object]]]:
-    """Part a grid into what is for every method and what is for one."""
+    """Split a grid into the part for all methods and the parts for single methods."""
     if not isinstance(grid, Mapping):
         raise InvalidArgumentError("grid", "a mapping of parameter names to values", repr(grid))
     shared, own = {}, {}
@@ -204,7 +205,7 @@ def _by_method(
             shared[name] = values
         elif name not in names:
             raise InvalidArgumentError(
-                "grid", f"methods asked for ({', '.join(names)})", repr(name)
+                "grid", f"one of the selected methods ({', '.join(names)})", repr(name)
             )
         else:
             _check_known("grid", values, [name])
@@ -213,7 +214,7 @@ def _by_method(
 
 
 def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[str]) -> None:
-    """Refuse parameters that none of the methods has."""
+    """Raise for a parameter that none of the methods has."""
     known = list(dict.fromkeys(name for method in methods for name in parameters(method)))
     for name in given:
         if name not in known:
@@ -222,7 +223,7 @@ def _check_known(argument: str, given: Mapping[str, object], methods: Sequence[s
 
 
 def _values(name: str, values: object) -> tuple[object, ...]:
-    """Return the values of an axis: at least one, none twice."""
+    """Return the values of an axis: at least one, no duplicates."""
     given = check_sequence(f"grid[{name!r}]", values)
     listed = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
     if not listed:
@@ -233,7 +234,7 @@ def _values(name: str, values: object) -> tuple[object, ...]:
 
 
 def _equal(a: object, b: object) -> bool:
-    """Tell whether two values are one; arrays are, where they are the same object."""
+    """Tell whether two values are equal; arrays are equal if they are the same object."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return a is b
     return bool(a == b)

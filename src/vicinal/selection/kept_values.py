@@ -1,4 +1,4 @@
-"""The values of each piece of work of a tuning, as a file holds them: read back to the bit."""
+"""Tuning results stored in a file, one task per line, and read back bit by bit."""
 
 import os
 from collections.abc import Mapping
@@ -11,24 +11,24 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.results import ResumableStore
 
 HEAD = "tuning of"
-"""What the first line calls the digest of rows, labels and folds."""
+"""The name that the first line gives to the digest of rows, labels and folds."""
 
 KeptValues: TypeAlias = ResumableStore[str, Float]
 
 
 def kept_values(path: str | os.PathLike[str] | None, digest: str) -> KeptValues:
-    """Return the store of a tuning, what the digest is of being the same."""
+    """Return the store of a tuning run; its results are only reused for the same digest."""
     return ResumableStore(path, "results of a tuning", _read, _line, (HEAD, digest))
 
 
 def _line(name: str, values: Float) -> dict[str, Any]:
-    """Return a piece of work and its values, in hexadecimal."""
+    """Return a task and its values in hexadecimal."""
     text = np.ascontiguousarray(values, dtype="<f8").tobytes().hex()
     return {"work": name, "shape": values.shape, "values": text}
 
 
 def _read(parts: Mapping[str, Any]) -> tuple[str, Float]:
-    """Return the piece of work and the values that a line holds."""
+    """Return the task and the values of a line."""
     try:
         numbers = np.frombuffer(bytes.fromhex(parts["values"]), dtype="<f8")
         return str(parts.get("work")), numbers.reshape(parts["shape"]).astype(np.float64)

@@ -1,8 +1,8 @@
-"""The whole grid of LCIF on one fold: every k_ins, k_feat and λ, each with its own threshold.
+"""The full grid of LCIF on one fold: every k_ins, k_feat and λ, each with its own threshold.
 
-The scores of the two parts are made once for each k; the compiled core mixes them, fits the
-thresholds and counts what the predictions get right, without keeping a prediction. Equal to the bit
-to fitting and evaluating :class:`vicinal.estimators.LCIF` for every setting.
+The scores of both parts are computed once per k. The compiled core mixes them, fits the thresholds
+and counts correct predictions without storing them. Results are bit-identical to fitting and
+evaluating :class:`vicinal.estimators.LCIF` for every setting.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from vicinal.selection.count_metrics import TrueCounts, check_set_metrics
 from vicinal.selection.lcif_parts import PartScores, feature_parts, instance_parts
 
 COUNTS_AT_ONCE = 2**23
-"""Numbers that the core hands over at a time, 64 MiB; more where one k_feat a thread needs more."""
+"""Counts returned by the core at a time (64 MiB), or more if one k_feat per thread needs more."""
 
 
 def lcif_grid(
@@ -44,8 +44,8 @@ def lcif_grid(
     Parameters
     ----------
     fold : Fold
-        Its graphs as wide as the largest of `ks_instance`, or as the training rows allow; with the
-        joint graph where `second_order` is asked for.
+        Its graphs must have the largest k of `ks_instance`, or all training rows, and include the
+        joint graph if `second_order` is True.
     ks_instance, ks_feature : sequence of int
         Numbers of neighbours of the two parts, in any order.
     mixings : sequence of float
@@ -55,14 +55,14 @@ def lcif_grid(
     aggregate : {"mean", "max", "kept-mean"}
         As in :class:`vicinal.estimators.LCIF`.
     threshold : {"cardinality", "two-pass"}
-        Fitted for every setting on the leave-one-out scores of the training rows; every row gets a
-        label.
+        Fitted for every setting on the leave-one-out scores of the training rows; every row gets at
+        least one label.
     metrics : sequence of str
-        Names from :data:`vicinal.metrics.METRICS`, of those that need predicted sets only.
+        Names from :data:`vicinal.metrics.METRICS` that only need predicted label sets.
     conventions : str or Conventions
-        What happens in edge cases, as for :func:`vicinal.metrics.evaluate`.
+        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
     n_jobs : int or None
-        Threads; None for all there are. The result does not depend on it.
+        Number of threads; None for all cores. The result does not depend on it.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def lcif_grid(
 
     Notes
     -----
-    Memory: 12 bytes for each score of a training or held-out row, of the feature part at every k
-    and of the instance part at one; 16 to 40 for each training score and thread, 9 a label and
-    thread; and the counts (:data:`COUNTS_AT_ONCE`).
+    Memory: 12 bytes per score of a training or held-out row, for the feature part at every k and
+    the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label; and
+    the counts (:data:`COUNTS_AT_ONCE`).
 
     Examples
     --------
-    Rows 0 and 1 have the first feature and the first label, and so has the row held out.
+    Rows 0 and 1 and the held-out row have the first feature and the first label.
 
     >>> from scipy import sparse
     >>> from vicinal.index import build_index
@@ -96,7 +96,10 @@ def lcif_grid(
     """
     names = check_set_metrics(metrics)
     shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
-    first_ks, second_ks = _rising("ks_instance", ks_instance), _rising("ks_feature", ks_feature)
+    first_ks, second_ks = (
+        _ascending("ks_instance", ks_instance),
+        _ascending("ks_feature", ks_feature),
+    )
     truth = TrueCounts.of(check_truth(fold.Y))
     with using_threads(n_jobs):
         n_threads = thread_count()
@@ -114,8 +117,8 @@ def lcif_grid(
     return values[np.ix_(*in_order)]
 
 
-def _rising(name: str, ks: Sequence[int]) -> list[int]:
-    """Return the numbers of neighbours, each once, rising."""
+def _ascending(name: str, ks: Sequence[int]) -> list[int]:
+    """Return the distinct numbers of neighbours, ascending."""
     distinct = sorted({check_integer(name, k, low=1) for k in ks})
     if not distinct:
         raise InvalidArgumentError(name, "at least one number of neighbours", "none")
@@ -125,7 +128,7 @@ def _rising(name: str, ks: Sequence[int]) -> list[int]:
 def _core(
     fold: Fold, features: Sequence[PartScores], shares: Float, threshold: object, n_threads: int
 ) -> LcifGrid:
-    """Hand the feature parts and the task to the compiled core."""
+    """Pass the feature parts and the task to the compiled core."""
     rule = check_option("threshold", threshold, ("cardinality", "two-pass"))
     Y = fold.training.Y
     most_frequent = int(np.argmax(np.bincount(Y.indices, minlength=Y.shape[1])))
@@ -149,7 +152,7 @@ def _counts(
     fold: Fold,
     n_threads: int,
 ) -> Iterator[tuple[Int, Int, Int, Int]]:
-    """Yield the counts of every k_feat and λ with one instance part, some k_feat at a time."""
+    """Yield the counts of every k_feat and λ for one instance part, several k_feat at a time."""
     numbers_each = 2 * n_mixings * (fold.Y.shape[0] + fold.Y.shape[1])
     step = max(n_threads, COUNTS_AT_ONCE // max(numbers_each, 1))
     for first in range(0, n_features, step):

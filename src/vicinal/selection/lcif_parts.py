@@ -1,4 +1,4 @@
-"""The scores that LCIF mixes, of one fold: each part at every k, each k from the one before."""
+"""The scores that LCIF mixes in one fold: both parts for every k, each from the previous k."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from vicinal.scoring.row_sums import native_matrix
 
 @dataclass(frozen=True, eq=False)
 class PartScores:
-    """Scores of one part at one k: leave-one-out of the training rows, and of those held out."""
+    """Scores of one part for one k: of training rows (leave-one-out) and of held-out rows."""
 
     training: SparseMatrix
     held_out: SparseMatrix
 
     @classmethod
     def of(cls, training: Scores, held_out: Scores) -> "PartScores":
-        """Take sparse scores, 0 where none is stored."""
+        """Take sparse scores in which entries not stored are 0."""
         return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
 
 
 def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool) -> Iterator[PartScores]:
-    """Yield the instance part for each k of `ks` (rising), of the first or second order."""
+    """Yield the instance part for each k of `ks` (ascending), of the first or second order."""
     graphs = (fold.training.graph, fold.graph)
     _check_width("training.graph", graphs[0], min(ks[-1], fold.training.n_rows - 1))
     _check_width("graph", graphs[1], min(ks[-1], fold.training.n_rows))
@@ -56,6 +56,6 @@ def feature_parts(
 
 
 def _check_width(name: str, graph: NeighborGraph, k: int) -> None:
-    """Raise unless a graph of the fold has k neighbours a row."""
+    """Raise unless a graph of the fold has at least k neighbours per row."""
     if graph.k < k:
-        raise InvalidArgumentError(f"fold.{name}", f"at least {k} neighbours a row", graph.k)
+        raise InvalidArgumentError(f"fold.{name}", f"at least {k} neighbours per row", graph.k)

@@ -1,8 +1,8 @@
-"""Every setting of LCIF scored on one fold: both parts once for each k, then mixed.
+"""Score every setting of LCIF on one fold: compute both parts once per k, then mix them.
 
-Where the rule is a cardinality threshold and every row gets a label, the metrics of predicted sets
-come from the compiled grid (:mod:`vicinal.selection.lcif_grid`); this is the way in plain Python,
-for rankings and for every other rule.
+If the rule is a cardinality threshold and every row gets a label, the metrics of predicted label
+sets come from the compiled grid (:mod:`vicinal.selection.lcif_grid`). This is the plain Python
+version, for ranking metrics and all other rules.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +32,11 @@ def lcif_swept(
 ) -> Iterator[Scored]:
     """Score settings of LCIF on a fold.
 
-    Settings without a share of one part are scored once for all k of that part. A rule may ask how
-    many labels the neighbours have, though, so that those without a share of the instance part are
-    one only where nothing is decided (`rankings_only`).
+    Settings in which one part has weight 0 are scored once for all k of that part. However, a rule
+    may use the number of labels of the neighbours, so settings in which the instance part has
+    weight 0 are merged only if no labels are predicted (`rankings_only`).
 
-    Memory: the scores of the feature part for every k of it, 16 bytes a stored score.
+    Memory: the scores of the feature part for every k, 16 bytes per stored score.
     """
     blocks: dict[Position, list[Position]] = {}
     for position in positions:
@@ -49,7 +49,7 @@ def lcif_swept(
 def _block(
     grid: Grid, block: Sequence[Position], fold: Fold, with_training: bool, rankings_only: bool
 ) -> Iterator[Scored]:
-    """Score settings that have their switches in common."""
+    """Score settings that share all parameters except k and λ."""
     cells = [tuple(grid.value(position, name) for name in MIXED_AXES) for position in block]
     ks_instance = sorted({ins for ins, _, _ in cells})
     ks_feature = sorted({feat for _, feat, _ in cells})
@@ -75,7 +75,7 @@ def _block(
 
 
 def _mixed(instance: FoldScores, feature: FoldScores, mixing: float) -> FoldScores:
-    """Mix the scores of held-out rows, and of training rows where there are some."""
+    """Mix the scores of held-out rows, and of training rows if there are any."""
     held_out = mix(instance[0], feature[0], mixing)
     if instance[1] is None or feature[1] is None:
         return held_out, None

@@ -30,9 +30,9 @@ def measure_sweep(
     n_jobs: int | None = None,
     advance: Advance = unseen,
 ) -> dict[Position, Float]:
-    """Return the metrics of each setting: fitted on the fold's training rows, tested on the rest.
+    """Return the metrics of each setting, fitted on a fold's training rows, tested on the rest.
 
-    Each equals what :func:`vicinal.metrics.evaluate` says of the estimator fitted afresh.
+    Each value equals :func:`vicinal.metrics.evaluate` of a newly fitted estimator.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def measure_sweep(
     metrics : Metrics
     n_jobs : int or None
     advance : callable
-        Told how many settings were measured, as they are.
+        Called with the number of settings just evaluated.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def measure_sweep(
 
 
 def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Position, Float]:
-    """Return the metrics of settings that share their scores: rankings are measured once."""
+    """Return the metrics of settings that share their scores; ranking metrics are computed once."""
     ranked = meter.of_scores(scored.held_out)
     found = {}
     for position in scored.positions:
@@ -85,7 +85,7 @@ def decided(model: NeighborEstimator, scored: Scored, fold: Fold) -> Csr:
     if n_folds is not None:
         scores = k_fold_scores(model, fold.training, n_folds)
     else:
-        # A rule that needs no scores is fitted all the same: it may look at the labels.
+        # A rule that needs no scores is fitted too, because it may use the labels.
         scores = scored.held_out if scored.training is None else scored.training
     return rule.fit(scores, fold.training.Y).decide(scored.held_out)
 
@@ -98,9 +98,9 @@ def measure_refits(
     n_jobs: int | None = None,
     advance: Advance = unseen,
 ) -> dict[Position, Float]:
-    """Return the metrics of each setting of any classifier, fitted on its own.
+    """Return the metrics of each setting of any classifier, fitting each setting separately.
 
-    Ranking metrics are NaN where the classifier has no scores.
+    Ranking metrics are NaN if the classifier has no scores.
     """
     meter = Meter(fold, metrics, n_jobs)
     found = {}

@@ -1,8 +1,8 @@
 """Every metric of every setting of LCIF on one fold.
 
-Metrics of predicted sets come from the compiled grid where the rule is a cardinality threshold and
-every row gets a label, which is the method's own. Rankings, and every other rule, go the way of the
-other methods.
+Metrics of predicted label sets come from the compiled grid if the rule is a cardinality threshold
+and every row gets a label, which is the method's default. Ranking metrics and all other rules are
+computed as for other methods.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def measure_lcif(
 
 
 def compiled_rule(model: NeighborEstimator) -> str | None:
-    """Return what the compiled grid calls an estimator's rule, None if it does not know it.
+    """Return the compiled grid's name for an estimator's rule, or None if it is not supported.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _of_sets(
     rule: str,
     n_jobs: int | None,
 ) -> dict[Position, Float]:
-    """Return the metrics of predicted sets, from one pass over the product of the block's axes."""
+    """Return the metrics of predicted sets from one pass over the grid of a block."""
     wanted = [tuple(grid.value(position, name) for name in MIXED_AXES) for position in block]
     axes = [list(dict.fromkeys(values)) for values in zip(*wanted, strict=True)]
     model = grid.estimator(block[0])
@@ -94,7 +94,7 @@ def _of_sets(
 
 
 def _blocks(grid: Grid, positions: Sequence[Position]) -> list[list[Position]]:
-    """Part settings by everything but the axes of the compiled grid."""
+    """Group settings by all parameters except the axes of the compiled grid."""
     blocks: dict[Position, list[Position]] = {}
     for position in positions:
         blocks.setdefault(grid.places(position, without=MIXED_AXES), []).append(position)

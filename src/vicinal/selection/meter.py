@@ -1,4 +1,4 @@
-"""Metrics of many predictions of the same rows: what they share is made once."""
+"""Metrics of many predictions of the same rows; common quantities are computed once."""
 
 from functools import cached_property
 
@@ -15,13 +15,13 @@ from vicinal.scores import Scores
 
 
 class Metrics:
-    """Metrics by what they need: predicted sets or a ranking.
+    """Metrics grouped by their input: predicted label sets or a ranking.
 
     Parameters
     ----------
     names : tuple of str
     conventions : str or Conventions
-        What happens in edge cases, as for :func:`vicinal.metrics.evaluate`.
+        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class Metrics:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Those of predicted sets."""
+        """The metrics of predicted label sets."""
         return tuple(name for name in self.names if self.infos[name].needs == "labels")
 
     @cached_property
     def scores(self) -> tuple[str, ...]:
-        """Those of a ranking."""
+        """The ranking metrics."""
         return tuple(name for name in self.names if self.infos[name].needs == "scores")
 
     def values(self, found: dict[str, float]) -> Float:
@@ -50,10 +50,10 @@ class Metrics:
 
 
 class Meter:
-    """Measures predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does.
+    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does.
 
-    Truth and propensities are read once. Everything that comes in was made by the library, so that
-    nothing is checked again.
+    True labels and propensities are read once. All inputs were created by the library, so nothing
+    is validated again.
     """
 
     def __init__(self, fold: Fold, metrics: Metrics, n_jobs: int | None) -> None:
@@ -78,7 +78,7 @@ class Meter:
 
     @cached_property
     def _weights(self) -> Float | None:
-        """Inverse propensities by the fold's training rows, where a metric needs them."""
+        """Inverse propensities of the fold's training rows, if a metric needs them."""
         if not any(info.needs_counts for info in self.metrics.infos.values()):
             return None
         return inverse_propensities(self._train, None, self._truth.shape[1])

@@ -12,6 +12,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import read_labels
+from vicinal._base.tabular import Cells, Tabular
 from vicinal._base.validation import check_integer
 from vicinal.estimators import prepared
 from vicinal.estimators.answers import answers
@@ -23,7 +24,7 @@ from vicinal.selection.tuning import TuningResult, metric_names, tune
 
 
 @dataclass(frozen=True, eq=False)
-class NestedResult:
+class NestedResult(Tabular):
     """How well tuning itself does on rows that it never saw.
 
     Parameters
@@ -44,6 +45,22 @@ class NestedResult:
     metrics: tuple[str, ...]
     values: Float
     complete: bool = True
+
+    def __repr__(self) -> str:
+        """Say in a line what was measured."""
+        folds, measured = self.values.shape
+        return f"NestedResult({self.metric}; {folds} outer folds, {measured} metrics)"
+
+    def cells(self) -> Cells:
+        """Return mean, deviation and the value of each outer fold, one row per metric."""
+        mean, std = self.mean(), self.std()
+        rows: list[list[object]] = [
+            [name, mean[name], std[name], *self.values[:, at].tolist()]
+            for at, name in enumerate(self.metrics)
+        ]
+        return Cells(
+            ["metric", "mean", "std", *(f"fold {n + 1}" for n in range(len(self.values)))], rows
+        )
 
     def mean(self) -> dict[str, float]:
         """Return the mean of each metric over the outer folds."""

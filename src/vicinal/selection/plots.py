@@ -1,4 +1,4 @@
-"""Pictures of a tuning: a metric against k, and over λ and k."""
+"""Plots of tuning results: a metric against k, and over λ and k."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,11 @@ ARROWS = {"low": "lower is better", "high": "higher is better", "none": ""}
 
 
 def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Draw a metric against k, one curve a method, into a file; its ending says how.
+    """Plot a metric against k, one curve per method; the file extension sets the format.
 
-    At each k a curve has the best value over the method's other parameters, and around it a band of
-    one standard deviation over the folds. A dot marks the best of a method, a ring the best of all.
+    Each curve shows the best value over the method's other parameters at each k, with a band of one
+    standard deviation over the folds. A dot marks the best value of a method, a ring the overall
+    best.
     """
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib.figure import Figure
@@ -41,16 +42,18 @@ def plot_neighbors(table: TuningTable, metric: str, path: str | os.PathLike[str]
         axes.plot(*at, "o", markersize=13, markerfacecolor="none", color=INK, label="chosen")
     axes.set_xlabel("k")
     axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
-    axes.set_title(f"Mean of {table.done.shape[1]} folds, best of each method's other parameters")
+    axes.set_title(
+        f"Mean of {table.done.shape[1]} folds, best value over each method's other parameters"
+    )
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=150)
 
 
 def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -> None:
-    """Draw a metric of LCIF over λ and each of the two k into a file.
+    """Plot a metric of LCIF over λ and each of the two k.
 
-    A cell has the best value over the parameters that are not on its axes. A ring marks the best.
+    Each cell shows the best value over the other parameters. A ring marks the overall best.
     """
     from matplotlib.figure import Figure
 
@@ -65,13 +68,15 @@ def plot_mixing(table: TuningTable, metric: str, path: str | os.PathLike[str]) -
     limits = float(np.nanmin(known)), float(np.nanmax(known))
     for axes, name, panel in zip(panels, names, cells, strict=True):
         image = _heat_map(axes, name, panel, limits, metric)
-    figure.suptitle(f"LCIF, mean of {table.done.shape[1]} folds, best of the parameter not shown")
+    figure.suptitle(
+        f"LCIF, mean of {table.done.shape[1]} folds, best value over the parameter not shown"
+    )
     figure.colorbar(image, ax=panels, label=f"{metric} ({ARROWS[metric_info(metric).better]})")
     figure.savefig(path, dpi=150)
 
 
 def _curve(axes: "Axes", table: TuningTable, method: str, metric: str) -> bool:
-    """Draw the curve of a method; False if its k does not vary."""
+    """Draw the curve of a method; return False if its k does not vary."""
     rows = _rows_of(table, method)
     name = _neighbors_name(table.params[rows[0]])
     if name is None:
@@ -144,10 +149,10 @@ def _rows_of(table: TuningTable, method: str) -> Int:
 
 
 def _neighbors_name(params: Any) -> str | None:
-    """Return what a method calls its k, None where it was not tuned."""
+    """Return the name of a method's k, or None if it was not tuned."""
     return next((name for name in NEIGHBORS if name in params), None)
 
 
 def _number(value: Any) -> float:
-    """Return a parameter to sort by; one that was not tuned has no number."""
+    """Return a parameter as a number to sort by; NaN if it was not tuned."""
     return float("nan") if value is None else float(value)

@@ -1,4 +1,4 @@
-"""What is to be tuned on: rows and labels as a caller has them, checked, preprocessed, split."""
+"""The data of a tuning run: the caller's rows and labels, validated, preprocessed and split."""
 
 import warnings
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from vicinal.selection.splits import Split, read_splits
 from vicinal.selection.strategy import farthest
 
 TRIAL_ROWS = 10
-"""Rows that every value of a grid is tried on before the work begins."""
+"""Number of rows on which every value of a grid is tried before tuning starts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +39,16 @@ class Problem:
     Parameters
     ----------
     given : object
-        Rows as they came.
+        Rows as the caller passed them.
     Y : object
-        Labels as they came.
+        Labels as the caller passed them.
     features : ndarray or csr_array
-        Rows after preprocessing fitted on all of them.
+        Rows after preprocessing that was fitted on all rows.
     labels : Labels
     steps : list of (name, transformer)
         The preprocessing, fitted on all rows.
     per_fold : bool
-        Whether each fold is preprocessed by its training rows only.
+        Whether preprocessing is fitted in each fold, on its training rows only.
     splits : list of Split
     """
 
@@ -62,20 +62,20 @@ class Problem:
 
     @property
     def digest(self) -> str:
-        """A digest of rows, labels and folds, and of the version that measures them."""
+        """A digest of rows, labels, folds and the version of the library."""
         ids: list[Int] = [rows for split in self.splits for rows in (split.train, split.test)]
         steps = repr(self.steps) if self.per_fold else ""
         return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids)
 
     def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
-        """Return the folds, searched as deep as the grids can ask for."""
+        """Return the folds, with as many neighbours as the grids may need."""
         widths, Y = neighbor_widths(grids), self.labels.matrix
         if self.per_fold and self.steps:
             return PreparedFolds(self.given, Y, self.splits, widths, self.steps, n_jobs)
         return SharedFolds(self.features, Y, self.splits, widths, n_jobs)
 
     def try_values(self, grids: Sequence[Grid]) -> None:
-        """Fit every value given on a few rows, so that a bad one is refused at once."""
+        """Fit every given value on a few rows, so that an invalid value is rejected immediately."""
         X, Y = self.features[:TRIAL_ROWS], self.labels.matrix[:TRIAL_ROWS]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -95,7 +95,7 @@ def read_problem(
     random_state: int | None,
     label_names: Sequence[str] | None = None,
 ) -> Problem:
-    """Check rows, labels, folds and preprocessing."""
+    """Validate rows, labels, folds and preprocessing."""
     if random_state is not None:
         check_integer("random_state", random_state, low=0)
     steps = read_steps(preprocess)
@@ -106,7 +106,7 @@ def read_problem(
 
 
 def read_steps(preprocess: object) -> list[Step]:
-    """Return transformers, as one or several of them came, unfitted and named.
+    """Return one or several given transformers as unfitted, named steps.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def read_steps(preprocess: object) -> list[Step]:
 
 
 def neighbor_widths(grids: Sequence[Grid]) -> Widths:
-    """Return how many neighbours the grids, as long as they can become, ask for."""
+    """Return the number of neighbours that the grids need, including their possible extensions."""
     widths: dict[str, int] = {}
     for grid in map(farthest, grids):
         for position in one_by_one(grid):
@@ -139,12 +139,13 @@ def neighbor_widths(grids: Sequence[Grid]) -> Widths:
             if getattr(model, "second_order", False):
                 widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
     deepest = max(widths.values(), default=0)
-    # Axes are looked at one by one, so that a k and a metric may meet that were not seen together.
+    # Axes are inspected one by one, so combinations of k and metric that do not occur are covered
+    # too.
     return Widths({metric: deepest if k else k for metric, k in widths.items()})
 
 
 def one_by_one(grid: Grid) -> list[Position]:
-    """Return settings in which every value of every axis occurs, one axis varying at a time."""
+    """Return settings that cover every value of every axis, varying one axis at a time."""
     start = np.zeros(len(grid.axes), dtype=np.int64)
     positions = []
     for axis, values in enumerate(grid.axes.values()):

@@ -1,4 +1,4 @@
-"""The work of tuning: settings × folds, one piece at a time, kept as it is done."""
+"""Run tuning tasks (settings × folds) one at a time and store each result."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from vicinal.selection.table import TuningTable
 
 
 class Task(NamedTuple):
-    """Settings of one method that share a metric of distance."""
+    """Settings of one method that share a distance."""
 
     grid: Grid
     positions: list[Position]
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 class Runner:
-    """Measures settings on every fold, and remembers.
+    """Evaluates settings on every fold and stores the results.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Runner:
     store : KeptValues
     n_jobs : int or None
     show : bool
-        Whether to show a bar with the time left, on a terminal.
+        Whether to show a progress bar with the remaining time on a terminal.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Runner:
         self.complete = True
 
     def run(self, work: Mapping[str, tuple[Grid, Sequence[Position]]], description: str) -> None:
-        """Measure the settings that were not measured before; an interrupt ends it early."""
+        """Evaluate the settings that were not evaluated before; an interrupt stops early."""
         tasks = [task for grid, positions in work.values() for task in self._tasks(grid, positions)]
         pieces = [(fold, task) for fold in range(len(self._folds.splits)) for task in tasks]
         if not self.complete or not pieces:
@@ -68,11 +68,11 @@ class Runner:
                 raise
 
     def known(self, method: str) -> list[Position]:
-        """Return the settings of a method measured so far, in grid order."""
+        """Return the settings of a method evaluated so far, in grid order."""
         return sorted(self._found.get(method, {}))
 
     def table(self, grids: Sequence[Grid]) -> TuningTable:
-        """Return what was measured so far."""
+        """Return the results so far."""
         rows = [(grid, position) for grid in grids for position in self.known(grid.method)]
         n_folds = len(self._folds.splits)
         values = np.full((len(rows), n_folds, len(self._metrics.names)), np.nan)
@@ -86,7 +86,7 @@ class Runner:
         return TuningTable(methods, params, self._metrics.names, values, done)
 
     def _tasks(self, grid: Grid, positions: Sequence[Position]) -> Iterator[Task]:
-        """Yield settings not measured before, by metric of distance."""
+        """Yield settings not evaluated before, grouped by distance."""
         before = self._found.get(grid.method, {})
         by_metric: dict[str, list[Position]] = {}
         for position in positions:
@@ -96,7 +96,7 @@ class Runner:
             yield Task(grid, asked, metric)
 
     def _values(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> Float:
-        """Return the values of a piece, one row a setting: kept ones, or measured now."""
+        """Return the values of a task, one row per setting, stored or newly computed."""
         key = self._key(task, number)
         values = self._store.get(key)
         if values is not None:
@@ -110,14 +110,14 @@ class Runner:
         return values
 
     def _key(self, task: Task, number: int) -> str:
-        """Return what tells a piece of work from every other."""
+        """Return a key that identifies a task."""
         settings = [task.grid.settings(position) for position in task.positions]
         parts = [part for each in settings for item in each.items() for part in item]
         about = task.grid.method, number, self._metrics.names, self._metrics.rules
         return digest_of(*about, *parts)
 
     def _keep(self, task: Task, number: int, values: Float) -> None:
-        """Remember the values of a piece."""
+        """Store the values of a task."""
         of_method = self._found.setdefault(task.grid.method, {})
         for position, measured in zip(task.positions, values, strict=True):
             of_method.setdefault(position, {})[number] = measured

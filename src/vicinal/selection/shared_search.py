@@ -1,10 +1,10 @@
-r"""One search for all folds: each fold's graphs from that of all rows, exactly.
+r"""One search for all folds: each fold's graphs are derived exactly from the graph of all rows.
 
-The graph of all rows among themselves is searched a little deeper than asked for. A fold drops the
-rows it does not train on from every list. What is left of a list are the nearest training rows, in
-order; a list that is then too short, and was full before, may have had further rows that were never
-looked at, and is searched again among the training rows. So both graphs of a fold, that of its
-training rows and that of its held-out rows, equal fresh searches.
+The graph of all rows is searched with slightly more neighbours than needed. For each fold, rows
+outside its training set are removed from every list, which leaves the nearest training rows in
+order. A list that becomes too short and was full before may have had further candidates, so it is
+searched again among the training rows. Both graphs of a fold, that of the training rows and that of
+the held-out rows, therefore equal those of a new search.
 """
 
 from collections.abc import Callable
@@ -19,25 +19,25 @@ from vicinal.index import TrainingRows
 from vicinal.selection.splits import Split
 
 DEEPEST = 4
-"""How many times deeper than asked for the search of all rows goes at most."""
+"""The search of all rows finds at most this many times the number of neighbours needed."""
 
 
 class SharedSearch:
-    """Rows searched once, for every fold of them.
+    """One search over all rows that serves every fold.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, m)
     metric : {"euclidean", "cosine", "dot"}
     k : int
-        Neighbours wanted in every fold; 0 for none.
+        Number of neighbours needed in every fold; 0 for none.
     train_share : float
-        Share of the rows that a fold trains on, the least of all folds.
+        The smallest share of rows that any fold trains on.
     n_jobs : int or None
 
     Notes
     -----
-    Memory: 12 bytes a row and neighbour, for about k / `train_share` neighbours.
+    Memory: 12 bytes per row and neighbour, for about k / `train_share` neighbours.
 
     Examples
     --------
@@ -57,13 +57,13 @@ class SharedSearch:
 
     @property
     def graph(self) -> NeighborGraph:
-        """The leave-one-out graph of all rows, at least k wide, searched when first needed."""
+        """The leave-one-out graph of all rows, k or more neighbours, searched when needed."""
         if self._graph is None:
             self._graph = self._rows.query_self(self._depth)
         return self._graph
 
     def fold(self, split: Split) -> tuple[NeighborGraph, NeighborGraph]:
-        """Return the graphs of the training rows and of the held-out rows, among the former."""
+        """Return the graphs of training and of held-out rows, with training rows as neighbours."""
         test, n_rows, metric = split.test, len(split.train), self._rows.metric
         if self.k == 0:
             return no_neighbors(n_rows, n_rows, metric), no_neighbors(len(test), n_rows, metric)
@@ -74,11 +74,11 @@ class SharedSearch:
         return self._training(split, others, kept), held_out
 
     def training(self, split: Split) -> NeighborGraph:
-        """Return the graph of the training rows alone, for k of at least 1."""
+        """Return only the graph of the training rows, for k of at least 1."""
         return self._training(split, self._among(split), _Kept(self.graph, split.train))
 
     def _among(self, split: Split) -> TrainingRows:
-        """Return the search of a fold's training rows, for lists that ran short."""
+        """Return an index of a fold's training rows, for lists that became too short."""
         return TrainingRows(self._rows.X[split.train], self._rows.metric, self._rows.n_jobs)
 
     def _training(self, split: Split, others: TrainingRows, kept: "_Kept") -> NeighborGraph:
@@ -93,14 +93,14 @@ class _Kept:
         n_rows = graph.n_rows
         gone = np.setdiff1d(np.arange(n_rows), train)
         self._rest, lost = graph.without(gone)
-        # A list as long as there are other rows held all of them.
+        # A list as long as the number of other rows contains all of them.
         self._lost = lost if graph.k < n_rows - 1 else lost[:0]
         self._place: Int32 = np.full(n_rows + 1, -1, dtype=np.int32)
         self._place[train] = np.arange(len(train))
         self._n_train = len(train)
 
     def nearest(self, rows: Int, width: int, ask: Callable[[Int], NeighborGraph]) -> NeighborGraph:
-        """Return the lists of some rows, those that ran short of `width` asked for again."""
+        """Return the lists of some rows; lists shorter than `width` are searched again."""
         ids = self._place[self._rest.ids[rows, :width]]
         values = self._rest.values[rows, :width]
         short = np.flatnonzero((ids[:, -1] < 0) & np.isin(rows, self._lost))
@@ -111,9 +111,9 @@ class _Kept:
 
 
 def depth(k: int, train_share: float) -> int:
-    """Return how deep to search so that few lists run short of k when a fold is dropped.
+    """Return how many neighbours to search so that few lists become shorter than k in a fold.
 
-    Of d neighbours d × `train_share` are left in the mean; the rest is two standard deviations.
+    Of d neighbours, d × `train_share` remain on average; two standard deviations are added.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which rows are trained on and which are held out, however a caller says it."""
+"""Training and test rows, from any form of `cv` that a caller may pass."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from vicinal.selection.folds import IterativeStratification
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to train on and rows to test on, both rising, none in both."""
+    """Rows to train on and rows to test on, both ascending, none in both."""
 
     train: Int
     test: Int
 
 
 def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> list[Split]:
-    """Return the splits that `cv` asks for.
+    """Return the splits that `cv` describes.
 
     Parameters
     ----------
     cv : int, splitter, or iterable of (train, test)
-        A number of folds is that of shuffled :class:`IterativeStratification`; a splitter is one of
-        scikit-learn's kind; row ids may come in any order.
+        An int is the number of folds of a shuffled :class:`IterativeStratification`; a splitter is
+        a scikit-learn splitter; row ids may be in any order.
     X : rows
-        Only counted.
+        Only the number of rows is used.
     Y : csr_array, shape (n, L)
     random_state : int or None
         Seed of the shuffle.
@@ -62,12 +62,12 @@ def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> lis
 
 
 def train_share(splits: Iterable[Split], n_rows: int) -> float:
-    """Return the least share of the rows that a split trains on."""
+    """Return the smallest share of rows that a split trains on."""
     return min(len(split.train) for split in splits) / n_rows
 
 
 def _checked(pair: Any, n_rows: int) -> Split:
-    """Return a split of known rows, each once."""
+    """Return a validated split of existing rows without duplicates."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InvalidArgumentError("cv", "pairs of training and test rows", repr(pair))
     train, test = (np.sort(check_rows("cv", rows, n_rows)) for rows in pair)

@@ -1,4 +1,4 @@
-"""Which settings to try next: all, or a coarse pass and its refinement; and beyond an edge."""
+"""Which settings to try next: all, or a coarse pass and its refinement, and beyond an edge."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -6,13 +6,13 @@ from itertools import product
 from vicinal.selection.grid import Grid, Position
 
 STRIDE = 3
-"""A coarse pass takes every third value of an axis, and the last."""
+"""A coarse pass tries every third value of an axis and the last one."""
 
 
 def coarse_places(values: Sequence[object], start: int = 0) -> list[int]:
-    """Return the places on an axis that a coarse pass tries, from `start` on.
+    """Return the indices on an axis that a coarse pass tries, starting at `start`.
 
-    All of them where they are few, or no numbers.
+    All of them if there are few or if the values are not numbers.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def coarse(grid: Grid) -> list[Position]:
 def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
     """Return the settings between the best and those tried next to it, on every axis.
 
-    Where the next one lies at once beside the best, it is one of them.
+    If a tried setting is directly next to the best, it is included.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Positi
 
 
 def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
-    """Return a default grid with longer axes where one of the best is the last of its values.
+    """Return a default grid extended along each axis on which a best setting has the last value.
 
     Examples
     --------
@@ -87,15 +87,16 @@ def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
 
 
 def farthest(grid: Grid) -> Grid:
-    """Return the grid as long as the edge rule can make it."""
+    """Return the grid with the largest extension the edge rule allows."""
     ends: Position = tuple(len(values) - 1 for values in grid.axes.values())
     return beyond_edge(grid, [ends]) or grid
 
 
 def beyond(before: Grid, after: Grid, best: Position, fast: bool) -> list[Position]:
-    """Return the settings to try on axes that were made longer.
+    """Return the settings to try on extended axes.
 
-    All; or, if fast, a coarse pass over what is new, with the best values on the other axes.
+    All new settings or, in fast mode, a coarse pass over the new values with the best values on the
+    other axes.
     """
     if not fast:
         return after.positions()

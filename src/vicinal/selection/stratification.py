@@ -1,9 +1,9 @@
-"""Rows into folds so that each label, or each pair of labels, is spread evenly.
+"""Distribute rows over folds so that each label, or each pair of labels, is spread evenly.
 
-The labels are taken rarest first, for a rare one can be spread only while its rows are free. A row
-of the label goes to the fold that lacks the label most; of such folds, to the one that lacks rows
-most. As all folds are to be equally large, the fold that lacks most is the one that has least, and
-the counts are integers.
+Labels are processed from the rarest to the most frequent, because a rare label can only be spread
+while its rows are still unassigned. Each row of the label goes to the fold that lacks the label
+most and, among those, to the fold that lacks rows most. All folds should be equally large, so the
+fold that lacks most is the one that has least, and the counts are integers.
 
 References
 ----------
@@ -26,20 +26,20 @@ def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
     Parameters
     ----------
     evidence : csr_array of shape (n, m)
-        What is to be spread: labels, or pairs of them (:func:`label_pairs`). Equally rare columns
-        are taken in their order, and the rows of a column in theirs.
+        What to distribute: labels or pairs of labels (:func:`label_pairs`). Equally rare columns
+        are processed in column order, and the rows of a column in row order.
     n_folds : int
     first_fold : ndarray of int64, shape (n,)
-        Of folds equally good for a row, the first from this one on, cyclically, is taken.
+        Among equally good folds for a row, the first one counting cyclically from this fold is
+        taken.
 
     Notes
     -----
-    Rows without evidence go last, each to the smallest fold. No fold is empty where there are as
-    many rows as folds: an empty one lacks most of everything.
+    Rows without evidence are placed last, each in the smallest fold. If there are at least as many
+    rows as folds, no fold is empty, because an empty fold lacks most of everything.
 
-    Cost: one step of a few microseconds a row and a fraction of one a stored entry, whatever the
-    number of labels. Memory: about 100 bytes a stored entry (Python lists) and 8 × n_folds a
-    column.
+    Cost: a few microseconds per row and a fraction of one per stored entry, whatever the number of
+    labels. Memory: about 100 bytes per stored entry (Python lists) and 8 × n_folds per column.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
 
 
 class _Rarest:
-    """The columns by how many rows they have left to place, fewest first.
+    """The columns, sorted by the number of rows still to be placed, fewest first.
 
-    A heap of (count, column) as one integer, count × columns + column: small and quick to sift.
+    A heap of (count, column) as one integer, count × columns + column: compact and fast to update.
     """
 
     def __init__(self, counts: list[int]) -> None:
@@ -74,15 +74,15 @@ class _Rarest:
         heapq.heapify(self._heap)
 
     def pop(self) -> int:
-        """Return the column with fewest rows left; there must be one."""
+        """Return the column with the fewest rows left; there must be one."""
         while True:
             count, column = divmod(heapq.heappop(self._heap), self._n)
             if count == self._left[column]:
                 return column
-            # Else an older entry: the column was entered again when its count fell.
+            # Otherwise an outdated entry: the column was pushed again when its count decreased.
 
     def lower(self, columns: list[int]) -> None:
-        """Count one row less for each column, as often as it is named."""
+        """Decrease the count of each column by one for every time it is listed."""
         for column in columns:
             self._left[column] -= 1
         for column in set(columns):
@@ -91,7 +91,7 @@ class _Rarest:
 
 
 class _Spread:
-    """The folds as they fill. Plain lists: rows are placed one by one."""
+    """The folds while they are filled. Plain lists, because rows are placed one by one."""
 
     def __init__(self, evidence: Csr, n_folds: int, first_fold: Int) -> None:
         n_rows, n_columns = evidence.shape
@@ -104,7 +104,7 @@ class _Spread:
         self._first_fold = first_fold.tolist()
 
     def place(self, row: int, column: int | None) -> list[int]:
-        """Place a row for the sake of a column; return its columns, or none if placed before."""
+        """Place a row of a column; return the row's columns, or none if it was already placed."""
         if self.fold_of[row] >= 0:
             return []
         fold = self._best(self._sizes if column is None else self._held[column], row)
@@ -117,7 +117,7 @@ class _Spread:
         return columns
 
     def _best(self, held: list[int], row: int) -> int:
-        """Return the fold that has least of the column, then of rows, then comes first."""
+        """Return the fold with the least of the column, then the fewest rows, then the first."""
         least = min(held)
         folds = [fold for fold, count in enumerate(held) if count == least]
         if len(folds) == 1:
@@ -129,7 +129,7 @@ class _Spread:
 
 
 def label_pairs(Y: Csr) -> Csr:
-    """Return the indicator of the pairs of labels that occur, each label with itself included.
+    """Return the indicator of co-occurring label pairs, including each label with itself.
 
     Columns are in the order of (lower label, higher label).
 
@@ -145,7 +145,7 @@ def label_pairs(Y: Csr) -> Csr:
            [0, 0, 1]], dtype=int32)
     """
     n_rows, n_labels = Y.shape
-    # Each stored entry meets those from itself to the end of its row.
+    # Each stored entry is paired with the entries from itself to the end of its row.
     ends = np.repeat(Y.indptr[1:], np.diff(Y.indptr)).astype(np.int64)
     meets = ends - np.arange(Y.nnz)
     lower = np.repeat(np.arange(Y.nnz), meets)

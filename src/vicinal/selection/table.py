@@ -12,6 +12,7 @@ import numpy as np
 from vicinal._base.arrays import Bool, Float
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.json_lines import without_nan
+from vicinal._base.tabular import Cells, Tabular
 from vicinal._base.validation import check_option
 from vicinal.metrics import metric_info
 from vicinal.results.digest import plain
@@ -37,7 +38,7 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class TuningTable:
+class TuningTable(Tabular):
     """Values of every setting on every fold.
 
     Parameters
@@ -155,18 +156,41 @@ class TuningTable:
         text = json.dumps(without_nan(self.records()), ensure_ascii=False, indent=1)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line a setting and metric, one column a parameter and a fold."""
+    def cells(self) -> Cells:
+        """Return one row per setting and metric, one column per parameter and fold.
+
+        A parameter that is called like another column is marked: ``metric (parameter)``.
+        """
         names = list(dict.fromkeys(name for params in self.params for name in params))
         folds = [f"fold {fold + 1}" for fold in range(self.done.shape[1])]
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(["method", *names, "metric", "mean", "std", *folds])
-            for record, params in zip(self.records(), self._params_by_record(), strict=True):
-                values = [plain(params[name]) if name in params else "" for name in names]
-                head = [record["method"], *values, record["metric"], record["mean"], record["std"]]
-                measured = record["folds"]
-                writer.writerow([*head, *(measured if isinstance(measured, list) else [])])
+        others = ["metric", "mean", "std", *folds]
+        taken = {"method", *others}
+        shown = [f"{name} (parameter)" if name in taken else name for name in names]
+        rows: list[list[object]] = []
+        for at, params in enumerate(self.params):
+            values = [plain(params[name]) if name in params else None for name in names]
+            for metric in self.metrics:
+                figures = [float(self.mean(metric)[at]), float(self.std(metric)[at])]
+                measured = [
+                    float(value) if done else None
+                    for value, done in zip(self.of(metric)[at], self.done[at], strict=True)
+                ]
+                rows.append([self.methods[at], *values, metric, *figures, *measured])
+        return Cells(["method", *shown, *others], rows)
 
-    def _params_by_record(self) -> list[Mapping[str, object]]:
-        return [params for params in self.params for _ in self.metrics]
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one line per setting and metric, one column per parameter and fold."""
+        header, rows = self.cells()
+        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows([header, *rows])
+
+
+def settings_text(params: Mapping[str, object]) -> str:
+    """Return parameters as one cell.
+
+    Examples
+    --------
+    >>> settings_text({"n_neighbors": 5, "variant": "a"})
+    'n_neighbors=5, variant=a'
+    """
+    return ", ".join(f"{name}={plain(value)}" for name, value in params.items())

@@ -17,7 +17,7 @@ from vicinal.selection.plots import ARROWS, INK
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
-    """What a metric is at each threshold.
+    """The value of a metric at each threshold.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def threshold_curve(
     Y : csr_array
         Their labels.
     metric : str
-        One that needs predicted sets.
+        A metric of predicted label sets.
     rule : FittedDecision, optional
-        The rule in use: its threshold is marked, and where it gives every row a label, so do the
-        thresholds of the curve.
+        The rule in use. Its threshold is marked; if it gives every row at least one label, so does
+        the curve.
     n_points : int
 
     Examples
@@ -75,7 +75,7 @@ def threshold_curve(
 def plot_threshold(
     model: NeighborEstimator, metric: str, path: str | os.PathLike[str], n_points: int = 101
 ) -> None:
-    """Draw the curve of a fitted model into a file, the threshold it uses marked."""
+    """Plot the curve of a fitted model and mark the threshold it uses."""
     from matplotlib.figure import Figure
 
     rule = model.decision_
@@ -87,9 +87,9 @@ def plot_threshold(
         label = f"threshold in use, {curve.chosen:.3g}"
         axes.axvline(curve.chosen, color=INK, linewidth=1, linestyle="--", label=label)
         axes.legend(frameon=False)
-    axes.set_xlabel("threshold: labels that score more are predicted")
+    axes.set_xlabel("threshold (labels with a higher score are predicted)")
     axes.set_ylabel(f"{metric} ({ARROWS[metric_info(metric).better]})")
-    axes.set_title(f"{type(model).__name__} on its training rows, each left out of its neighbours")
+    axes.set_title(f"{type(model).__name__} on its training rows, leave-one-out")
     axes.grid(alpha=0.25)
     figure.savefig(path, dpi=150)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.tabular import Cells, Tabular
 from vicinal._base.validation import check_flag
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.answers import dense_labels
@@ -20,12 +21,12 @@ from vicinal.selection.meter import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors
 from vicinal.selection.problem import Problem, read_problem
 from vicinal.selection.runner import Runner
-from vicinal.selection.table import Best, TuningTable
+from vicinal.selection.table import Best, TuningTable, settings_text
 from vicinal.selection.threshold_curve import plot_threshold
 
 
 @dataclass(frozen=True, eq=False)
-class TuningResult:
+class TuningResult(Tabular):
     """What tuning found.
 
     Parameters
@@ -48,6 +49,21 @@ class TuningResult:
     table: TuningTable
     estimator: Model | None
     complete: bool = True
+
+    def __repr__(self) -> str:
+        """Say in a line what was found; the table has the rest."""
+        best = self.best.get(self.metric)
+        found = "no setting" if best is None else f"{best.method}, mean {best.mean:.4f}"
+        state = "" if self.complete else ", interrupted"
+        return f"TuningResult({self.metric}: {found}; {len(self.table)} settings{state})"
+
+    def cells(self) -> Cells:
+        """Return the best setting for each metric."""
+        rows: list[list[object]] = [
+            [metric, best.method, settings_text(best.params), best.mean, best.std]
+            for metric, best in self.best.items()
+        ]
+        return Cells(["metric", "method", "settings", "mean", "std"], rows)
 
     def plot_neighbors(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
         """Draw the metric against k, one curve a method, the chosen points marked."""

@@ -215,3 +215,11 @@ def test_bench_refuses_what_it_cannot_time(run, tmp_path, dataset):
     assert code == 2
     assert "DATA" in err
     assert run("bench", "--metric", "far")[0] == 2
+
+
+def test_names_of_methods_are_not_broken(run, data_file):
+    names = "brknn,lpknn,mlknn,dmlknn,instance-knn,feature-knn,lcif"
+    code, out, err = run("compare", data_file, "--methods", names, "--folds", 2)
+    assert code == 0, err
+    for name in names.split(","):
+        assert name in out

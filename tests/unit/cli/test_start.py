@@ -24,7 +24,7 @@ except SystemExit as end:
     print()
     print(json.dumps([end.code or 0, sorted(sys.modules)]))
 """
-COMMANDS = ("train", "evaluate", "predict", "tune", "compare", "bench", "demo")
+COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
 
 
 def loaded(*words):

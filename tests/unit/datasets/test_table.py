@@ -150,13 +150,13 @@ def test_long_cells_are_read_and_the_limit_of_csv_is_left_alone(tmp_path):
         ("d.jsonl", '{"text": "aa", "labels": [true]}\n', 1, "a label's name"),
         ("d.jsonl", '{"text": ["\\ud800"], "labels": []}\n', None, "text that UTF-8 can hold"),
         ("d.jsonl", '{"text": "- - -", "labels": []}\n', None, "texts with words to keep"),
-        ("d.csv", "text,tags\naa,x\n", 2, "a column 'labels'"),
+        ("d.csv", "text,what\naa,x\n", 1, "a column 'labels'"),
         ("d.csv", "text,text,labels\na,b,c\n", 1, "columns of different names"),
-        ("d.csv", "text,labels\naa,x\naa\n", 3, "2 cells, one a column"),
+        ("d.csv", "text,labels\naa,x\naa\n", 3, "2 cells, one per column"),
         ("d.csv", 'text,labels\n"aa"b,x\n', 2, "cells of a table"),
         ("d.csv", 'text,labels\n"aa,x\n', 2, "cells of a table"),
-        ("d.csv", b"text,labels\naa,x\n\xff,y\n", 3, "text in utf-8"),
-        ("d.csv", "text,labels\naa,x\n".encode("utf-16"), 1, "text in UTF-8"),
+        ("d.csv", b"text,labels\naa,x\n\x81,y\n", 3, "text in cp1252"),
+        ("d.csv", "text,labels\naa,x\n".encode("utf-16") + b"x", 3, "text in utf-16"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, name, content, line, expected):

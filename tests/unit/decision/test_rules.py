@@ -28,6 +28,7 @@ from vicinal.decision.cells import ScoredTruth
 from vicinal.decision.rule import needs_of
 from vicinal.estimators import MLkNN
 from vicinal.scores import Scores
+from vicinal.scoring import MLkNNScoring
 
 pytestmark = pytest.mark.native
 
@@ -242,8 +243,12 @@ def test_a_rule_states_what_it_needs():
 
 
 def test_scores_are_not_made_for_a_rule_that_needs_none(monkeypatch, sample):
-    def refuse(*_):
-        raise AssertionError("scored")
+    score = MLkNNScoring.scores
+
+    def refuse(self, graph, X=None):
+        if graph.n_queries:
+            raise AssertionError("scored")
+        return score(self, graph, X)  # of no rows: whether the rule can decide is tried on those
 
     model = MLkNN(3, threshold=CommonLabels(), never_empty=True)
     expected = NeverEmpty(CommonLabels()).fit(

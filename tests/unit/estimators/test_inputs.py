@@ -116,8 +116,9 @@ BAD_Y: list[tuple[Any, str]] = [
     (np.full((50, 2), 2), "^Y: expected values 0 and 1 only, got 2"),
     (np.full((50, 2), np.nan), "^Y: expected values 0 and 1 only, got nan"),
     (np.full((50, 2), "x"), "^Y: expected values 0 and 1"),
-    (np.arange(50), "^Y: expected one column of 0 and 1 a label, got a one-dimensional multiclass"),
-    (["a"] * 50, "^Y: expected one column of 0 and 1 a label"),
+    (np.arange(50), "^Y: expected one column of 0 and 1 per label.*one-dimensional multiclass"),
+    (["a"] * 50, "^Y: expected one column of 0 and 1 per label"),
+    (np.where(np.arange(50) % 2, 1, -1), "^Y: expected one column of 0 and 1 per label"),
     (np.zeros((49, 2)), "^Y: expected 50 rows"),
     (np.zeros((50, 0)), "^Y: expected at least one label"),
     ([["a"]] * 49, "^Y: expected 50 rows"),
@@ -176,7 +177,7 @@ def graphs(sample: Any) -> dict[str, tuple[Any, str]]:
     index = build_index(sample.X, "euclidean")
     return {
         "other rows": (build_index(sample.X[:9], "euclidean").query_self(3), "50 queries among 50"),
-        "too narrow": (index.query_self(2), "at least 4 neighbours a row"),
+        "too narrow": (index.query_self(2), "at least 4 neighbours per row"),
         "with itself": (index.query(sample.X, 4), "row 0 as its own neighbour"),
         "no graph": (np.zeros((50, 4)), "a NeighborGraph"),
     }

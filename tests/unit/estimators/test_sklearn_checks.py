@@ -27,12 +27,14 @@ CANNOT_APPLY = {
     "check_fit2d_1feature": NOT_01,
     "check_classifiers_classes": ONE_A_ROW,
     "check_classifiers_train": ONE_A_ROW,
-    "check_decision_proba_consistency": ONE_A_ROW,
     "check_estimator_sparse_array": TWO_COLUMNS,
     "check_estimator_sparse_matrix": TWO_COLUMNS,
 }
 """For every method."""
 
+UNSEEN_COUNT = (
+    "all 10 neighbours of a new row have the label, a count that none of 10 training rows can have"
+)
 EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 
 DEPENDS = {
@@ -40,6 +42,7 @@ DEPENDS = {
         TWO_CLASSES_EACH,
         {kind.__name__ for kind in METHODS.values()},
     ),
+    "check_classifiers_one_label": (UNSEEN_COUNT, {"DMLkNN"}),
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,
         {"BRkNN", "LPkNN", "FeatureKNN"},

@@ -20,7 +20,7 @@ MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
 # With k = n, a query under way needs 16 bytes a row, in compiled code: of limits that rise in small
 # steps from what the answer itself takes, some stop a search there. That an error of each thread
-# comes through is tested where threads are told apart, in native/tests/test_parallel.cpp.
+# comes through is tested where threads are told apart, in native/tests/common/test_parallel.cpp.
 SHORT_OF_MEMORY = """
 import json, resource
 import numpy as np

@@ -238,7 +238,7 @@ def test_reported_cells_stand_beside_ours(results, read):
     many = [cell] * 30
     folded = read(comparison_page(results, reported=many).html())
     near = abs(own - 0.25) <= 0.02
-    summary = cells(tables(folded)["Cells that both have, by paper"])
+    summary = cells(tables(folded)["Cells available in both, by paper"])
     assert summary == {"zhang2007": [30, 30 * near, pytest.approx(abs(own - 0.25))]}
 
 

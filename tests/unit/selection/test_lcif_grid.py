@@ -183,7 +183,10 @@ def test_nothing_asked_for(fold: Fold) -> None:
     [
         ({"ks_instance": []}, "ks_instance: expected at least one number"),
         ({"ks_instance": [0]}, "ks_instance: expected an integer of at least 1"),
-        ({"ks_instance": [6]}, "fold.training.graph: expected at least 6 neighbours a row, got 5"),
+        (
+            {"ks_instance": [6]},
+            "fold.training.graph: expected at least 6 neighbours per row, got 5",
+        ),
         ({"ks_feature": [1.5]}, "ks_feature: expected an integer"),
         ({"mixings": [1.1]}, "mixings: expected a finite number between 0 and 1"),
         ({"metrics": ["coverage"]}, "metrics: expected metrics of predicted label sets"),

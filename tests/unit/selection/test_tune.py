@@ -227,7 +227,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"grid": {"n_neighbors": [3, 0]}}, "n_neighbors: expected an integer of at least 1"),
         ({"grid": {"smoothing": [1, -1]}}, "smoothing: expected a finite number between 0"),
         ({"grid": {"threshold": ["best"]}}, "threshold: expected None, 'cardinality'"),
-        ({"grid": {"lcif": {"mixing": [1]}}}, "methods asked for .mlknn., got 'lcif'"),
+        ({"grid": {"lcif": {"mixing": [1]}}}, "one of the selected methods .mlknn., got 'lcif'"),
         ({"grid": {"mlknn": {"mixing": [1]}}}, "grid: expected parameters of mlknn"),
         ({"grid": [1]}, "grid: expected a mapping"),
         ({"params": {"variant": "a"}}, "params: expected parameters of mlknn"),

@@ -59,7 +59,9 @@ inline std::from_chars_result parse_double_portably(const char* begin, const cha
   stream.imbue(std::locale::classic());
   double value = 0.0;
   stream >> value;
-  if (stream.fail() || !std::isfinite(value) ||
+  // Some libraries report subnormal numbers as failures although they read them correctly.
+  const bool failed = stream.fail() && std::fpclassify(value) != FP_SUBNORMAL;
+  if (failed || !std::isfinite(value) ||
       (value == 0.0 && number_detail::has_nonzero_digit(begin, stop)))
     return {stop, std::errc::result_out_of_range};
   number = value;

@@ -35,7 +35,8 @@ struct Avx512Level {
 };
 #endif
 
-inline CountKernels count_kernels(Simd level, std::size_t n_bitmaps) {
+inline CountKernels count_kernels([[maybe_unused]] Simd level,
+                                  [[maybe_unused]] std::size_t n_bitmaps) {
   CountKernels kernels{plain::narrow_kernels(), plain::wide_kernels()};
 #if VICINAL_X86
   if (level == Simd::avx2) kernels.narrow = by_planes<Avx2Level>(n_bitmaps);

@@ -56,14 +56,14 @@ class Figures:
 
     @cached_property
     def _by_place(self) -> Mapping[Place, list[Result]]:
-        """Results of each place, one a seed."""
+        """Results of each place, one per seed."""
         found: dict[Place, list[Result]] = defaultdict(list)
         for result in self.results:
             found[result.experiment, result.data, result.method].append(result)
         return found
 
     def at(self, experiment: str, data: str, method: str) -> list[Result]:
-        """Return the results of a place, one a seed."""
+        """Return the results of a place, one per seed."""
         return self._by_place.get((experiment, data, method), [])
 
     def values(self, experiment: str, data: str, method: str, metric: str) -> list[list[float]]:

@@ -68,7 +68,7 @@ def _wins(tables: Mapping[str, Mapping[str, list[float]]]) -> set[Pair]:
 
 
 def _samples(order: Order, figures: Figures, metric: str) -> dict[str, list[float]]:
-    """Return each method's values: folds of the first seed, or one value a data set.
+    """Return each method's values: folds of the first seed, or one value per data set.
 
     Only the first seed, since the folds of several share rows and are no independent samples.
     """

@@ -42,7 +42,7 @@ class Folds:
         return replace(self, only=2)
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the result of each method, a value a fold."""
+        """Yield the result of each method, a value per fold."""
         found: dict[str, dict[str, list[float]]] = {name: {} for name in job.methods}
         seconds = dict.fromkeys(job.methods, 0.0)
         splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)

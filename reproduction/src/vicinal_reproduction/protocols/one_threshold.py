@@ -33,12 +33,12 @@ def one_threshold(scores: Scores, Y: Csr) -> Threshold:
     """
     cells = ScoredTruth(scores, Y).pooled()
     order = np.argsort(-cells.values, kind="stable")
-    falling = cells.values[order]
+    descending = cells.values[order]
     right = np.append(0, np.cumsum(cells.true[order]))
     passing = np.append(0, np.cumsum((cells.true + cells.false)[order]))
 
     def micro_f1(hundredths: int) -> float:
-        n_passing = int(np.searchsorted(-falling, -hundredths / 100, side="right"))
+        n_passing = int(np.searchsorted(-descending, -hundredths / 100, side="right"))
         return float(2 * right[n_passing] / max(passing[n_passing] + Y.nnz, 1))
 
     coarse = max(range(0, 101, 10), key=micro_f1)

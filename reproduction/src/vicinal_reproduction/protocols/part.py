@@ -128,5 +128,5 @@ def rounded(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def dense(rows: Features) -> Float:
-    """Return rows as an array: 8 bytes a cell."""
+    """Return rows as an array: 8 bytes per cell."""
     return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)

@@ -66,7 +66,7 @@ class ProjectedFolds:
         return replace(self, only=1, at_most_seconds=5.0)
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the result of each method, a value a fold."""
+        """Yield the result of each method, a value per fold."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)
         folds = list(splitter.split(job.dataset.X))[: self.only]
         for name, method in job.methods.items():

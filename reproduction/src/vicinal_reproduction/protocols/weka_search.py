@@ -33,7 +33,7 @@ def heap_graph(rows: Features, k: int, queries: Features | None = None) -> Neigh
 
     Notes
     -----
-    Memory: 256 × n distances, and 12 bytes a query and neighbour. Time: a step in Python for each
+    Memory: 256 × n distances, and 12 bytes per query and neighbour. Time: a step in Python for each
     query and row.
     """
     kept = min(k, rows.shape[0] - (queries is None))

@@ -73,7 +73,7 @@ def _overview(paper: Paper, cells: dict[str, list[PaperCell]]) -> DataTable:
 
 
 def _table_section(table: Table, cells: Sequence[PaperCell]) -> Section:
-    """Return a table of the paper: three columns a method."""
+    """Return a table of the paper: three columns per method."""
     columns = [Column("data"), Column("metric")]
     for method in table.methods:
         columns += [Column(each, group=method) for each in ("paper", "ours", "difference")]

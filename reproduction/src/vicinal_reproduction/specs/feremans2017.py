@@ -52,7 +52,7 @@ REASONS = (
         metric="hamming-loss",
     ),
     Reason(
-        "cross-validation takes 45 labels a feature, beyond the edge of the grid; at 29 the figure "
+        "cross-validation takes 45 labels per feature, beyond the edge of the grid; at 29 the figure "
         "is passed (side experiment)",
         data="corel5k",
         method="feature-knn",

@@ -84,7 +84,7 @@ def _from_archive(entry: Entry, address: str, target: Path) -> None:
 def _check_size(n_bytes: int, address: str) -> None:
     """Refuse a member that unpacks to more than any file may; zipfile holds it to that size."""
     if n_bytes > DEFAULT_MAX_BYTES:
-        raise DataFormatError(address, f"at most {DEFAULT_MAX_BYTES} bytes a file", str(n_bytes))
+        raise DataFormatError(address, f"at most {DEFAULT_MAX_BYTES} bytes per file", str(n_bytes))
 
 
 def _extract(archive: zipfile.ZipFile, member: str, path: Path) -> None:

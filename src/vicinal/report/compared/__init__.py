@@ -1,4 +1,4 @@
-"""The report of a comparison, section by section; ``report.comparison_report`` puts them together.
+"""The sections of a comparison report, which ``report.comparison_report`` assembles.
 
-Comes in: results of one experiment. Goes out: blocks of :mod:`vicinal.report`. One file a section.
+Input: results of one experiment. Output: blocks of :mod:`vicinal.report`. One file per section.
 """

@@ -1,4 +1,4 @@
-"""A metric against the number of neighbours, where there are results for several."""
+"""A metric against the number of neighbours, if there are results for several k."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ TEXT = "Mean over folds against the number of neighbours k; a ring marks the bes
 
 @dataclass(frozen=True)
 class Curve:
-    """Values of a metric for rising k, of one method on one data set."""
+    """Values of a metric for increasing k, of one method on one data set."""
 
     data: str
     metric: str
@@ -31,7 +31,7 @@ class Curve:
 
 
 def k_curves(results: Sequence[Result], metric: str) -> list[Curve]:
-    """Return the curves that the results hold: same method and settings, several k.
+    """Return the curves in the results: the same method and settings with several k.
 
     Examples
     --------
@@ -107,13 +107,13 @@ def curve_figure(curves: Sequence[Curve]) -> "Figure":
 
 
 def best_k(curve: Curve) -> int:
-    """Return the k with the best value; the smallest of equals."""
+    """Return the k with the best value; the smallest k wins ties."""
     sign = -1 if metric_info(curve.metric).better == "high" else 1
     return min(curve.points, key=lambda k: (sign * curve.points[k], k))
 
 
 def _describe(curves: Sequence[Curve]) -> str:
-    """Say the curves in words."""
+    """Describe the curves in words."""
     return " ".join(
         f"{curve.method}: " + ", ".join(f"k {k} {v:.3f}" for k, v in curve.points.items()) + "."
         for curve in curves
@@ -121,7 +121,7 @@ def _describe(curves: Sequence[Curve]) -> str:
 
 
 def _family_name(methods: Sequence[str]) -> str:
-    """Return what the names of one method at several k share.
+    """Return the common part of the names of one method at several k.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every metric that was measured, data set by data set, folded away."""
+"""All metrics, one collapsed table per data set."""
 
 from collections.abc import Sequence
 

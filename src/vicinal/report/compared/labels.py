@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EACH = 8
-"""Best and worst labels that are drawn."""
+"""How many of the best and of the worst labels are drawn."""
 MOST_ROWS = 60
-"""Labels that the table lists: all where there are no more, else the best and worst of them."""
+"""How many labels the table lists; if there are more, only the best and worst."""
 LONGEST = 28
-"""Letters of a label's name in a figure."""
+"""Maximum length of a label's name in a figure."""
 
 
 class Label(NamedTuple):
@@ -53,14 +53,14 @@ def labels_section(results: Sequence[Result], methods: Sequence[str]) -> Section
 
 
 def ranked_labels(result: Result) -> list[Label]:
-    """Return the labels that occur, best first; where equal, the more frequent first."""
+    """Return the labels that occur, best first; ties are sorted by descending frequency."""
     each = zip(result.label_names, result.per_label["rows"], result.per_label["f1"], strict=True)
     known = [Label(name, int(rows), f1) for name, rows, f1 in each if not math.isnan(f1)]
     return sorted(known, key=lambda label: (-label.f1, -label.rows))
 
 
 def ends(labels: Sequence[Label], each: int) -> list[Label]:
-    """Return the best and worst labels, or all where they are few."""
+    """Return the best and worst labels, or all if there are few."""
     return list(labels) if len(labels) <= 2 * each else [*labels[:each], *labels[-each:]]
 
 
@@ -78,7 +78,7 @@ def _figure(data: str, result: Result) -> PlotFigure:
 
 
 def bar_figure(labels: Sequence[Label], *, cut: bool) -> "Figure":
-    """Draw a bar a label, best at the top; a gap where labels are left out."""
+    """Draw one bar per label, best at the top, with a gap where labels are omitted."""
     # Imported when used: matplotlib would double the time that importing the package takes.
     from matplotlib.figure import Figure
 
@@ -102,14 +102,14 @@ def bar_figure(labels: Sequence[Label], *, cut: bool) -> "Figure":
 
 
 def _short(label: Label) -> str:
-    """Return a label's name as it fits beside a bar, with its rows."""
+    """Return a label's name, shortened to fit next to a bar, with its number of rows."""
     name = " ".join(clean(label.name).split())
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     return f"{name} ({label.rows:,})"
 
 
 def _table(data: str, known: Sequence[Result]) -> DataTable:
-    """Return the F1 of labels by every method, best first by the first of them."""
+    """Return the F1 of labels for every method, sorted by the first method."""
     shown = ends(ranked_labels(known[0]), MOST_ROWS // 2)
     place = {name: at for at, name in enumerate(known[0].label_names)}
     rows: list[Row] = []

@@ -8,6 +8,7 @@ from vicinal.comparison import FriedmanNemenyi, Ranking, mean_differences, wilco
 from vicinal.comparison.drawing import rank_figure
 from vicinal.report.blocks import Block, Details, Paragraph, Section
 from vicinal.report.cells import Cell, mark_best
+from vicinal.report.compared.conclusion import conclusion
 from vicinal.report.compared.words import listed, metric_form, metric_title, probability
 from vicinal.report.figure import PlotFigure
 from vicinal.report.table import Column, DataTable, Row
@@ -57,15 +58,16 @@ def _rank(found: Ranking, method: str) -> Cell:
 
 def _friedman(tests: FriedmanNemenyi) -> str:
     """Say what the tests found."""
-    said = (
-        f"Friedman's test over {tests.n_samples} samples: χ² = {tests.chi2:.2f}, "
-        f"F = {tests.f:.2f} ({probability(tests.p_f)}): "
+    figures = (
+        f"Over {tests.n_samples} samples, χ² = {tests.chi2:.2f} and F = {tests.f:.2f} "
+        f"({probability(tests.p_f)}). "
     )
     if not tests.rejected:
-        return said + f"at α = {tests.alpha:g} the methods cannot be told apart."
-    return said + (
-        f"the methods differ. Two of them do (Nemenyi, α = {tests.alpha:g}) where their mean ranks "
-        f"are {tests.critical_difference:.2f} apart; those that share a group do not."
+        return figures + conclusion(tests)
+    apart = f"{tests.critical_difference:.2f}"
+    return figures + (
+        f"{conclusion(tests)} Methods differ where their mean ranks are at least {apart} apart "
+        f"(α = {tests.alpha:g}); those that share a group letter cannot be told apart."
     )
 
 
@@ -78,16 +80,15 @@ def _diagram(found: Ranking, tests: FriedmanNemenyi) -> PlotFigure:
         mean_ranks={clean(method): rank for method, rank in tests.mean_ranks.items()},
         groups=tuple(tuple(map(clean, group)) for group in tests.groups),
     )
-    caption = (
-        f"Mean ranks by {found.metric}, best at the left; a bar joins methods that do not differ"
-    )
+    joins = "a bar joins methods that cannot be told apart"
+    caption = f"Mean ranks by {found.metric}, best at the left; {joins}"
     caution = (
-        "" if tests.rejected else " (as Friedman's test finds no difference, read no more into it)"
+        "" if tests.rejected else " (Friedman's test finds no difference: the bars mean little)"
     )
     return PlotFigure(
         rank_figure(drawn),
         f"{caption}{caution}.",
-        f"Mean ranks by {found.metric}: {ranks}. Groups that do not differ: {alike}.",
+        f"Mean ranks by {found.metric}: {ranks}. Groups that cannot be told apart: {alike}.",
     )
 
 

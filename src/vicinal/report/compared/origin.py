@@ -1,4 +1,4 @@
-"""Where the figures came from: settings, data to the bit, versions, machine."""
+"""Provenance of the results: settings, data hashes, versions and machine."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from vicinal.report.blocks import Facts, Paragraph, Section
 from vicinal.report.table import DataTable
 from vicinal.results import Result
 
-TEXT = "Everything on this page is made from stored results and can be made again from them."
+TEXT = "Everything on this page was generated from stored results and can be regenerated from them."
 
 
 def origin_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
@@ -24,12 +24,12 @@ def origin_section(results: Sequence[Result], methods: Sequence[str]) -> Section
 
 
 def _machine(result: Result) -> dict[str, str]:
-    """Return what is the same for all data sets of a run."""
+    """Return the facts that are the same for all data sets of a run."""
     return {name: value for name, value in result.provenance.items() if name != "data"}
 
 
 def _shared(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return facts, all values of each where the results differ."""
+    """Return facts; if results differ, all values of a fact are listed."""
     names = dict.fromkeys(name for each in facts for name in each)
     return {
         name: "; ".join(dict.fromkeys(each[name] for each in facts if name in each))
@@ -38,7 +38,7 @@ def _shared(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _settings(results: Sequence[Result], methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the settings of each method; by data set and seed where they differ."""
+    """Return the settings of each method, per data set and seed if they differ."""
     rows = []
     for method in methods:
         of_method = [result for result in results if result.method == method]

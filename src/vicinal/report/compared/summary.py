@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from vicinal.comparison import Ranking, paired_order
 from vicinal.report.blocks import Block, Facts, Paragraph, Section
 from vicinal.report.cells import Cell
+from vicinal.report.compared.conclusion import conclusion, named
 from vicinal.report.compared.words import counted, listed, metric_title
 from vicinal.report.table import Column, DataTable
 from vicinal.results import Result
 
-NAMED = 6
-"""Methods that the first sentence names before it counts them."""
 PROTOCOLS = {"split": "the published split"}
 
 
@@ -28,8 +27,8 @@ def verdict(found: Ranking) -> str:
     >>> losses = {"A": (0.1, 0.2, 0.1), "B": (0.2, 0.3, 0.3)}
     >>> results = [Result("compare", "yeast", m, {"hamming-loss": v}) for m, v in losses.items()]
     >>> verdict(rank_methods(results, "hamming-loss"))
-    'By hamming-loss, A ranks best (mean rank 1.00 over 3 folds). By the Nemenyi test it cannot be
-    told apart from B.'
+    'By hamming-loss, A ranks best (mean rank 1.00 over 3 folds). 3 samples of 2 methods are too few
+    for a test at α = 0.05: even if all samples agreed, p would be 0.25.'
     """
     if not found.mean_ranks:
         return f"No data set has {found.metric} for every method, so there is no order."
@@ -37,23 +36,8 @@ def verdict(found: Ranking) -> str:
     leaders = [name for name in found.methods if found.mean_ranks.get(name) == rank]
     over = counted(len(found.table.values), found.samples.removesuffix("s"))
     ranks = "ranks" if len(leaders) == 1 else "rank"
-    said = f"By {found.metric}, {_named(leaders)} {ranks} best (mean rank {rank:.2f} over {over})."
-    if found.tests is None:
-        return f"{said} One sample or one method is not enough for a test."
-    if not found.tests.rejected:
-        return f"{said} Friedman's test does not tell the methods apart."
-    rest = found.methods[len(leaders) :]
-    alike = [name for name in rest if not found.tests.differ(leaders[0], name)]
-    it = "it" if len(leaders) == 1 else "they"
-    if not alike:
-        differ = "differs" if len(leaders) == 1 else "differ"
-        return f"{said} By the Nemenyi test {it} {differ} from every other method."
-    return f"{said} By the Nemenyi test {it} cannot be told apart from {_named(alike)}."
-
-
-def _named(methods: Sequence[str]) -> str:
-    """Name methods, or count them where they are many."""
-    return listed(methods) if len(methods) <= NAMED else counted(len(methods), "method")
+    said = f"By {found.metric}, {named(leaders)} {ranks} best (mean rank {rank:.2f} over {over})."
+    return f"{said} {conclusion(found.tests)}"
 
 
 def summary_section(rankings: Mapping[str, Ranking]) -> Section:

@@ -1,4 +1,4 @@
-"""How long it took: the shared search, then each method's own part."""
+"""Run times: the shared search and each method's own part."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,15 +8,15 @@ from vicinal.report.table import Column, DataTable
 from vicinal.results import Result
 
 TEXT = (
-    "Seconds over all folds and seeds, as measured on the machine named below. Methods of the same "
-    "metric share one search in each fold: its time stands beside each of them and was spent once. "
-    "Fit and predict are each method's own."
+    "Seconds over all folds and seeds, as measured on the machine named below. Methods with the "
+    "same distance share one search per fold: its time is listed for each of them but was spent "
+    "only once. Fit and predict times are each method's own."
 )
 OWN = ("fit", "predict")
 
 
 def times_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
-    """Return the seconds of each method, in all and by data set."""
+    """Return the seconds of each method, in total and per data set."""
     data = list(dict.fromkeys(result.data for result in results))
     spent = {(d, m): _own_seconds(results, d, m) for d in data for m in methods}
     searched = {(d, m): _seconds(results, d, m, ("search",)) for d in data for m in methods}
@@ -44,7 +44,7 @@ def times_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
 def _total(
     seconds: Mapping[tuple[str, str], float | None], data: Sequence[str], method: str
 ) -> Value | Cell:
-    """Return the sum over data sets; none for a method that takes no graph."""
+    """Return the sum over data sets; None for a method that uses no graph."""
     known = [each for name in data if (each := seconds[name, method]) is not None]
     return sum(known) if known else None
 

@@ -1,4 +1,4 @@
-"""How the report says things: names in a row, probabilities, metrics."""
+"""Wording used in the report: lists of names, probabilities, metrics."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from vicinal.metrics import METRICS, metric_info
 
 ARROWS = {"low": "\N{NO-BREAK SPACE}↓", "high": "\N{NO-BREAK SPACE}↑", "none": ""}
 COUNTS = ("coverage", "cardinality")
-"""Metrics that count labels, so that two decimals are enough."""
+"""Metrics that count labels, for which two decimals are enough."""
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as one says them.
+    """Return names as a list in running text.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return how many there are of a thing whose name takes an s.
+    """Return a number and a noun, with a plural s if needed.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def probability(p: float) -> str:
 
 
 def metric_title(metric: str) -> str:
-    r"""Return a metric's name with an arrow towards the better side.
+    r"""Return a metric's name with an arrow in the direction that is better.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def metric_form(metric: str) -> str:
 
 
 def sorted_metrics(names: Sequence[str]) -> list[str]:
-    """Return metrics in the order of the catalogue, those at k by rising k."""
+    """Return metrics in the order of the catalogue, those at k by increasing k."""
     families = list(METRICS)
 
     def place(name: str) -> tuple[int, int]:

@@ -76,7 +76,7 @@ ENTRIES = (
             "163 of the labels are in no training row",
             "not EURLex-4K (3993 labels)",
         ),
-        hint="the parts are the JSON files of EURLEX57K, one a line, in the order of their names",
+        hint="the parts are the JSON files of EURLEX57K, one per line, in the order of their names",
     ),
     Entry(
         name="yso-finna-en",

@@ -1,0 +1,127 @@
+"""Tables that leave as pandas frames, Markdown, LaTeX or HTML."""
+
+import html
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from vicinal._base.errors import MissingExtraError
+
+MOST_SHOWN = 20
+"""Rows that a notebook shows of a table before it says how many more there are."""
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "_": r"\_", "&": r"\&", "%": r"\%",
+    "$": r"\$", "#": r"\#", "^": r"\^{}", "~": r"\~{}",
+}  # fmt: skip
+
+
+class Cells(NamedTuple):
+    """Names of columns, and rows of values."""
+
+    header: list[str]
+    rows: list[list[object]]
+
+
+class Tabular(ABC):
+    """What every table offers; a subclass gives :meth:`cells`."""
+
+    @abstractmethod
+    def cells(self) -> Cells:
+        """Return the table as columns and rows."""
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas ``DataFrame``."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise MissingExtraError("pandas", "frames") from None
+        header, rows = self.cells()
+        return pandas.DataFrame(rows, columns=header)
+
+    def to_markdown(self) -> str:
+        r"""Return the table in Markdown; numbers to four decimals, at the right.
+
+        Examples
+        --------
+        >>> class Pair(Tabular):
+        ...     def cells(self) -> Cells:
+        ...         return Cells(["name", "value"], [["a|b", 0.5], ["c", None]])
+        >>> print(Pair().to_markdown())
+        | name | value |
+        |---|---:|
+        | a\|b | 0.5000 |
+        | c | – |
+        """
+        header, rows = self.cells()
+        marks = "|".join("---:" if right else "---" for right in _numeric(rows, len(header)))
+        lines = [header, *[[shown(cell) for cell in row] for row in rows]]
+        texts = ["| " + " | ".join(_in_markdown(each) for each in line) + " |" for line in lines]
+        return "\n".join([texts[0], f"|{marks}|", *texts[1:]])
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX ``tabular`` (package booktabs)."""
+        header, rows = self.cells()
+        places = "".join("r" if right else "l" for right in _numeric(rows, len(header)))
+        body = [" & ".join(in_latex(shown(cell)) for cell in row) + r" \\" for row in rows]
+        head = " & ".join(map(in_latex, header)) + r" \\"
+        start = rf"\begin{{tabular}}{{{places}}}"
+        lines = [start, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook, its first rows if there are many."""
+        header, rows = self.cells()
+        cells = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        right = _numeric(rows, len(header))
+        body = "".join(_html_row(row, right) for row in rows[:MOST_SHOWN])
+        more = f"<p>… {len(rows) - MOST_SHOWN:,} more rows</p>" if len(rows) > MOST_SHOWN else ""
+        title = f"<p>{html.escape(repr(self))}</p>"
+        head = f"<thead><tr>{cells}</tr></thead>"
+        return f"{title}<table>{head}<tbody>{body}</tbody></table>{more}"
+
+
+def shown(value: object) -> str:
+    """Return a cell as a reader sees it.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(3), shown(None), shown(float("nan"))
+    ('0.1235', '3', '–', '–')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def in_latex(text: str) -> str:
+    r"""Return text with LaTeX's own signs escaped.
+
+    Examples
+    --------
+    >>> in_latex("n_neighbors & 5%")
+    'n\\_neighbors \\& 5\\%'
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def _in_markdown(text: str) -> str:
+    """Return text that stays in its cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _html_row(row: Sequence[object], right: Sequence[bool]) -> str:
+    """Return one row of an HTML table."""
+    places = (' style="text-align: right"' if is_number else "" for is_number in right)
+    cells = zip(row, places, strict=True)
+    return "<tr>" + "".join(f"<td{p}>{html.escape(shown(v))}</td>" for v, p in cells) + "</tr>"
+
+
+def _numeric(rows: Sequence[Sequence[object]], width: int) -> list[bool]:
+    """Tell which columns hold numbers only, dashes aside."""
+    return [
+        any(isinstance(row[at], int | float) for row in rows)
+        and all(row[at] is None or isinstance(row[at], int | float) for row in rows)
+        for at in range(width)
+    ]

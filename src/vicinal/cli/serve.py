@@ -1,0 +1,165 @@
+"""``vicinal serve``: models over HTTP."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vicinal._base.errors import InvalidArgumentError, MissingExtraError
+from vicinal.cli.output import say
+from vicinal.service import Limits, create_app
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
+PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
+
+
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(help="Folders of saved models; ID=FOLDER chooses the id.", metavar="MODEL…"),
+    ],
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8000,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="SQLite file for what is taught; by default beside the first model."),
+    ] = None,
+    read_token: Annotated[
+        str | None,
+        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token that reading needs."),
+    ] = None,
+    write_token: Annotated[
+        str | None,
+        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token that changes need."),
+    ] = None,
+    read_token_file: Annotated[
+        Path | None, typer.Option(help="File that holds the read token.")
+    ] = None,
+    write_token_file: Annotated[
+        Path | None, typer.Option(help="File that holds the write token.")
+    ] = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(help="TSV of subjects (URI, label, notation) for Annif's dialect."),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="Last evaluation (`vicinal evaluate --json`): FILE, or ID=FILE."),
+    ] = None,
+) -> None:
+    """Serve models over HTTP, with a page to try and teach them."""
+    sources = named_folders(models)
+    kept = store or _default_store(next(iter(sources.values())))
+    read = token("--read-token", read_token, read_token_file)
+    write = token("--write-token", write_token, write_token_file)
+    measured = evaluations(metrics or [], list(sources))
+    start(sources, host, port, kept, read, write, vocabulary, measured)
+
+
+def start(
+    sources: dict[str, Path],
+    host: str,
+    port: int,
+    store: Path,
+    read_token: str | None,
+    write_token: str | None,
+    vocabulary: Path | None = None,
+    metrics: Mapping[str, Mapping[str, float | None]] | None = None,
+    examples: tuple[tuple[str, str], ...] = (),
+) -> None:
+    """Say what is served and who may change it, then serve until stopped."""
+    try:
+        from vicinal.service.engine import About
+        from vicinal.service.server import run_server
+        from vicinal.service.vocabulary import read_vocabulary
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), "serve") from None
+    is_local = host in LOOPBACK
+    words = {} if vocabulary is None else read_vocabulary(vocabulary)
+    about = {
+        model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
+    }
+    limits = Limits()
+    app = create_app(
+        sources,
+        store=store,
+        read_token=read_token,
+        write_token=write_token,
+        loopback_writes=is_local,
+        limits=limits,
+        about=about,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    say(f"Serving {', '.join(sources)} at http://{shown}:{port}/ (API: /docs)")
+    say(f"What is taught is kept in {store} (--store)")
+    say(_who_may_change(write_token is not None, is_local))
+    run_server(app, host, port, limits)
+
+
+def _who_may_change(has_token: bool, is_local: bool) -> str:
+    """Return the sentence that says who may teach.
+
+    Examples
+    --------
+    >>> _who_may_change(False, False)
+    'Read-only: nobody can teach the models without --write-token'
+    """
+    if has_token:
+        return "Teaching needs the write token"
+    if is_local:
+        return "Anyone on this machine can teach the models (--write-token restricts it)"
+    return "Read-only: nobody can teach the models without --write-token"
+
+
+def named_folders(words: list[str]) -> dict[str, Path]:
+    """Return the folders by id.
+
+    Examples
+    --------
+    >>> named_folders(["models/news", "post=models/mail"])
+    {'news': PosixPath('models/news'), 'post': PosixPath('models/mail')}
+    """
+    found: dict[str, Path] = {}
+    for word in words:
+        name, equals, folder = word.partition("=")
+        path = Path(folder if equals else word)
+        model_id = name if equals else path.resolve().name
+        if model_id in found:
+            raise InvalidArgumentError("MODEL", "different ids (ID=FOLDER)", f"{model_id} twice")
+        found[model_id] = path
+    return found
+
+
+def evaluations(words: list[str], ids: list[str]) -> dict[str, dict[str, float | None]]:
+    """Return the metrics of the models, read from files of ``vicinal evaluate --json``."""
+    found: dict[str, dict[str, float | None]] = {}
+    for word in words:
+        name, equals, file = word.rpartition("=")
+        model_id = name if equals else ids[0]
+        if model_id not in ids or (not equals and len(ids) > 1):
+            raise InvalidArgumentError("--metrics", f"ID=FILE with one of {', '.join(ids)}", word)
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise InvalidArgumentError("--metrics", "the JSON of vicinal evaluate", file)
+        numbers = {key: value for key, value in content.items() if isinstance(value, float | int)}
+        found[model_id] = {key: float(value) for key, value in numbers.items()}
+    return found
+
+
+def token(option: str, value: str | None, file: Path | None) -> str | None:
+    """Return a token given by an option, by the environment or by a file."""
+    if value is not None and file is not None:
+        raise InvalidArgumentError(option, f"either {option} or {option}-file", "both")
+    if file is not None:
+        value = file.read_text(encoding="utf-8").strip()
+    if value is not None and not (len(value) >= 8 and value.isascii() and value.isprintable()):
+        raise InvalidArgumentError(option, "8 or more printable ASCII characters", "other text")
+    return value
+
+
+def _default_store(model: Path) -> Path:
+    """Return the file beside a model."""
+    return model.resolve().with_name(model.resolve().name + ".taught.sqlite")

@@ -1,0 +1,160 @@
+"""Which columns are texts, features and labels, where the caller does not say."""
+
+from collections.abc import Sequence
+
+from vicinal._base.errors import DataFormatError
+from vicinal._base.log import logger
+from vicinal.datasets.tables.kinds import Kind, decimal_sign, is_identifier, kind_of
+from vicinal.datasets.tables.labels import ONES, ZEROS, find_separator
+from vicinal.datasets.tables.options import TableOptions
+from vicinal.datasets.tables.reading import Reading
+from vicinal.datasets.tables.records import MISSING, Records
+
+LABEL_NAMES = (
+    "labels", "label", "tags", "tag", "categories", "category", "classes", "topics", "topic",
+    "subjects", "keywords", "genres", "genre", "schlagworte", "avainsanat",
+)  # fmt: skip
+"""Names of columns that are taken for labels, the first that is there."""
+TEXT_NAMES = ("text", "texts", "content", "body", "document", "description", "abstract", "teksti")
+ROW_COLUMNS = ("", "id", "ids", "index", "row", "row_id", "unnamed: 0")
+"""Names of columns that number the rows: they are not learned from unless named."""
+_SHOWN = 5
+
+
+def find_reading(records: Records, options: TableOptions, *, labelled: bool = True) -> Reading:
+    """Return how to read a table: as the caller says, the rest guessed and logged in one line each.
+
+    Parameters
+    ----------
+    records : Records
+    options : TableOptions
+    labelled : bool
+        Whether labels are wanted.
+    """
+    label_columns = _expand(records, options.label_columns, "--label-columns")
+    labels = None
+    if labelled and not label_columns:
+        labels = _label_column(records, options)
+    separator = None if labels is None else find_separator(records, labels, options.separator)
+    if options.row_names is not None:
+        records.require([options.row_names], "--row-names")
+    used = {labels, options.row_names, *label_columns}
+    text, numbers, categories, decimal = _features(records, options, used)
+    return Reading(
+        text=text,
+        numbers=numbers,
+        categories=categories,
+        labels=labels,
+        label_columns=label_columns,
+        separator=separator,
+        row_names=options.row_names,
+        decimal=decimal,
+        encoding=records.encoding,
+        delimiter=records.delimiter,
+    )
+
+
+def _named(records: Records, names: Sequence[str]) -> str | None:
+    """Return the first column whose name is one of `names`, whatever its case."""
+    present = {name.lower(): name for name in reversed(records.names)}
+    return next((present[name] for name in names if name in present), None)
+
+
+def _label_column(records: Records, options: TableOptions) -> str:
+    """Return the column of the labels."""
+    if options.labels is not None:
+        records.require([options.labels], "--labels")
+        return options.labels
+    taken = {*(options.text or ()), *(options.feature_columns or ()), options.row_names}
+    found = _named(records, [name for name in LABEL_NAMES if name not in taken])
+    if found is not None and found not in taken:
+        return found
+    zeros_and_ones = [name for name in records.names if _is_indicator(records.columns[name])]
+    hint = f"; columns of 0 and 1: {_some(zeros_and_ones)}" if zeros_and_ones else ""
+    raise DataFormatError(
+        str(records.path),
+        "a column 'labels' (name it with --labels, or columns of 0 and 1 with --label-columns)",
+        f"columns {_some(list(map(repr, records.names)), 10)}{hint}",
+        records.header_line,
+    )
+
+
+def _features(
+    records: Records, options: TableOptions, used: set[str | None]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str]:
+    """Return the columns of text, of numbers and of categories, and the decimal sign."""
+    if options.text is not None:
+        records.require(options.text, "--text")
+        return tuple(options.text), (), (), "."
+    given = _expand(records, options.feature_columns, "--feature-columns")
+    if not given:
+        text = _named(records, TEXT_NAMES)
+        if text is not None and text not in used:
+            if text != "text":
+                logger.info("texts from column %r (--text changes this)", text)
+            return (text,), (), (), "."
+    free = [name for name in records.names if name not in used]
+    left_out = [] if given else [name for name in free if _names_rows(records, name)]
+    if len(left_out) == len(free):  # better to learn from a counter than from nothing
+        left_out = []
+    names = given or [name for name in free if name not in left_out]
+    if not names:
+        got = f"columns {_some(list(map(repr, records.names)), 10)}"
+        expected = "columns to learn from (name them with --text or --feature-columns)"
+        raise DataFormatError(str(records.path), expected, got, records.header_line)
+    decimal = decimal_sign([records.columns[name] for name in names], records.delimiter)
+    kinds: dict[Kind, list[str]] = {"text": [], "number": [], "category": []}
+    for name in names:
+        kinds[kind_of(records.cells(name), decimal)].append(name)
+    _say(kinds, left_out, decimal)
+    return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
+
+
+def _names_rows(records: Records, column: str) -> bool:
+    """Tell whether a column names or counts the rows, so that nothing can be learned from it."""
+    return column.lower() in ROW_COLUMNS or is_identifier(records.columns[column])
+
+
+def _say(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:
+    """Log what the columns were taken for."""
+    words = {"text": "text", "number": "numeric", "category": "categorical"}
+    said = [
+        f"{len(names)} {words[kind]} ({_some(names)})" for kind, names in kinds.items() if names
+    ]
+    besides = f"; not used: {_some([name or 'unnamed' for name in left_out])}" if left_out else ""
+    sign = "; decimal comma" if decimal == "," and kinds["number"] else ""
+    logger.info(
+        "features: %s%s%s (--feature-columns or --text changes this)",
+        ", ".join(said),
+        sign,
+        besides,
+    )
+
+
+def _expand(records: Records, names: Sequence[str] | None, option: str) -> tuple[str, ...]:
+    """Return the columns that names and ranges of names stand for."""
+    found: list[str] = []
+    for name in names or ():
+        first, colon, last = name.partition(":")
+        if name in records.columns or not colon:
+            records.require([name], option)
+            found.append(name)
+            continue
+        every = records.names
+        records.require([each for each in (first, last) if each], option)
+        start = every.index(first) if first else 0
+        stop = every.index(last) if last else len(every) - 1
+        found.extend(every[start : stop + 1])
+    return tuple(dict.fromkeys(found))
+
+
+def _is_indicator(cells: Sequence[object]) -> bool:
+    """Tell whether a column holds 0 and 1 only, and both."""
+    words = {str(cell).strip().lower() for cell in cells if cell is not MISSING}
+    return bool(words & ONES) and bool(words & ZEROS) and words <= ONES | ZEROS
+
+
+def _some(names: Sequence[str], most: int = _SHOWN) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,109 @@
+"""The cells of a table by column, each row with the line it is on."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from vicinal._base.errors import DataFormatError
+from vicinal.datasets.files import FilePath
+
+MOST_CHARACTERS = 2**24
+"""Longest cell of a CSV file and longest line of a JSON file that is read."""
+MISSING = object()
+"""Stands where a row of a JSON file has no such key."""
+
+
+class Record(NamedTuple):
+    """A row as its reader finds it: the cells by column, and the line, counted from 1."""
+
+    cells: dict[str, Any]
+    line: int
+
+
+@dataclass
+class Records:
+    """A table held by column: 8 bytes per cell and per row besides the cells themselves.
+
+    Parameters
+    ----------
+    path : path
+        Where it came from, for messages.
+    columns : dict of str to list
+        The cells of each column: strings, or JSON and Parquet values.
+    lines : array of int
+        The line of each row; its number where the format has no lines.
+    header_line : int or None
+        The line that names the columns.
+    encoding, delimiter : str or None
+        As found; None where the format has none.
+    """
+
+    path: FilePath
+    columns: dict[str, list[Any]]
+    lines: Sequence[int]
+    header_line: int | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.lines)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in the order of the file."""
+        return list(self.columns)
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column, which every row must have."""
+        self.require([column])
+        found = self.columns[column]
+        for at, cell in enumerate(found):
+            if cell is MISSING:
+                raise self.error(at, f"a column {column!r}", "a row without it")
+        return found
+
+    def require(self, wanted: Iterable[str], option: str | None = None) -> None:
+        """Check that columns are there; the error names the line of the header."""
+        for column in wanted:
+            if column not in self.columns:
+                how = "" if option is None else f" (see {option})"
+                got = "columns " + ", ".join(map(repr, self.columns))
+                raise DataFormatError(
+                    str(self.path), f"a column {column!r}{how}", got[:200], self.header_line
+                )
+
+    def error(self, at: int, expected: str, got: str) -> DataFormatError:
+        """Return the error for a cell of row `at`."""
+        return DataFormatError(str(self.path), expected, got[:80], self.lines[at])
+
+
+def gather(
+    path: FilePath, rows: Iterable[Record], names: Sequence[str] = (), **facts: Any
+) -> Records:
+    """Return rows by column; columns that a row lacks hold :data:`MISSING`.
+
+    Examples
+    --------
+    >>> found = gather("x.jsonl", [Record({"a": 1}, 1), Record({"b": 2}, 3)])
+    >>> found.names, found.columns["b"][1], found.columns["b"][0] is MISSING
+    (['a', 'b'], 2, True)
+    """
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    lines = array("q")
+    for row in rows:
+        for name, cell in row.cells.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = [MISSING] * len(lines)
+            column.append(cell)
+        lines.append(row.line)
+        if len(row.cells) < len(columns):
+            for column in columns.values():
+                if len(column) < len(lines):
+                    column.append(MISSING)
+    if not len(lines):
+        raise DataFormatError(str(path), "rows of a table", "a header only" if names else "none")
+    return Records(path, columns, lines, **facts)

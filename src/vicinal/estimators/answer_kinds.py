@@ -1,0 +1,92 @@
+"""Answers in the kind of array that the labels came in at fit, and the score of scikit-learn."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.checked_csr import owned_csr, with_values
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import Kind, is_flat
+from vicinal.metrics.alignment import together
+from vicinal.metrics.inputs import check_labels, check_truth
+from vicinal.scores import Scores
+
+
+def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
+    """Return label sets as labels came: dense, sparse, or one value per row (``"flat"``).
+
+    Examples
+    --------
+    >>> decided = sparse.csr_array(np.array([[1], [0]], dtype=np.int32))
+    >>> labels_as(decided, "flat", "bool")
+    array([ True, False])
+    """
+    typed = with_values(decided, decided.data.astype(dtype))
+    if kind == "sparse":
+        return owned_csr(typed)
+    array: NDArray[Any] = typed.toarray()
+    return array.ravel() if kind == "flat" else array
+
+
+def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
+    """Return scores as labels came; for one value per row, of not having the label and having it.
+
+    Examples
+    --------
+    >>> probabilities_as(Scores.dense(np.array([[0.25], [1.0]])), "flat")
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
+        return scores.toarray() if scores.base.any() else owned_csr(scores.values)
+    array = scores.toarray()
+    return np.column_stack([1.0 - array, array]) if kind == "flat" else array
+
+
+class SubsetAccuracy:
+    """``score`` as scikit-learn's classifiers have it, for labels by column or by name."""
+
+    label_names_: tuple[str, ...]
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Return the share of rows whose label set is predicted exactly.
+
+        Parameters
+        ----------
+        X : rows
+        y : label indicator, or list of label-name collections
+            Names are aligned with those of the model; a row with a name that the model does not
+            know counts as wrong.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts.
+        """
+        predicted = _two_dimensional(cast("Any", self).predict(X))
+        Y_true, labels, _ = together(_two_dimensional(y), predicted, None, self.label_names_)
+        truth = check_truth(Y_true)
+        right = _wrong_labels(truth, check_labels(labels, truth)) == 0
+        weights = None if sample_weight is None else _weights(sample_weight, len(right))
+        return float(np.average(right, weights=weights))
+
+
+def _wrong_labels(truth: Csr, labels: Csr) -> NDArray[Any]:
+    """Count the labels of each row that differ."""
+    apart: Csr = cast("Any", truth != labels).tocsr()
+    apart.eliminate_zeros()
+    return np.diff(apart.indptr)
+
+
+def _two_dimensional(Y: Any) -> Any:
+    """Return one value per row as one column."""
+    return np.asarray(Y)[:, None] if is_flat(Y) else Y
+
+
+def _weights(sample_weight: object, n_rows: int) -> Float:
+    """Return the weight of each row, checked."""
+    weights: Float = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.isfinite(weights).all() or weights.min(initial=0) < 0:
+        expected = f"{n_rows} numbers of at least 0"
+        raise InvalidArgumentError("sample_weight", expected, f"shape {weights.shape}")
+    return weights

@@ -1,0 +1,130 @@
+"""Annif's backend ``vicinal``, inside Annif: a text backend that learns.
+
+Annif knows its backends by a table of names and has no entry points, but it imports the
+configuration class that ``ANNIF_CONFIG`` names. Naming the one below adds the backend::
+
+    ANNIF_CONFIG=vicinal.integrations.annif.Config annif train my-project corpus.tsv
+
+with a project such as::
+
+    [my-project]
+    name=Subjects by neighbours
+    language=en
+    backend=vicinal
+    vocab=my-vocab
+    analyzer=simple
+    allow_learn=1
+
+Texts are split into words by vicinal's own tokenizer, so any analyzer will do. Written for Annif
+1.4; its Python interface is internal to it, and pinned by a test.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import annif.backend
+import annif.default_config
+import numpy as np
+from annif.backend.backend import AnnifLearningBackend
+from annif.corpus.document import Document, DocumentCorpus
+from annif.exception import NotInitializedException, NotSupportedException
+from annif.suggestion import SuggestionBatch
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.errors import ModelFormatError
+from vicinal.estimators import InstanceKNN, load, save
+from vicinal.preprocess import TextVectorizer
+
+MODEL = "vicinal-model"
+
+
+class VicinalBackend(AnnifLearningBackend):
+    """Subjects of the most similar training documents, by cosine of tf-idf vectors.
+
+    Parameters of a project: `neighbors`, `min_df` (documents a word must be in), `limit`.
+    """
+
+    name = "vicinal"
+    DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {"limit": 100, "neighbors": 15, "min_df": 1}
+    _model: Pipeline | None = None
+
+    def initialize(self, parallel: bool = False) -> None:
+        """Load the model, unless it is loaded."""
+        if self._model is None:
+            try:
+                loaded = load(Path(self.datadir) / MODEL)
+            except (ModelFormatError, OSError) as error:
+                raise NotInitializedException(str(error), backend_id=self.backend_id) from error
+            self._model = loaded if isinstance(loaded, Pipeline) else None
+
+    def _train(self, corpus: DocumentCorpus, params: dict[str, Any], jobs: int = 0) -> None:
+        """Learn a corpus from scratch."""
+        if isinstance(corpus, str):
+            raise NotSupportedException("vicinal cannot train from cached data")
+        if corpus.is_empty():
+            raise NotSupportedException("vicinal cannot train without documents")
+        texts, subjects = self._read(corpus)
+        words = TextVectorizer(weighting="tfidf", tokens="unicode", min_df=int(params["min_df"]))
+        estimator = InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
+        model = Pipeline([("words", words), ("estimator", estimator)])
+        names = [str(subject) for subject in range(len(self.project.subjects))]
+        model.fit(texts, subjects, estimator__label_names=names)
+        self._keep(model)
+
+    def _learn(self, corpus: DocumentCorpus, params: dict[str, Any]) -> None:
+        """Learn further documents: equal to training on all, with the words of the first corpus."""
+        self.initialize()
+        texts, subjects = self._read(corpus)
+        if texts and self._model is not None:
+            words, estimator = (step for _, step in self._model.steps)
+            estimator.partial_fit(words.transform(texts), subjects)
+            self._keep(self._model)
+
+    def _suggest_batch(self, documents: list[Document], params: dict[str, Any]) -> SuggestionBatch:
+        """Return the scores of the best subjects of each document."""
+        self.initialize()
+        if self._model is None:
+            raise NotInitializedException("not trained", backend_id=self.backend_id)
+        words, estimator = (step for _, step in self._model.steps)
+        X = words.transform([document.text for document in documents])
+        ids, values = estimator.rank(X, int(params["limit"]))
+        return SuggestionBatch(self._as_subjects(ids, values, estimator.label_names_))
+
+    def _as_subjects(self, ids: Any, values: Any, names: tuple[str, ...]) -> Any:
+        """Return scores in (0, 1] by subject, documents × subjects."""
+        subject_of = np.array([int(name) for name in names])
+        shape = (len(ids), len(self.project.subjects))
+        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+        subjects, scores = subject_of[ids.ravel()], np.minimum(values.ravel(), 1.0)
+        kept = (scores > 0) & (subjects < shape[1])
+        data = scores[kept].astype(np.float32)
+        return sparse.csr_array((data, (rows[kept], subjects[kept])), shape=shape)
+
+    def _read(self, corpus: DocumentCorpus) -> tuple[list[str], list[list[str]]]:
+        """Return texts and subjects of the documents."""
+        pairs = list(_documents(corpus))
+        return [text for text, _ in pairs], [subjects for _, subjects in pairs]
+
+    def _keep(self, model: Pipeline) -> None:
+        """Use a model from now on, and save it: its folder is replaced as a whole."""
+        self._model = model
+        save(model, Path(self.datadir) / MODEL)
+
+
+def _documents(corpus: DocumentCorpus) -> Iterator[tuple[str, list[str]]]:
+    """Yield each document's text and the numbers of its subjects, as names."""
+    for document in corpus.documents:
+        yield document.text, [str(subject) for subject in document.subject_set]
+
+
+annif.backend._backend_fns["vicinal"] = lambda: VicinalBackend
+
+
+class Config(annif.default_config.Config):
+    """Annif's default configuration; importing it has added the backend."""
+
+
+class ProductionConfig(annif.default_config.ProductionConfig):
+    """Annif's configuration for its server."""

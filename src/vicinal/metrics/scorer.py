@@ -1,0 +1,70 @@
+"""A metric as scikit-learn's model selection calls it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vicinal.metrics.catalogue import metric_info
+from vicinal.metrics.evaluate import evaluate
+
+
+@dataclass(frozen=True)
+class MetricScorer:
+    """What :func:`scorer` returns."""
+
+    metric: str
+    conventions: str = "vicinal"
+
+    def __call__(self, estimator: Any, X: object, y: object, **ignored: object) -> float:
+        """Return the metric of a fitted estimator; of losses the negative."""
+        info = metric_info(self.metric)
+        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        rows = estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
+        labels = last.predict(rows) if info.needs == "labels" else None
+        scores = None if info.needs == "labels" else _scores(last, rows)
+        names = getattr(last, "label_names_", None)
+        found = evaluate(
+            y,
+            labels,
+            scores,
+            label_names=names,
+            metrics=info.name,
+            conventions=self.conventions,
+        )[info.name]
+        return -found if info.better == "low" else found
+
+
+def scorer(metric: str, conventions: str = "vicinal") -> MetricScorer:
+    """Return a metric for ``scoring=`` of scikit-learn's ``GridSearchCV`` and ``cross_val_score``.
+
+    Takes labels as names or as an indicator, aligned with the model's by name. Losses come with a
+    minus sign, since scikit-learn looks for the largest.
+
+    Parameters
+    ----------
+    metric : str
+        A name of :data:`METRICS`.
+    conventions : str
+        As for :func:`evaluate`.
+
+    Examples
+    --------
+    >>> from vicinal import BRkNN
+    >>> model = BRkNN(1).fit([[0.0], [1.0]], [["a"], ["b"]])
+    >>> scorer("micro-f1")(model, [[0.1], [0.2]], [["a"], ["b"]])
+    0.5
+    >>> scorer("hamming-loss")(model, [[0.1], [0.2]], [["a"], ["b"]])
+    -0.5
+    """
+    return MetricScorer(metric_info(metric).name, conventions)
+
+
+def _scores(estimator: Any, X: object) -> object:
+    """Return the scores of rows: ours sparse where they are, scikit-learn's as they come."""
+    if hasattr(estimator, "scores"):
+        return estimator.scores(X)
+    given = estimator.predict_proba(X)
+    if isinstance(given, list):  # one array per label, as scikit-learn's forests give
+        return np.column_stack([each[:, -1] for each in given])
+    return given

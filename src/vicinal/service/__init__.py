@@ -1,0 +1,89 @@
+"""The service: models over HTTP, taught while they are served (extra ``[serve]``).
+
+Comes in: saved models, a file to keep what is taught. Goes out: an ASGI app with a JSON interface,
+a page for people, the dialects of Annif and Label Studio. The path of a change: ``gate`` (limits,
+tokens) → ``api`` (JSON) → ``engine`` (batches) → ``learner`` (check, commit, apply, reply) →
+``store`` (SQLite) and ``served_model`` (one whole version per request). A start loads the newest of
+the ``snapshots`` and replays the rest.
+
+May be imported by ``cli`` only; FastAPI and uvicorn are imported when an app is made.
+"""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from vicinal._base.errors import MissingExtraError
+from vicinal.service.limits import Limits
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from vicinal.service.engine import About
+    from vicinal.service.loading import Sources
+
+__all__ = ["Limits", "create_app"]
+
+
+def create_app(
+    models: "Sources",
+    *,
+    store: str | PathLike[str] | None,
+    read_token: str | None = None,
+    write_token: str | None = None,
+    loopback_writes: bool = False,
+    limits: Limits | None = None,
+    about: "Mapping[str, About] | None" = None,
+) -> "FastAPI":
+    """Return an ASGI app that serves models.
+
+    Parameters
+    ----------
+    models : path, list of paths, or mapping of id to path or fitted model
+        Folders written by :func:`vicinal.save`; the id is the name of the folder.
+    store : path or None
+        SQLite file for what is taught; created if absent. Snapshots lie beside it. None: the
+        models cannot be taught.
+    read_token : str or None
+        Token that reading needs; None lets anyone read.
+    write_token : str or None
+        Token that changes need; None makes the service read-only.
+    loopback_writes : bool
+        Let anyone who reaches the service make changes when there is no write token. Only for an
+        app that is bound to the loopback interface.
+    limits : Limits, optional
+    about : mapping of id to About, optional
+        Example texts, metrics of the last evaluation and the vocabulary of each model.
+
+    Returns
+    -------
+    FastAPI
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fastapi.testclient import TestClient
+    >>> from vicinal import BRkNN
+    >>> model = BRkNN(1).fit([[0.0], [1.0]], [["low"], ["high"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     app = create_app({"levels": model}, store=f"{folder}/taught.sqlite")
+    ...     with TestClient(app) as client:
+    ...         reply = client.post("/v1/models/levels/predict", json={"rows": [{"values": [0.9]}]})
+    >>> reply.json()["results"][0]["labels"]
+    ['high']
+    """
+    try:
+        from vicinal.service.app import build_app
+    except ModuleNotFoundError as error:
+        if error.name not in ("fastapi", "starlette", "pydantic", "prometheus_client"):
+            raise
+        raise MissingExtraError(error.name, "serve") from None
+    return build_app(
+        models,
+        store=store,
+        read_token=read_token,
+        write_token=write_token,
+        loopback_writes=loopback_writes,
+        limits=limits,
+        about=about,
+    )

@@ -1,0 +1,223 @@
+"""The endpoints under ``/v1/models``."""
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from vicinal.service.engine import Engine
+from vicinal.service.errors import ServiceError, bad_value
+from vicinal.service.events import Change
+from vicinal.service.learner import Outcome
+from vicinal.service.rows import Row
+from vicinal.service.schemas import (
+    ChangeReply,
+    ErrorReply,
+    ExampleList,
+    ExplainReply,
+    ExplainRequest,
+    ForgetRequest,
+    Key,
+    LabelList,
+    LearnRequest,
+    ModelFacts,
+    ModelList,
+    NeighborsReply,
+    NeighborsRequest,
+    PredictReply,
+    PredictRequest,
+    SnapshotReply,
+    TaughtList,
+)
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorReply, "description": text}
+    for status, text in {
+        400: "The body is not JSON",
+        401: "A token is needed",
+        403: "The token does not permit this",
+        404: "There is no such model or row",
+        408: "The body arrived too slowly",
+        413: "The body is too large",
+        415: "The body is of another type",
+        422: "A value is not acceptable",
+        503: "Temporarily impossible; nothing was done unless the message says so",
+        504: "No result within the time limit",
+    }.items()
+}
+CHANGE_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
+    409: {"model": ErrorReply, "description": "The key or the model does not allow this change"},
+    507: {"model": ErrorReply, "description": "The disk is full; nothing was changed"},
+}
+EXPLAIN_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
+    501: {"model": ErrorReply, "description": "The method has no explanations"}
+}
+ModelId = Annotated[str, Path(max_length=100, description="Id of a served model")]
+KeyHeader = Annotated[
+    Key | None, Header(alias="Idempotency-Key", description="Repeats of a request are harmless")
+]
+
+
+async def known_query(request: Request) -> None:
+    """Refuse query parameters that the endpoint does not have: a misspelt one is not ignored."""
+    if not request.scope["query_string"]:
+        return
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        raise bad_value("query", f"only {', '.join(sorted(known)) or 'nothing'}", unknown[:50])
+
+
+router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=[Depends(known_query)])
+
+
+def engines(request: Request) -> dict[str, Engine]:
+    """Return the models served, by id."""
+    served: dict[str, Engine] = request.app.state.engines
+    return served
+
+
+def engine_of(request: Request, model_id: str) -> Engine:
+    """Return one of the models served."""
+    engine = engines(request).get(model_id)
+    if engine is None:
+        known = ", ".join(engines(request))
+        raise ServiceError(404, "unknown-model", f"no model has this id; there are: {known}")
+    return engine
+
+
+def as_json(content: object, status: int = 200) -> Response:
+    """Return a reply; faster than validating what the service itself made."""
+    body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(body.encode(), status, media_type="application/json")
+
+
+def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
+    """Return the rows of a request as plain dictionaries."""
+    return tuple(row.model_dump() for row in rows)
+
+
+# Routes are tried in order: the one that most requests are for comes first.
+@router.post("/{model_id}/predict", response_model=PredictReply, responses=EXPLAIN_ERRORS)
+async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
+    """Predict the labels of rows, with the scores of the `top` best labels."""
+    engine = engine_of(request, model_id)
+    rows = plain(body.rows)
+    answers, version = await engine.predict(rows, body.top)
+    results: list[dict[str, Any]] = [
+        {
+            "labels": answer.labels,
+            "scores": [{"label": label, "score": score} for label, score in answer.scores],
+        }
+        for answer in answers
+    ]
+    if body.explain:
+        explained, _ = await engine.explain(rows, None, body.top)
+        for result, explanation in zip(results, explained, strict=True):
+            result["explanation"] = explanation
+    return as_json({"results": results, "version": version})
+
+
+@router.get("", response_model=ModelList, responses=ERRORS)
+async def list_models(request: Request) -> Response:
+    """List what is served."""
+    return as_json({"models": [await engine.facts() for engine in engines(request).values()]})
+
+
+@router.get("/{model_id}", response_model=ModelFacts, responses=ERRORS)
+async def describe_model(request: Request, model_id: ModelId) -> Response:
+    """Describe one model: method, rows, labels, version, metrics of the last evaluation."""
+    return as_json(await engine_of(request, model_id).facts())
+
+
+@router.get("/{model_id}/labels", response_model=LabelList, responses=ERRORS)
+async def list_labels(
+    request: Request,
+    model_id: ModelId,
+    contains: Annotated[str, Query(max_length=200, description="Part of the name")] = "",
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """List labels with the number of rows that carry them, in the model's order."""
+    counts, version = await engine_of(request, model_id).labels()
+    part = contains.casefold()
+    found = [(label, rows) for label, rows in counts.items() if part in label.casefold()]
+    shown = [{"label": label, "rows": rows} for label, rows in found[offset : offset + limit]]
+    return as_json({"labels": shown, "total": len(found), "version": version})
+
+
+@router.get("/{model_id}/examples", response_model=ExampleList, responses=ERRORS)
+async def list_examples(request: Request, model_id: ModelId) -> Response:
+    """List texts to try."""
+    return as_json({"examples": await engine_of(request, model_id).examples()})
+
+
+@router.get("/{model_id}/taught", response_model=TaughtList, responses=ERRORS)
+async def list_taught(
+    request: Request, model_id: ModelId, limit: Annotated[int, Query(ge=1, le=1000)] = 50
+) -> Response:
+    """List the newest changes, newest first."""
+    taught, version = await engine_of(request, model_id).taught(limit)
+    return as_json({"taught": taught, "version": version})
+
+
+@router.post("/{model_id}/explain", response_model=ExplainReply, responses=EXPLAIN_ERRORS)
+async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> Response:
+    """Explain labels of rows: the parts that sum to each score."""
+    engine = engine_of(request, model_id)
+    if body.labels is not None:
+        known, _ = await engine.labels()
+        unknown = next((label for label in body.labels if label not in known), None)
+        if unknown is not None:
+            raise bad_value("labels", "labels of the model", unknown)
+    results, version = await engine.explain(plain(body.rows), body.labels, body.top)
+    return as_json({"results": results, "version": version})
+
+
+@router.post("/{model_id}/neighbors", response_model=NeighborsReply, responses=ERRORS)
+async def neighbors(request: Request, model_id: ModelId, body: NeighborsRequest) -> Response:
+    """Find the nearest training rows, with their labels and the features they share."""
+    found, version = await engine_of(request, model_id).neighbors(plain(body.rows), body.k)
+    return as_json({"results": [{"neighbors": near} for near in found], "version": version})
+
+
+@router.post("/{model_id}/learn", response_model=ChangeReply, responses=CHANGE_ERRORS)
+async def learn(
+    request: Request, model_id: ModelId, body: LearnRequest, idempotency_key: KeyHeader = None
+) -> Response:
+    """Learn rows; when the reply arrives they are durable and the next prediction uses them."""
+    key = body.idempotency_key or idempotency_key
+    outcomes = await engine_of(request, model_id).change(Change("learn", plain(body.rows), key))
+    return changed(outcomes[0])
+
+
+@router.post("/{model_id}/forget", response_model=ChangeReply, responses=CHANGE_ERRORS)
+async def forget(
+    request: Request, model_id: ModelId, body: ForgetRequest, idempotency_key: KeyHeader = None
+) -> Response:
+    """Forget rows by id."""
+    key = body.idempotency_key or idempotency_key
+    rows = tuple(sorted(set(body.row_ids)))
+    outcomes = await engine_of(request, model_id).change(Change("forget", rows, key))
+    return changed(outcomes[0])
+
+
+def changed(outcome: Outcome) -> Response:
+    """Return the reply to a change."""
+    return as_json(
+        {
+            "row_ids": list(outcome.row_ids),
+            "version": outcome.version,
+            "repeated": outcome.repeated,
+        }
+    )
+
+
+@router.post("/{model_id}/snapshot", response_model=SnapshotReply, responses=CHANGE_ERRORS)
+async def snapshot(request: Request, model_id: ModelId) -> Response:
+    """Write the model folder now."""
+    path, version = await engine_of(request, model_id).snapshot()
+    return as_json({"path": path, "version": version})

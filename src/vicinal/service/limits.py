@@ -1,0 +1,60 @@
+"""The limits of the service: what one request may ask for, and how long anything may take."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Largest request, longest waits, sizes of batches.
+
+    Parameters
+    ----------
+    body_bytes : int
+        Largest request body.
+    rows : int
+        Most rows per request.
+    text_characters : int
+        Longest text.
+    features : int
+        Most features per row, named or dense.
+    labels : int
+        Most labels per taught row.
+    label_characters : int
+        Longest label name.
+    top, neighbors : int
+        Largest ``top`` and ``k`` of a request.
+    header_seconds, body_seconds : float
+        How long a client may take to send the headers, and then the body.
+    answer_seconds : float
+        How long a request may wait for its answer.
+    batch_rows : int
+        Rows predicted together at most.
+    batch_wait_seconds : float
+        How long a request waits for others to join its batch; 0 joins only those already waiting.
+    queued_rows : int
+        Rows that may wait for one model; further requests are refused until some are answered.
+    connections : int
+        Connections open at once.
+    changes_per_snapshot : int
+        Changes (learn or forget requests) after which a snapshot is written.
+    snapshots_kept : int
+        Newest snapshots kept per model.
+    """
+
+    body_bytes: int = 4 * 2**20
+    rows: int = 1000
+    text_characters: int = 200_000
+    features: int = 200_000
+    labels: int = 1000
+    label_characters: int = 500
+    top: int = 1000
+    neighbors: int = 1000
+    header_seconds: float = 10.0
+    body_seconds: float = 15.0
+    answer_seconds: float = 60.0
+    batch_rows: int = 64
+    batch_wait_seconds: float = 0.001
+    queued_rows: int = 20_000
+    connections: int = 512
+    changes_per_snapshot: int = 1000
+    snapshots_kept: int = 2

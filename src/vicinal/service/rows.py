@@ -1,0 +1,114 @@
+"""Rows of requests as the rows that an estimator takes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from vicinal._base.arrays import Csr, Features
+from vicinal.estimators.model import Model, estimator_of
+from vicinal.preprocess import TextVectorizer
+from vicinal.service.errors import ServiceError, bad_value
+
+Row = Mapping[str, Any]
+"""A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""
+
+DENSE_CELLS = 2**26
+"""Most cells of a dense batch: 512 MiB of float64."""
+
+
+class RowReader:
+    """Turns rows of requests into features, for one model.
+
+    A text goes through the model's vectorizer. Features by name and dense values enter behind the
+    vectorizer of a text model, and at the start of any other. Words that a text model does not know
+    are ignored, in a text and by name alike; any other model refuses names it does not know.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+    """
+
+    def __init__(self, model: Model) -> None:
+        steps: list[Any] = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+        self.reads_text = bool(steps) and isinstance(steps[0], TextVectorizer)
+        self._vectorizer: TextVectorizer | None = steps[0] if self.reads_text else None
+        self._steps = steps[1:-1] if self.reads_text else steps[:-1]
+        estimator = estimator_of(model)
+        first = self._steps[0] if self._steps else estimator
+        self.n_features = int(first.n_features_in_)
+        self.names = self._feature_names(model, first)
+        self._column = {name: column for column, name in enumerate(self.names)}
+        self._is_sparse = self.reads_text or sparse.issparse(estimator.search_.X)
+
+    def _feature_names(self, model: Model, first: Any) -> list[str]:
+        """Return the words, the columns of the file the model learned from, or numbers."""
+        if self._vectorizer is not None:
+            return [str(word) for word in self._vectorizer.get_feature_names_out()]
+        named = getattr(model, "columns_", None)
+        if named is None:
+            named = getattr(first, "feature_names_in_", None)
+        if named is None:
+            named = range(self.n_features)
+        return [str(name) for name in named]
+
+    def check(self, rows: Sequence[Row]) -> None:
+        """Refuse rows that this model cannot take, naming the row and the field."""
+        for place, row in enumerate(rows):
+            if "text" in row:
+                if not self.reads_text:
+                    raise bad_value(
+                        f"rows.{place}", "features or values: this model reads no text", "text"
+                    )
+            elif "values" in row:
+                if len(row["values"]) != self.n_features:
+                    raise bad_value(
+                        f"rows.{place}.values", f"{self.n_features} numbers", len(row["values"])
+                    )
+            elif not self.reads_text:
+                self._check_names(place, row["features"])
+        if not self._is_sparse and len(rows) * self.n_features > DENSE_CELLS:
+            raise bad_value("rows", f"at most {DENSE_CELLS // self.n_features} rows", len(rows))
+
+    def _check_names(self, place: int, features: Mapping[str, float]) -> None:
+        unknown = next((name for name in features if name not in self._column), None)
+        if unknown is not None:
+            raise bad_value(
+                f"rows.{place}.features", f"names among the model's {self.n_features}", unknown
+            )
+
+    def features(self, rows: Sequence[Row]) -> Features:
+        """Return the rows as the estimator takes them."""
+        X: Any = self._raw(rows)
+        for step in self._steps:
+            X = step.transform(X)
+        return cast("Features", X)
+
+    def _raw(self, rows: Sequence[Row]) -> Features:
+        """Return the rows before the steps that texts, names and numbers have in common."""
+        if self._vectorizer is not None and all("text" in row for row in rows):
+            return self._vectorizer.transform([row["text"] for row in rows])
+        parts = [self._one(row) for row in rows]
+        stacked = cast("Csr", sparse.csr_array(sparse.vstack(parts, format="csr")))
+        return stacked if self._is_sparse else stacked.toarray()
+
+    def _one(self, row: Row) -> Csr:
+        """Return one row as a sparse matrix."""
+        if "text" in row:
+            if self._vectorizer is None:
+                raise ServiceError(422, "invalid-value", "this model reads no text")
+            return sparse.csr_array(self._vectorizer.transform([row["text"]]))
+        if "values" in row:
+            return sparse.csr_array(np.asarray(row["values"], dtype=np.float64)[None, :])
+        known = {
+            self._column[name]: float(value)
+            for name, value in row["features"].items()
+            if name in self._column
+        }
+        columns = sorted(known)
+        data = np.array([known[column] for column in columns], dtype=np.float64)
+        indices = np.array(columns, dtype=np.int32)
+        indptr = np.array([0, len(columns)], dtype=np.int32)
+        return sparse.csr_array((data, indices, indptr), shape=(1, self.n_features))

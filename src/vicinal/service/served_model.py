@@ -1,0 +1,78 @@
+"""A model that is read and taught at the same time: one whole version per request."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vicinal.estimators import NeighborEstimator, save
+from vicinal.estimators.model import Model, estimator_of
+from vicinal.service import model_access
+from vicinal.service.rows import Row, RowReader
+
+
+class Version(NamedTuple):
+    """One whole version of a model: nothing of it changes while a reader holds it."""
+
+    estimator: NeighborEstimator
+    number: int
+
+
+class ServedModel:
+    """A model behind a lock, with its version number.
+
+    Estimators change in place, so readers and the learner take turns: whoever reads sees the model
+    before a change or after it, never in between.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        Fitted. From now on only this object may change it.
+    version : int
+        Number of changes made to the model that was trained.
+    """
+
+    def __init__(self, model: Model, version: int = 0) -> None:
+        self.reader = RowReader(model)
+        self._model = model
+        self._version = version
+        self._lock = threading.Lock()
+
+    @property
+    def version(self) -> int:
+        """The newest version number; a reader's own is in :meth:`reading`."""
+        return self._version
+
+    @contextmanager
+    def reading(self) -> Iterator[Version]:
+        """Hold one whole version."""
+        with self._lock:
+            yield Version(estimator_of(self._model), self._version)
+
+    def learn(self, rows: Sequence[Row], version: int) -> None:
+        """Learn rows, each with its ``labels``; the model then has the given version."""
+        X = self.reader.features(rows)
+        labels: list[list[Any]] = [list(row["labels"]) for row in rows]
+        with self._lock:
+            model_access.learn(estimator_of(self._model), X, labels)
+            self._version = version
+
+    def forget(self, row_ids: Sequence[int], version: int) -> None:
+        """Forget rows; the model then has the given version."""
+        with self._lock:
+            model_access.forget(estimator_of(self._model), row_ids)
+            self._version = version
+
+    def skip(self, version: int) -> None:
+        """Take on a version number without a change: that of an event without effect."""
+        with self._lock:
+            self._version = version
+
+    def save(self, path: Path, version: int) -> bool:
+        """Save the model if it still has the given version; tell whether it had."""
+        with self._lock:
+            if self._version != version:
+                return False
+            save(self._model, path)
+            return True

@@ -1,0 +1,73 @@
+"""Snapshots: the model folder of a version, so that a start need not replay all that was taught.
+
+They lie beside the store: ``STORE.snapshots/MODEL/VERSION``. A snapshot is complete or not there at
+all, and is verified when it is loaded. A damaged one is renamed to ``VERSION.damaged`` and skipped:
+the store holds every event, so an older snapshot, or the model as trained, gives the same model
+after more events are replayed.
+"""
+
+import logging
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from vicinal._base.errors import ModelFormatError
+from vicinal.estimators import load
+from vicinal.estimators.model import Model
+from vicinal.service.served_model import ServedModel
+
+_VERSION = re.compile(r"[0-9]{12}")
+log = logging.getLogger("vicinal.service")
+
+
+class Snapshots:
+    """The snapshots of one model.
+
+    Parameters
+    ----------
+    store : Path
+        The store they lie beside.
+    model : str
+        The id of the model.
+    kept : int
+        How many of the newest to keep.
+    """
+
+    def __init__(self, store: Path, model: str, kept: int) -> None:
+        self.folder = store.with_name(store.name + ".snapshots") / model
+        self.kept = kept
+
+    def versions(self) -> list[int]:
+        """Return the versions there are, newest first."""
+        if not self.folder.is_dir():
+            return []
+        names = [path.name for path in self.folder.iterdir() if _VERSION.fullmatch(path.name)]
+        return sorted((int(name) for name in names), reverse=True)
+
+    def newest(self) -> tuple[Model, int] | None:
+        """Load the newest snapshot that is whole."""
+        for version in self.versions():
+            path = self._path(version)
+            try:
+                return load(path, verify=True), version
+            except (ModelFormatError, OSError) as error:
+                log.error("snapshot skipped", extra={"path": str(path), "reason": str(error)})
+                with suppress(OSError):  # on a read-only disk it stays where it is
+                    path.rename(path.with_name(path.name + ".damaged"))
+        return None
+
+    def write(self, served: ServedModel) -> tuple[Path, int]:
+        """Save the model as it is now, then remove all but the newest snapshots."""
+        while True:
+            version = served.version
+            path = self._path(version)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if served.save(path, version):
+                break
+        for old in self.versions()[self.kept :]:
+            shutil.rmtree(self._path(old), ignore_errors=True)
+        return path, version
+
+    def _path(self, version: int) -> Path:
+        return self.folder / f"{version:012d}"

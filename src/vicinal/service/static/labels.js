@@ -1,0 +1,71 @@
+// The list of labels: score bars, and which of them are chosen.
+
+import { make } from "/static/api.js";
+
+export class LabelList {
+  constructor(list, empty, { onChange, onLook }) {
+    this.list = list;
+    this.empty = empty;
+    this.onChange = onChange;
+    this.onLook = onLook;
+    this.chosen = new Set();
+    this.scores = new Map();
+  }
+
+  show(prediction) {
+    this.chosen = new Set(prediction.labels);
+    this.scores = new Map(prediction.scores.map(({ label, score }) => [label, score]));
+    for (const label of prediction.labels) if (!this.scores.has(label)) this.scores.set(label, null);
+    this.draw();
+  }
+
+  clear() {
+    this.chosen = new Set();
+    this.scores = new Map();
+    this.draw();
+  }
+
+  add(label) {
+    if (!this.scores.has(label)) this.scores.set(label, null);
+    this.chosen.add(label);
+    this.draw();
+  }
+
+  draw() {
+    const largest = Math.max(1, ...[...this.scores.values()].map((score) => score ?? 0));
+    this.list.replaceChildren(...[...this.scores].map(([label, score]) => this.item(label, score, largest)));
+    this.empty.hidden = this.scores.size > 0;
+    this.onChange();
+  }
+
+  item(label, score, largest) {
+    const bar = make("span");
+    bar.style.width = `${(100 * Math.max(0, score ?? 0)) / largest}%`;
+    const button = make(
+      "button",
+      { type: "button", className: "label", "aria-pressed": String(this.chosen.has(label)) },
+      make("span", { className: "tick", "aria-hidden": "true" }),
+      make("span", { className: "name", textContent: label }),
+      make("span", { className: "score", textContent: score === null ? "added" : score.toFixed(3) }),
+      make("span", { className: "bar", "aria-hidden": "true" }, bar),
+    );
+    const tick = () => {
+      button.querySelector(".tick").textContent = this.chosen.has(label) ? "✓" : "";
+      button.setAttribute("aria-pressed", String(this.chosen.has(label)));
+    };
+    tick();
+    button.addEventListener("click", () => {
+      if (!this.chosen.delete(label)) this.chosen.add(label);
+      tick();
+      this.onChange();
+    });
+    for (const event of ["focus", "mouseenter"]) {
+      button.addEventListener(event, () => {
+        for (const other of this.list.querySelectorAll("[aria-current]")) other.removeAttribute("aria-current");
+        button.setAttribute("aria-current", "true");
+        this.onLook(label);
+      });
+    }
+    return make("li", {}, button);
+  }
+}

@@ -1,0 +1,163 @@
+// The page: a text, its labels, why, teaching, and the log of what was taught.
+
+import { ask, make, setToken } from "/static/api.js";
+import { LabelList } from "/static/labels.js";
+import { TaughtLog } from "/static/taught.js";
+import { Why } from "/static/why.js";
+
+const WAIT = 250; // milliseconds after the last key
+const TOP = 8;
+const $ = (id) => document.getElementById(id);
+
+const why = new Why($("why"), $("marked"));
+const labels = new LabelList($("labels"), $("no-labels"), {
+  onChange: showTeach,
+  onLook: (label) => why.show(label),
+});
+const taught = new TaughtLog($("taught"), $("nothing-taught"), undo);
+let model = null;
+let timer = 0;
+let asked = 0;
+let shown = ""; // model, version and text of the labels on the page
+let lesson = null; // text, labels and key of the lesson being taught: a repeated try is one lesson
+
+function say(message, isBad = false) {
+  $("status").textContent = message;
+  $("status").classList.toggle("bad", isBad);
+}
+
+function fail(error) {
+  say(error.message, true);
+  if (error.status === 401 || error.code === "read-only-token") {
+    $("token-form").hidden = false;
+    $("token").focus();
+  }
+}
+
+const path = (what = "") => `/v1/models/${encodeURIComponent(model.id)}${what}`;
+const mayWrite = () => model !== null && model.can_learn && model.writes !== "nobody";
+
+function showTeach() {
+  $("teach").disabled = !mayWrite() || !$("text").value.trim();
+}
+
+function showModel() {
+  const number = (value) => value.toLocaleString("en");
+  $("facts").textContent =
+    `${model.method} · ${number(model.rows)} rows · ${number(model.labels)} labels · version ${number(model.version)}`;
+  const reason = !model.can_learn ? "This model cannot learn incrementally." : "This service is read-only.";
+  $("read-only").textContent = reason;
+  $("read-only").hidden = mayWrite();
+  $("add-form").hidden = !mayWrite();
+  $("text").disabled = !model.reads_text;
+  if (!model.reads_text) say("This model reads features, not texts: use the API.", true);
+  showTeach();
+}
+
+async function loadModels() {
+  const { models } = await ask("/v1/models");
+  const wanted = $("model").value || models[0].id;
+  $("model").replaceChildren(
+    ...models.map(({ id }) => make("option", { value: id, textContent: id, selected: id === wanted })),
+  );
+  model = models.find(({ id }) => id === wanted) ?? models[0];
+  const { examples } = await ask(path("/examples"));
+  const options = examples.map(({ title, text }) => make("option", { value: text, textContent: title }));
+  $("examples").replaceChildren(make("option", { value: "", textContent: "choose …" }), ...options);
+  await refresh();
+}
+
+// What a change of the model changes on the page.
+async function refresh() {
+  model = await ask(path());
+  showModel();
+  const known = await ask(path("/labels?limit=2000"));
+  $("known-labels").replaceChildren(...known.labels.map(({ label }) => make("option", { value: label })));
+  await taught.refresh(encodeURIComponent(model.id), mayWrite());
+  await predict();
+}
+
+async function predict() {
+  if (model === null) return; // once the model is known, this is called again
+  const text = $("text").value;
+  const mine = ++asked;
+  if (!text.trim()) {
+    labels.clear();
+    why.clear();
+    shown = "";
+    say("");
+    return;
+  }
+  const rows = [{ text }];
+  const [prediction, near] = await Promise.all([
+    ask(path("/predict"), { rows, top: TOP }),
+    ask(path("/neighbors"), { rows }),
+  ]);
+  if (mine !== asked) return; // a newer text has been asked about
+  const key = JSON.stringify([model.id, prediction.version, text]);
+  if (key === shown) return; // what the person has chosen since then stays
+  shown = key;
+  labels.show(prediction.results[0]);
+  why.begin(encodeURIComponent(model.id), text, near.results[0].neighbors);
+  const count = prediction.results[0].labels.length;
+  say(`${count} ${count === 1 ? "label" : "labels"} predicted by version ${prediction.version}.`);
+}
+
+async function teach() {
+  const row = { text: $("text").value, labels: [...labels.chosen] };
+  const content = JSON.stringify(row);
+  if (lesson?.content !== content) lesson = { content, key: `page-${newKey()}` };
+  $("teach").disabled = true;
+  try {
+    const reply = await ask(path("/learn"), { rows: [row], idempotency_key: lesson.key });
+    lesson = null;
+    await refresh();
+    say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}.`);
+  } finally {
+    showTeach();
+  }
+}
+
+function newKey() {
+  const parts = crypto.getRandomValues(new Uint32Array(4));
+  return [...parts].map((part) => part.toString(16).padStart(8, "0")).join("");
+}
+
+async function undo(rowIds) {
+  try {
+    const reply = await ask(path("/forget"), { row_ids: rowIds });
+    await refresh();
+    say(`Undone, version ${reply.version}.`);
+    $("text").focus();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+const soon = () => {
+  clearTimeout(timer);
+  timer = setTimeout(() => predict().catch(fail), WAIT);
+};
+
+$("text").addEventListener("input", soon);
+$("examples").addEventListener("change", () => {
+  $("text").value = $("examples").value;
+  predict().catch(fail);
+});
+$("model").addEventListener("change", () => loadModels().catch(fail));
+$("add-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const label = $("add").value.trim();
+  if (label) labels.add(label);
+  $("add").value = "";
+});
+$("teach").addEventListener("click", () => teach().catch(fail));
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  setToken($("token").value);
+  $("token").value = "";
+  $("token-form").hidden = true;
+  say("");
+  (model === null ? loadModels() : refresh()).catch(fail);
+});
+loadModels().catch(fail);

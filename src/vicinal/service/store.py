@@ -1,0 +1,246 @@
+"""The store: everything that was taught, in one SQLite file, durable before it is acknowledged.
+
+``journal_mode=WAL`` with ``synchronous=FULL``: a commit has reached the disk when it returns.
+(``NORMAL`` may lose acknowledged commits when power fails.) Every event carries a SHA-256, so that
+damage that SQLite does not notice is found before it is learned.
+
+Events are never changed or removed, except that one the model cannot take is marked as refused.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from vicinal.service.errors import ConflictError, ServiceError, StoreError
+from vicinal.service.events import Change, Event, digest_of
+
+FORMAT = 1
+APPLICATION_ID = 0x76696369  # "vici"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS models (
+  id TEXT PRIMARY KEY,
+  fingerprint TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS events (
+  model TEXT NOT NULL REFERENCES models(id),
+  version INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('learn', 'forget')),
+  payload TEXT NOT NULL,
+  row_ids TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  key TEXT,
+  origin TEXT,
+  taught_at TEXT NOT NULL,
+  refused TEXT,
+  PRIMARY KEY (model, version)
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (model, key) WHERE key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS events_by_origin ON events (model, origin) WHERE origin IS NOT NULL;
+"""
+_COLUMNS = "model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused"
+RECOVERY = "see 'Recovery' in docs/service.md"
+
+
+class Store:
+    """Events of several models in one file.
+
+    Versions are the keys of the events, so that of two processes that teach one model at the same
+    time only one commits a version; the other gets :class:`ConflictError` and must replay first.
+
+    Parameters
+    ----------
+    path : Path
+        Created if absent, readable by its owner only. ``-wal`` and ``-shm`` files lie beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._guard = threading.Lock()
+        self._connection = _open(path)
+
+    def bind(self, model: str, fingerprint: str) -> None:
+        """Remember which model the events belong to, or refuse another one under the same id."""
+        with self._transaction() as sql:
+            sql.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, fingerprint))
+            row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
+        if row[0] != fingerprint:
+            raise StoreError(
+                f"{self.path} holds what was taught to another model named {model!r}. Serve the "
+                "model that the store was started with, or choose a new file with --store"
+            )
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Commit events, all or none; when this returns they survive a loss of power."""
+        rows = [
+            (
+                event.model,
+                event.version,
+                event.change.kind,
+                event.change.payload,
+                json.dumps(event.row_ids),
+                event.change.digest,
+                event.change.key,
+                event.change.origin,
+                event.taught_at,
+                event.refused,
+            )
+            for event in events
+        ]
+        with self._transaction() as sql:
+            sql.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def refuse(self, model: str, version: int, reason: str) -> None:
+        """Mark an event that the model could not take."""
+        with self._transaction() as sql:
+            sql.execute(
+                "UPDATE events SET refused = ? WHERE model = ? AND version = ?",
+                (reason, model, version),
+            )
+
+    def by_key(self, model: str, key: str) -> Event | None:
+        """Return the event that was committed with an idempotency key."""
+        found = self._select("WHERE model = ? AND key = ?", (model, key))
+        return found[0] if found else None
+
+    def by_origin(self, model: str, origin: str) -> list[Event]:
+        """Return the events that came from one object of another program, oldest first."""
+        return self._select("WHERE model = ? AND origin = ? ORDER BY version", (model, origin))
+
+    def after(self, model: str, version: int, count: int) -> list[Event]:
+        """Return up to `count` events later than `version`, in order."""
+        where = "WHERE model = ? AND version > ? ORDER BY version LIMIT ?"
+        return self._select(where, (model, version, count))
+
+    def latest(self, model: str, count: int) -> list[Event]:
+        """Return the newest events, newest first."""
+        return self._select("WHERE model = ? ORDER BY version DESC LIMIT ?", (model, count))
+
+    def last_version(self, model: str) -> int:
+        """Return the version of the newest event; 0 if there is none."""
+        with self._guard, _clear_errors(self.path):
+            sql = "SELECT COALESCE(MAX(version), 0) FROM events WHERE model = ?"
+            return int(self._connection.execute(sql, (model,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; what was committed is in it."""
+        with self._guard:
+            self._connection.close()
+
+    def _select(self, where: str, values: tuple[object, ...]) -> list[Event]:
+        with self._guard, _clear_errors(self.path):
+            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
+            return [_event(self.path, row) for row in rows]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run one transaction: committed at the end, rolled back at any error."""
+        with self._guard, _clear_errors(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open or create the file, check it, and set it up for durable commits."""
+    is_new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path}: the store cannot be opened: {error.strerror}") from None
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5)
+        try:
+            _prepare(connection, path, is_new)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path}: the store cannot be opened: {error}; {RECOVERY}") from None
+    if is_new:
+        _sync_folder(path.parent)
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
+    """Check that the file is ours and whole; then the settings that make commits durable."""
+    if not is_new:
+        problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise StoreError(f"{path} is damaged: {problem}; {RECOVERY}")
+        found = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+        if tables and found != APPLICATION_ID:
+            raise StoreError(f"{path} is a SQLite file of another program; choose a new --store")
+        written = connection.execute("PRAGMA user_version").fetchone()[0]
+        if written > FORMAT:
+            raise StoreError(f"{path}: expected format {FORMAT}, got {written}, of a newer release")
+    mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreError(f"{path}: its file system does not support SQLite's write-ahead log")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of new files durable, where folders can be synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _event(path: Path, row: tuple[Any, ...]) -> Event:
+    """Return the event of one row of the table, checked against its digest."""
+    model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused = row
+    if digest_of(kind, payload) != digest:
+        raise StoreError(f"{path}: event {version} of {model!r} is damaged; {RECOVERY}")
+    change = Change(kind, tuple(json.loads(payload)), key, origin)
+    return Event(model, version, change, tuple(json.loads(row_ids)), taught_at, refused)
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into replies; nothing of the transaction was kept."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _reply(error, path) from error
+
+
+def _reply(error: sqlite3.DatabaseError, path: Path) -> ServiceError:
+    """Return the reply to an error of SQLite.
+
+    Examples
+    --------
+    >>> _reply(sqlite3.OperationalError("database or disk is full"), Path("taught.sqlite")).message
+    'nothing was learned: the disk that holds taught.sqlite is full. Free some space and retry'
+    """
+    if isinstance(error, sqlite3.IntegrityError):
+        return ConflictError(503, "store-conflict", "another process teaches this model; retry")
+    text = str(error)
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL") or "disk is full" in text:
+        reason = f"the disk that holds {path.name} is full. Free some space and retry"
+        return ServiceError(507, "disk-full", f"nothing was learned: {reason}")
+    if name.startswith("SQLITE_READONLY") or "readonly" in text:
+        reason = f"{path.name} or its folder is read-only. Make it writable and retry"
+        return ServiceError(503, "store-read-only", f"nothing was learned: {reason}")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        reason = f"{path.name} is damaged; {RECOVERY}"
+        return ServiceError(503, "store-damaged", f"nothing was learned: {reason}")
+    return ServiceError(503, "store-failed", f"nothing was learned: {path.name}: {text}")

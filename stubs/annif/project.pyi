@@ -1,0 +1,4 @@
+from collections.abc import Sized
+
+class AnnifProject:
+    subjects: Sized

@@ -1,0 +1,6 @@
+from typing import IO
+
+from pyarrow import Table
+
+def read_table(source: IO[bytes]) -> Table: ...
+def write_table(table: Table, where: str) -> None: ...

@@ -1,0 +1,246 @@
+"""Full, read-only and damaged disks, clocks that go back, crashes between commit and reply."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import WRITE
+
+from vicinal.service import create_app, store
+from vicinal.service.errors import ServiceError, StoreError
+from vicinal.service.events import Change, Event
+from vicinal.service.store import Store
+
+
+def test_the_store_is_durable_by_its_settings(tmp_path) -> None:
+    kept = Store(tmp_path / "s.sqlite")
+    settings = ("journal_mode", "synchronous")
+    found = [kept._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
+    assert found == ["wal", 2]  # 2 is FULL
+    kept.close()
+
+
+def test_a_commit_is_on_disk_when_append_returns(tmp_path) -> None:
+    """Shown by the system calls: the log is synced after the last write and before the return."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    script = (
+        "import os, pathlib\n"
+        "from vicinal.service.store import Store\n"
+        "from vicinal.service.events import Change, Event\n"
+        f"s = Store(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
+        "os.getppid()\n"
+        "s.append([Event('m', 1, Change('learn', ({'text': 'x', 'labels': []},)), (0,), 't')])\n"
+        "os.getppid()\n"
+    )
+    trace = tmp_path / "trace"
+    calls = "trace=getppid,fsync,fdatasync,pwrite64"
+    command = ["strace", "-f", "-e", calls, "-o", str(trace), sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 and "ptrace" in done.stderr:
+        pytest.skip("strace may not trace here")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(maxsplit=1)[1] for line in trace.read_text().splitlines()]
+    marks = [place for place, line in enumerate(lines) if line.startswith("getppid")]
+    between = lines[marks[-2] + 1 : marks[-1]]
+    assert any(line.startswith("pwrite64") for line in between)
+    assert between[-1].startswith(("fsync", "fdatasync"))
+
+
+def test_a_full_disk_is_a_clear_reply_and_loses_nothing(start) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    connection = client.app.state.engines["pets"]._learner.store._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count={pages}")  # SQLite then says what a full disk says
+    reply = client.learn("b " * 50_000, "birds")
+    assert reply.status_code == 507
+    assert "disk" in reply.json()["error"]["message"]
+    assert "full" in reply.json()["error"]["message"]
+    assert client.facts()["version"] == 1
+    assert "vicinal_store_failures_total 1.0" in client.get("/metrics").text
+    assert client.predict("parrot")["results"][0]["scores"]
+    connection.execute("PRAGMA max_page_count=1000000")
+    assert client.learn("b " * 50_000, "birds").json()["version"] == 2
+    assert start().facts()["rows"] == 8
+
+
+def test_a_read_only_store_is_a_clear_reply(start) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    connection = client.app.state.engines["pets"]._learner.store._connection
+    connection.execute("PRAGMA query_only=ON")
+    reply = client.learn("another", "birds")
+    assert reply.status_code == 503
+    assert "read-only" in reply.json()["error"]["message"]
+    assert client.facts()["version"] == 1
+    connection.execute("PRAGMA query_only=OFF")
+    assert client.learn("another", "birds").json()["version"] == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named(model_folder, tmp_path) -> None:
+    file = tmp_path / "a-file"
+    file.write_text("x")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        create_app([model_folder], store=file / "taught.sqlite")
+
+
+def test_a_damaged_database_refuses_to_start_and_a_backup_recovers(start, tmp_path) -> None:
+    client = start()
+    for number in range(40):
+        client.learn(f"a parrot {number} " * 30, "birds")
+    before = client.predict("parrot")
+    path = tmp_path / "taught.sqlite"
+    backup = tmp_path / "backup.sqlite"
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(backup)) as target:
+        source.backup(target)
+    start(store=tmp_path / "other.sqlite")  # stops the first service
+    content = bytearray(path.read_bytes())
+    content[4096 * 2 : 4096 * 6] = os.urandom(4096 * 4)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="Recovery"):
+        start()
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreError, match="Recovery"):
+        start()
+    shutil.copyfile(backup, path)
+    again = start()
+    assert again.predict("parrot") == before
+
+
+def test_a_damaged_event_is_found_by_its_digest(start, tmp_path) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    start(store=tmp_path / "other.sqlite")
+    shutil.rmtree(tmp_path / "taught.sqlite.snapshots")
+    with closing(sqlite3.connect(tmp_path / "taught.sqlite")) as sql, sql:
+        sql.execute("UPDATE events SET payload = replace(payload, 'parrot', 'carrot')")
+    with pytest.raises(StoreError, match="event 1 of 'pets' is damaged"):
+        start()
+
+
+def test_a_store_of_another_program_or_model_is_refused(start, tmp_path, model_folder) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as sql, sql:
+        sql.execute("CREATE TABLE notes (text)")
+    with pytest.raises(StoreError, match="another program"):
+        start(store=tmp_path / "other.sqlite")
+    start()
+    from vicinal import BRkNN
+
+    other = BRkNN(1).fit([[0.0], [1.0]], [["a"], ["b"]])
+    with pytest.raises(StoreError, match="another model named 'pets'"):
+        start(models={"pets": other})
+
+
+@pytest.mark.parametrize("damage", ["array", "manifest", "missing"])
+def test_a_damaged_snapshot_is_skipped_and_nothing_is_lost(start, tmp_path, damage, caplog) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    client.post("/v1/models/pets/snapshot", headers=headers)
+    client.learn("a parrot and a dog", "birds", "dogs")
+    before = client.predict("parrot", "dog")
+    start(store=tmp_path / "other.sqlite")
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    for snapshot in sorted(folder.iterdir()):
+        victim = max(snapshot.glob("*.npy"), key=lambda file: file.stat().st_size)
+        victim = snapshot / "manifest.json" if damage == "manifest" else victim
+        if damage == "missing":
+            victim.unlink()
+        else:
+            content = bytearray(victim.read_bytes())
+            content[-3] ^= 0xFF
+            victim.write_bytes(content)
+    again = start()
+    assert again.predict("parrot", "dog") == before
+    assert "snapshot skipped" in caplog.text
+    assert again.post("/v1/models/pets/snapshot", headers=headers).json()["version"] == 2
+
+
+def test_a_snapshot_that_cannot_be_written_is_a_clear_reply(start, tmp_path) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    (tmp_path / "taught.sqlite.snapshots").write_text("in the way")
+    reply = client.post("/v1/models/pets/snapshot", headers={"Authorization": f"Bearer {WRITE}"})
+    assert reply.status_code == 507
+    assert "not written" in reply.json()["error"]["message"]
+    assert client.predict("parrot")["version"] == 1
+
+
+def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
+    from datetime import UTC, datetime
+
+    from vicinal.service import learner
+
+    class Backwards(datetime):
+        year_now = 2030
+
+        @classmethod
+        def now(cls, tz=None):
+            cls.year_now -= 5
+            return datetime(cls.year_now, 1, 1, tzinfo=UTC)
+
+    client = start()
+    monkeypatch.setattr(learner, "datetime", Backwards)
+    client.learn("a parrot", "birds", key="one")
+    client.learn("a parrot and a dog", "dogs", key="two")
+    client.forget(6)
+    before = client.predict("parrot")
+    again = start()
+    assert again.predict("parrot") == before
+    assert again.learn("a parrot", "birds", key="one").json()["repeated"]
+    times = [
+        event["taught_at"][:4] for event in again.get("/v1/models/pets/taught").json()["taught"]
+    ]
+    assert times == ["2015", "2020", "2025"]
+
+
+def test_a_failure_between_commit_and_reply_loses_and_doubles_nothing(start, monkeypatch) -> None:
+    """The injected failure: the commit is done, the model is not changed, no reply is sent."""
+    from vicinal.service.learner import Learner
+
+    client = start()
+    with monkeypatch.context() as patch:
+
+        def fail(self, events):
+            raise MemoryError("injected")
+
+        patch.setattr(Learner, "_apply", fail)
+        reply = client.learn("a parrot", "birds", key="one")
+        assert reply.status_code == 503
+        assert "stored durably" in reply.json()["error"]["message"]
+        assert client.facts()["version"] == 0
+    second = client.learn("a dog", "dogs")
+    assert second.json() == {"row_ids": [7], "version": 2, "repeated": False}
+    retried = client.learn("a parrot", "birds", key="one")
+    assert retried.json() == {"row_ids": [6], "version": 1, "repeated": True}
+    assert client.facts()["rows"] == 8
+
+
+def test_a_failed_commit_leaves_no_trace(tmp_path) -> None:
+    kept = Store(tmp_path / "s.sqlite")
+    kept.bind("m", "f")
+    change = Change("learn", ({"text": "x", "labels": []},))
+    events = [Event("m", version, change, (0,), "t") for version in (1, 2, 2)]
+    with pytest.raises(ServiceError) as caught:
+        kept.append(events)
+    assert caught.value.code == "store-conflict"
+    assert kept.last_version("m") == 0
+    kept.append(events[:2])
+    assert kept.last_version("m") == 2
+    kept.close()
+
+
+def test_errors_of_sqlite_have_replies() -> None:
+    path = Path("taught.sqlite")
+    for text, code in [
+        ("database or disk is full", "disk-full"),
+        ("attempt to write a readonly database", "store-read-only"),
+        ("disk I/O error", "store-failed"),
+    ]:
+        assert store._reply(sqlite3.OperationalError(text), path).code == code

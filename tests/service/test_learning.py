@@ -1,0 +1,235 @@
+"""Learning: exact, durable before the reply, replayed after a restart, never doubled."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import TEXTS, WRITE, text_model
+
+from vicinal import load
+from vicinal.service import Limits
+from vicinal.service.learner import Learner
+from vicinal.service.served_model import ServedModel
+from vicinal.service.snapshots import Snapshots
+from vicinal.service.store import Store
+
+QUERIES = ["a cat in the park", "parrot", "dogs and a parrot play"]
+
+
+def retrained(*extra: tuple[str, list[str]], without: tuple[int, ...] = ()) -> list[list[str]]:
+    """Return what a model trained from scratch on the same rows predicts."""
+    model = text_model()
+    vectorizer, estimator = model.steps[0][1], model.steps[1][1]
+    rows = [row for place, row in enumerate([*TEXTS, *extra]) if place not in without]
+    names = list(dict.fromkeys(["cats", "dogs", "play", *(n for _, ls in extra for n in ls)]))
+    estimator.fit(
+        vectorizer.transform([text for text, _ in rows]),
+        [labels for _, labels in rows],
+        label_names=names,
+    )
+    return estimator.predict_names(vectorizer.transform(QUERIES))
+
+
+def predicted(client) -> list[list[str]]:
+    return [result["labels"] for result in client.predict(*QUERIES)["results"]]
+
+
+def test_learning_equals_retraining_at_once(client) -> None:
+    reply = client.learn("a cat that can play", "birds", "cats")
+    assert reply.status_code == 200
+    assert reply.json() == {"row_ids": [6], "version": 1, "repeated": False}
+    assert predicted(client) == retrained(("a cat that can play", ["birds", "cats"]))
+    assert client.facts()["labels"] == 4
+    assert client.learn("the park", "play").json()["row_ids"] == [7]
+
+
+def test_forgetting_equals_retraining_without(client) -> None:
+    row = client.learn("a cat that can play", "birds").json()["row_ids"][0]
+    assert client.forget(row).json() == {"row_ids": [row], "version": 2, "repeated": False}
+    assert predicted(client) == retrained()
+    assert client.forget(0).status_code == 200
+    assert predicted(client) == retrained(without=(0,))
+    gone = client.forget(0)
+    assert gone.status_code == 404
+    assert "row 0" in gone.json()["error"]["message"]
+    assert client.forget(99).status_code == 404
+    last = client.forget(1, 2, 3, 4, 5)
+    assert last.status_code == 422
+    assert client.facts()["version"] == 3
+
+
+def test_rows_without_labels_are_examples_too(client) -> None:
+    assert client.learn("a cat with no label").status_code == 200
+    assert predicted(client) == retrained(("a cat with no label", []))
+
+
+def test_a_restart_gives_the_same_model(start) -> None:
+    client = start()
+    client.learn("a parrot can talk and play", "birds", "play")
+    second = client.learn("a parrot in the park", "birds").json()["row_ids"]
+    client.forget(*second)
+    before = client.predict(*QUERIES)
+    again = start()
+    assert again.predict(*QUERIES) == before
+    assert again.facts()["version"] == 3
+    assert again.learn("x", "y").json()["row_ids"] == [8]
+
+
+def test_replay_needs_no_snapshot(start, tmp_path, model_folder) -> None:
+    """What a kill leaves: the store, and no snapshot of the last versions."""
+    client = start()
+    client.learn("a parrot can talk and play", "birds", "play")
+    client.learn("a parrot and a dog", "birds")
+    client.forget(6)
+    before = client.predict(*QUERIES)
+    copy = tmp_path / "copy.sqlite"
+    with closing(sqlite3.connect(tmp_path / "taught.sqlite")) as source:
+        source.execute("VACUUM INTO ?", (str(copy),))
+    again = start(store=copy)
+    assert again.predict(*QUERIES) == before
+
+
+def test_idempotency_keys_repeat_the_first_reply(start) -> None:
+    client = start()
+    first = client.learn("a parrot", "birds", key="k1").json()
+    repeated = client.learn("a parrot", "birds", key="k1")
+    assert repeated.json() == {**first, "repeated": True}
+    other = client.learn("a parrot", "cats", key="k1")
+    assert other.status_code == 409
+    assert client.facts()["rows"] == 7
+    again = start()
+    assert again.learn("a parrot", "birds", key="k1").json() == {**first, "repeated": True}
+    in_body = {"rows": [{"text": "a parrot", "labels": ["birds"]}], "idempotency_key": "k1"}
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    reply = again.post("/v1/models/pets/learn", json=in_body, headers=headers)
+    assert reply.json()["repeated"]
+
+
+def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
+    client = start(limits=Limits(changes_per_snapshot=3, snapshots_kept=2))
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    client.learn("a parrot", "birds")
+    reply = client.post("/v1/models/pets/snapshot", headers=headers).json()
+    assert reply["version"] == 1
+    model = load(reply["path"])
+    assert model.predict(["a parrot"]).shape == (1, 4)
+    for number in range(6):
+        client.learn(f"parrot {number}", "birds")
+    start()  # stops the first one, which waits for its snapshots
+    assert sorted(path.name for path in folder.iterdir())[-1] == "000000000007"
+    assert len(list(folder.iterdir())) <= 2
+
+
+def test_the_log_of_what_was_taught(client) -> None:
+    client.learn("a parrot", "birds")
+    client.learn("a whale " * 200, "fish")
+    client.forget(6)
+    taught = client.get("/v1/models/pets/taught", params={"limit": 10}).json()["taught"]
+    assert [(event["kind"], event["version"], event["undone"]) for event in taught] == [
+        ("forget", 3, False),
+        ("learn", 2, False),
+        ("learn", 1, True),
+    ]
+    assert taught[2]["rows"] == [{"labels": ["birds"], "text": "a parrot"}]
+    assert len(taught[1]["rows"][0]["text"]) == 300
+
+
+@pytest.fixture
+def learner(model_folder: Path, tmp_path: Path) -> Learner:
+    store = Store(tmp_path / "taught.sqlite")
+    store.bind("pets", "f")
+    snapshots = Snapshots(store.path, "pets", 2)
+    return Learner("pets", ServedModel(load(model_folder)), store, snapshots)
+
+
+def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_path) -> None:
+    from vicinal.service.events import Change
+
+    def learn(text: str, *labels: str, key: str | None = None) -> tuple[Change, ...]:
+        return (Change("learn", ({"text": text, "labels": list(labels)},), key),)
+
+    answers = learner.process(
+        [
+            learn("a parrot", "birds", key="a"),
+            learn("a parrot", "birds", key="a"),
+            (Change("forget", (99,)),),
+            learn("parrots play", "birds", "play"),
+            (Change("forget", (0, 6)),),
+            (*learn("two in one"), Change("forget", (7,))),
+            (*learn("none of it"), Change("forget", (7,))),
+            learn("last"),
+        ]
+    )
+    ids = [a if isinstance(a, Exception) else [o.row_ids for o in a] for a in answers]
+    assert ids[0] == ids[1] == [(6,)]
+    assert ids[2].status == 404
+    assert ids[3:6] == [[(7,)], [(0, 6)], [(8,), (7,)]]
+    assert ids[6].status == 404
+    assert ids[7] == [(9,)]
+    with learner.served.reading() as (estimator, number):
+        assert number == 6
+        assert estimator.row_ids_.tolist() == [1, 2, 3, 4, 5, 8, 9]
+    learner.store.close()
+
+
+def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
+    from vicinal.service.events import Change
+
+    store = Store(learner.store.path)
+    other = Learner("pets", ServedModel(load(model_folder)), store, learner.snapshots)
+    rows = ({"text": "a parrot", "labels": ["birds"]},)
+    for teacher in (learner, other, learner, other):
+        teacher.process([(Change("learn", rows),)])
+    learner.replay()
+    with learner.served.reading() as one, other.served.reading() as two:
+        assert one.number == two.number == 4
+        assert one.estimator.row_ids_.tolist() == two.estimator.row_ids_.tolist()
+    learner.store.close()
+    store.close()
+
+
+def test_a_change_the_model_refuses_is_marked_and_skipped(learner, monkeypatch) -> None:
+    from vicinal.service import model_access
+    from vicinal.service.events import Change
+
+    real = model_access.learn
+
+    def picky(estimator, X, labels) -> None:
+        if any("bad" in names for names in labels):
+            raise ValueError("no bad labels")
+        real(estimator, X, labels)
+
+    monkeypatch.setattr(model_access, "learn", picky)
+    requests = [
+        (Change("learn", ({"text": "a", "labels": [label]},)),) for label in ("x", "bad", "y")
+    ]
+    answers = learner.process(requests)
+    assert answers[0][0].row_ids == (6,)
+    assert answers[1].status == 422
+    assert "no bad labels" in answers[1].message
+    with learner.served.reading() as (estimator, number):
+        assert number == 3
+        assert estimator.label_names_ == ("cats", "dogs", "play", "x", "y")
+    learner.store.close()
+
+
+def test_events_survive_with_everything_they_hold(tmp_path) -> None:
+    from vicinal.service.events import Change, Event
+
+    store = Store(tmp_path / "s.sqlite")
+    store.bind("m", "f")
+    text = 'NUL \x00, quote ", snowman ☃, newline \n, 𝄞'
+    change = Change("learn", ({"text": text, "labels": ["ä"]},), "key", "label-studio:1:2")
+    event = Event("m", 1, change, (5,), "2026-01-01T00:00:00.000+00:00")
+    store.append([event])
+    store.close()
+    again = Store(tmp_path / "s.sqlite")
+    assert again.after("m", 0, 10) == [event]
+    assert again.by_key("m", "key") == event
+    assert again.by_origin("m", "label-studio:1:2") == [event]
+    assert again.last_version("m") == 1
+    assert json.loads(change.payload)[0]["text"] == text
+    again.close()

@@ -1,0 +1,182 @@
+"""Predictions, neighbours and facts: the same as the model gives in process."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.pipeline import Pipeline
+
+from vicinal import BRkNN, MLkNN, load
+from vicinal.estimators import prepared
+from vicinal.preprocess import MinMax
+from vicinal.service.batching import Batcher
+from vicinal.service.errors import ServiceError
+
+
+def expected(folder: Path, texts: list[str], top: int) -> list[dict]:
+    X, estimator = prepared(load(folder), texts)
+    scores = estimator.scores(X)
+    ids, values = scores.top(top)
+    labels = estimator.predict_names(X)
+    names = estimator.label_names_
+    return [
+        {
+            "labels": labels[row],
+            "scores": [
+                {"label": names[i], "score": float(v)}
+                for i, v in zip(ids[row], values[row], strict=True)
+            ],
+        }
+        for row in range(len(texts))
+    ]
+
+
+def test_predictions_equal_those_of_the_model(client, model_folder) -> None:
+    texts = ["a cat in the park", "dogs play", "", "nothing known here"]
+    for top in (1, 3, 1000):
+        got = client.predict(*texts, top=top)
+        assert got == {"results": expected(model_folder, texts, top), "version": 0}
+
+
+def test_the_documented_forms(client) -> None:
+    models = client.get("/v1/models").json()["models"]
+    assert [model["id"] for model in models] == ["pets"]
+    facts = client.facts()
+    assert facts == models[0]
+    assert (facts["rows"], facts["labels"], facts["version"]) == (6, 3, 0)
+    assert facts["method"] == "InstanceKNN"
+    assert facts["reads_text"]
+    assert facts["can_learn"]
+
+
+def test_features_by_name_and_dense_values_equal_the_text(client) -> None:
+    text = client.predict("cat park")["results"][0]
+    rows = [{"features": {"cat": 1, "park": 1.0, "unheard-of": 5}}]
+    assert client.post("/v1/models/pets/predict", json={"rows": rows, "top": 3}).json()[
+        "results"
+    ] == [text]
+    n_words = client.facts()["features"]
+    labels = client.get("/v1/models/pets/labels").json()
+    assert labels["total"] == 3
+    wrong = client.post("/v1/models/pets/predict", json={"rows": [{"values": [1.0]}]})
+    assert wrong.status_code == 422
+    assert f"expected {n_words} numbers, got 1" in wrong.json()["error"]["message"]
+
+
+def test_a_model_of_dense_columns(start) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 3)) * 8
+    Y = (X > 4).astype(int)
+    model = Pipeline([("scale", MinMax()), ("estimator", BRkNN(3))])
+    model.fit(X, Y, estimator__label_names=["a", "b", "c"])
+    client = start(models={"numbers": model, "same": model.steps[-1][1]})
+    query = rng.random((4, 3)) * 8
+    by_place = [{"values": row.tolist()} for row in query]
+    by_name = [{"features": {str(i): v for i, v in enumerate(row)}} for row in query.tolist()]
+    want = model.predict(query)
+    for rows in (by_place, by_name, [by_place[0], by_name[1], *by_place[2:]]):
+        reply = client.post("/v1/models/numbers/predict", json={"rows": rows}).json()
+        got = [[label in row["labels"] for label in "abc"] for row in reply["results"]]
+        assert np.array_equal(got, want)
+    unknown = client.post("/v1/models/numbers/predict", json={"rows": [{"features": {"x": 1}}]})
+    assert unknown.status_code == 422
+    assert "rows.0.features" in unknown.json()["error"]["message"]
+    text = client.post("/v1/models/numbers/predict", json={"rows": [{"text": "a"}]})
+    assert text.status_code == 422
+    assert "reads no text" in text.json()["error"]["message"]
+
+
+def test_neighbors_are_the_nearest_rows_with_shared_words(client, model_folder) -> None:
+    reply = client.post(
+        "/v1/models/pets/neighbors", json={"rows": [{"text": "kitten mat"}], "k": 2}
+    ).json()
+    near = reply["results"][0]["neighbors"]
+    X, estimator = prepared(load(model_folder), ["kitten mat"])
+    graph = estimator.neighbor_graph(X, 2)
+    assert [n["row_id"] for n in near] == graph.ids[0].tolist()
+    assert [n["similarity"] for n in near] == graph.similarity[0].tolist()
+    assert near[0]["labels"] == ["cats"]
+    for neighbor in near:
+        shares = [part["share"] for part in neighbor["shared"]]
+        assert sum(shares) == pytest.approx(neighbor["similarity"])
+    assert {part["feature"] for part in near[0]["shared"]} == {"kitten", "mat"}
+
+
+def test_labels_are_listed_searched_and_paged(client) -> None:
+    everything = client.get("/v1/models/pets/labels").json()
+    assert everything["labels"] == [
+        {"label": "cats", "rows": 3},
+        {"label": "dogs", "rows": 3},
+        {"label": "play", "rows": 3},
+    ]
+    some = client.get("/v1/models/pets/labels", params={"contains": "S", "limit": 1, "offset": 1})
+    assert some.json() == {"labels": [{"label": "dogs", "rows": 3}], "total": 2, "version": 0}
+
+
+def test_examples_are_words_of_training_rows(client) -> None:
+    examples = client.get("/v1/models/pets/examples").json()["examples"]
+    assert examples
+    assert all(example["text"] for example in examples)
+
+
+def test_explain_without_explanations_says_so(client) -> None:
+    reply = client.post("/v1/models/pets/explain", json={"rows": [{"text": "cat"}]})
+    if reply.status_code == 501:
+        assert "InstanceKNN" in reply.json()["error"]["message"]
+    else:
+        assert reply.json()["results"][0]["labels"]
+
+
+def test_unknown_models_are_named(client) -> None:
+    reply = client.get("/v1/models/other")
+    assert reply.status_code == 404
+    assert "pets" in reply.json()["error"]["message"]
+
+
+def test_several_models_at_once(start, model_folder) -> None:
+    other = MLkNN(2).fit([[0.0], [1.0], [2.0]], [["low"], ["low"], ["high"]])
+    client = start(models={"pets": model_folder, "levels": other})
+    assert [m["id"] for m in client.get("/v1/models").json()["models"]] == ["pets", "levels"]
+    client.learn("a parrot", "birds")
+    assert client.facts()["version"] == 1
+    assert client.get("/v1/models/levels").json()["version"] == 0
+
+
+def test_batches_hold_what_arrives_meanwhile() -> None:
+    sizes: list[int] = []
+
+    async def main() -> list[int]:
+        batcher: Batcher[int, int] = Batcher(
+            lambda items: [item * 2 for item in items],
+            max_rows=4,
+            max_wait=0.05,
+            max_queued=100,
+            max_seconds=5,
+            observe=sizes.append,
+        )
+        found = await asyncio.gather(*(batcher.submit(i, 1) for i in range(10)))
+        await batcher.close()
+        return found
+
+    assert asyncio.run(main()) == [2 * i for i in range(10)]
+    assert max(sizes) == 4
+    assert sum(sizes) == 10
+
+
+def test_one_failing_item_does_not_fail_its_batch_and_full_queues_refuse() -> None:
+    def run(items: list[int]) -> list[int | Exception]:
+        return [ValueError("seven") if item == 7 else item for item in items]
+
+    async def main() -> list:
+        batcher: Batcher[int, int] = Batcher(
+            run, max_rows=100, max_wait=0.01, max_queued=10, max_seconds=5
+        )
+        tasks = [batcher.submit(i, 1) for i in range(12)]
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(main())
+    assert found[:7] == list(range(7))
+    assert isinstance(found[7], ValueError)
+    assert isinstance(found[11], ServiceError)
+    assert found[11].status == 503

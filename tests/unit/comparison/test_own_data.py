@@ -1,0 +1,139 @@
+"""Comparisons of pairs, texts and tables, with folds and transformers of one's own."""
+
+import logging
+
+import pytest
+from scipy import sparse
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import vicinal
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.comparison import run_comparison
+from vicinal.metrics import evaluate
+from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
+
+pytestmark = pytest.mark.native
+
+METRICS = ["hamming-loss", "micro-f1"]
+TEXTS = ["red apple", "green pear", "red pear", "green apple", "red rose", "green leaf"] * 3
+NAMES = [["red"], ["green"], ["red", "pear"], ["green"], ["red"], ["green"]] * 3
+
+
+class Broken(vicinal.BRkNN):
+    def fit(self, X, Y, **more):
+        raise ValueError("no luck")
+
+
+def test_folds_of_ones_own(sample):
+    folds = list(KFold(4).split(sample.X))
+    model = vicinal.BRkNN(3)
+    (by_pairs,) = run_comparison((sample.X, sample.Y), {"BR": model}, folds=folds, metrics=METRICS)
+    (by_splitter,) = run_comparison(
+        {"data": (sample.X, sample.Y)}, {"BR": model}, folds=KFold(4), metrics=METRICS
+    )
+    generated = (pair for pair in folds)
+    (once,) = run_comparison((sample.X, sample.Y), {"BR": model}, folds=generated, metrics=METRICS)
+    assert by_pairs.values == by_splitter.values == once.values
+    for fold, (train, test) in enumerate(folds):
+        scale = MinMax().fit(sample.X[train])
+        fitted = model.fit(scale.transform(sample.X[train]), sample.Y[train])
+        labels = fitted.predict(scale.transform(sample.X[test]))
+        wanted = evaluate(sample.Y[test], labels, metrics=METRICS)
+        assert {name: by_pairs.values[name][fold] for name in METRICS} == wanted
+
+
+@pytest.mark.parametrize("preprocess", [StandardScaler(), [("s", StandardScaler()), MinMax()]])
+def test_transformers_are_fitted_on_training_rows(sample, preprocess):
+    folds = list(KFold(3).split(sample.X))
+    (found,) = run_comparison(
+        (sample.X, sample.Y), {"BR": vicinal.BRkNN(3)}, folds=folds, preprocess=preprocess,
+        metrics=METRICS,
+    )  # fmt: skip
+    train, test = folds[0]
+    scale = StandardScaler().fit(sample.X[train])
+    rows, new = scale.transform(sample.X[train]), scale.transform(sample.X[test])
+    if isinstance(preprocess, list):
+        second = MinMax().fit(rows)
+        rows, new = second.transform(rows), second.transform(new)
+    labels = vicinal.BRkNN(3).fit(rows, sample.Y[train]).predict(new)
+    assert found.values["hamming-loss"][0] == evaluate(sample.Y[test], labels)["hamming-loss"]
+
+
+def test_sparse_rows_with_tfidf(sample):
+    X = sparse.csr_array(sample.X)
+    found = run_comparison(
+        {"d": (X, sample.Y)}, ["brknn", "mlknn"], folds=2, preprocess=TfIdf(), metrics=METRICS
+    )
+    assert [each.method for each in found] == ["brknn", "mlknn"]
+
+
+def test_texts_and_names():
+    folds = list(KFold(3).split(TEXTS))
+    methods = {"BR": vicinal.BRkNN(1, metric="cosine"), "tree": DecisionTreeClassifier()}
+    ours, tree = run_comparison((TEXTS, NAMES), methods, folds=folds, metrics=METRICS)
+    assert ours.label_names == ("green", "pear", "red")
+    assert tree.method == "tree"
+    train, test = folds[1]
+    words = TextVectorizer(weighting="counts", tokens="unicode").fit([TEXTS[i] for i in train])
+    model = vicinal.BRkNN(1, metric="cosine")
+    model.fit(words.transform([TEXTS[i] for i in train]), [NAMES[i] for i in train])
+    predicted = model.predict_names(words.transform([TEXTS[i] for i in test]))
+    wanted = evaluate([NAMES[i] for i in test], predicted, label_names=("green", "pear", "red"))
+    assert ours.values["micro-f1"][1] == pytest.approx(wanted["micro-f1"])
+
+
+def test_a_table_is_read_as_train_reads_it(tmp_path):
+    path = tmp_path / "notes.csv"
+    lines = [f"{text},{'|'.join(labels)}" for text, labels in zip(TEXTS, NAMES, strict=True)]
+    path.write_text("text,tags\n" + "\n".join(lines) + "\n")
+    methods = {"BR": vicinal.BRkNN(1, metric="cosine")}
+    (of_file,) = run_comparison([str(path)], methods, folds=3, metrics=METRICS)
+    (of_pair,) = run_comparison((TEXTS, NAMES), methods, folds=3, metrics=METRICS)
+    assert of_file.values == of_pair.values
+
+
+def test_a_failing_method_is_reported_and_the_others_go_on(sample, tmp_path, caplog):
+    methods = {"good": vicinal.BRkNN(3), "bad": Broken(3)}
+    data = {"d": (sample.X, sample.Y)}
+    store = tmp_path / "results.jsonl"
+    with caplog.at_level(logging.WARNING, logger="vicinal"):
+        found = run_comparison(data, methods, folds=2, metrics=METRICS, store=store)
+    assert [each.method for each in found] == ["good"]
+    assert "bad failed on d, fold 1, and is left out there: ValueError: no luck" in caplog.text
+    again = run_comparison(data, methods, folds=2, metrics=METRICS, store=store)
+    assert again == found
+    with pytest.raises(InvalidArgumentError, match="bad on d: ValueError: no luck"):
+        run_comparison(data, {"bad": Broken(3), "worse": Broken(2)}, folds=2, metrics=METRICS)
+    with pytest.raises(ValueError, match="no luck"):
+        run_comparison(data, {"bad": Broken(3)}, folds=2, metrics=METRICS)
+
+
+def test_stored_results_depend_on_folds_and_transformers(sample, tmp_path):
+    store, data = tmp_path / "results.jsonl", {"d": (sample.X, sample.Y)}
+    methods = {"BR": vicinal.BRkNN(3)}
+
+    def figures(**options):
+        (found,) = run_comparison(data, methods, metrics=METRICS, store=store, **options)
+        return found.values
+
+    first = figures(folds=KFold(3))
+    assert figures(folds=KFold(3, shuffle=True, random_state=1)) != first
+    scaled = figures(folds=KFold(3), preprocess=StandardScaler())
+    assert scaled == figures(folds=KFold(3), preprocess=StandardScaler())
+    data["d"] = (sample.X[::-1], sample.Y[::-1])
+    assert figures(folds=KFold(3)) != first
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ([([[0.0]], [[1]])], "put pairs"),
+        ({"d": (1, 2, 3)}, "a pair"),
+        ({"d": ([[0.0], [1.0]], [[1]])}, "2 rows"),
+    ],
+)
+def test_other_data_are_refused(data, says):
+    with pytest.raises(InvalidArgumentError, match=says):
+        run_comparison(data, ["brknn"], folds=2)

@@ -1,0 +1,121 @@
+"""What the pages tell readers to type, typed; what they say comes out, compared."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.native
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+
+
+def blocks(page, language):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def ran(folder, code, names=None):
+    """Run the code of a page; return the names it leaves."""
+    file = folder / "page.py"
+    file.write_text(code, encoding="utf-8")
+    return {**(names or {}), **runpy.run_path(str(file), init_globals=names)}
+
+
+def test_the_tutorial_word_by_word(tmp_path):
+    for sample in (DOCS / "samples").iterdir():
+        shutil.copy(sample, tmp_path)
+    folder = str(Path(sys.executable).parent)
+    commands = blocks("tutorial-spreadsheet.md", "console")
+    assert len(commands) >= 10
+    for block in commands:
+        command, *lines = block.rstrip("\n").split("\n")
+        assert command.startswith("$ ")
+        done = subprocess.run(
+            ["bash", "-c", command[2:]],
+            cwd=tmp_path,
+            env={"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(tmp_path), "COLUMNS": "120",
+                 "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )  # fmt: skip
+        said = squeezed(done.stdout + done.stderr)
+        assert done.returncode == 0, (command, done.stderr)
+        for line in lines:
+            assert squeezed(line) in said, (command, line, said)
+
+
+def squeezed(text):
+    """Tables are drawn as wide as their widest cell: blanks do not count."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def test_the_tutorial_in_python(tmp_path, monkeypatch):
+    (code,) = blocks("tutorial-spreadsheet.md", "python")
+    shutil.copy(DOCS / "samples" / "tickets.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    code, _, wanted = code.partition("model.predict_names")
+    names = ran(tmp_path, code)
+    found = names["model"].predict_names(["I was charged but my parcel has not arrived"])
+    assert found == [["delivery"]]
+    assert "[['delivery']]" in wanted
+
+
+@pytest.mark.data
+def test_the_page_on_wrappers(tmp_path):
+    names = {}
+    for code in blocks("sklearn-wrappers.md", "python"):
+        names = ran(tmp_path, code, names)
+    assert names["search"].best_score_ > 0.5
+
+
+@pytest.mark.data
+def test_figures_of_the_page_on_scikit_multilearn(tmp_path):
+    import vicinal
+    from vicinal.metrics import evaluate
+
+    ours, theirs = blocks("migrate-scikit-multilearn.md", "python")
+    names = ran(tmp_path, ours)
+    train, test, metrics = names["train"], names["test"], names["metrics"]
+    voting = vicinal.BRkNN(n_neighbors=10, strict_majority=True, never_empty=False)
+    models = {"`MLkNN`, both": names["model"], "`BRkNNa": voting.fit(train.X, train.Y)}
+    page = (DOCS / "migrate-scikit-multilearn.md").read_text(encoding="utf-8").splitlines()
+    for start, model in models.items():
+        figures = evaluate(test.Y, model.predict(test.X), metrics=metrics)
+        (row,) = [line for line in page if line.startswith(f"| {start}") and "0." in line]
+        assert re.findall(r"0\.\d{4}", row) == [f"{figures[name]:.4f}" for name in metrics]
+    pytest.importorskip("skmultilearn")
+    found = ran(tmp_path, theirs, names)["theirs"].predict(test.X).toarray()
+    assert (found == names["model"].predict(test.X).toarray()).all()
+
+
+def test_options_that_pages_name_exist():
+    from typer.main import get_command
+
+    from vicinal.cli.app import app
+
+    known = {
+        option
+        for command in walk(get_command(app))
+        for parameter in command.params
+        for option in parameter.opts
+    }
+    for page in DOCS.glob("migrate-*.md"):
+        for block in [*blocks(page.name, "sh"), page.read_text(encoding="utf-8")]:
+            for line in block.splitlines():
+                for part in re.findall(
+                    r"vicinal (?:train|evaluate|predict|compare|data)[^`|]*", line
+                ):
+                    assert set(re.findall(r"(?<!\S)(--[a-z-]+)", part)) <= known, line
+
+
+def walk(command):
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from walk(each)
