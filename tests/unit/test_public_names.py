@@ -72,8 +72,19 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "neighbors_of": "feature",
         "aggregate": "mean",
     },
+    "LabelRidge": {
+        "alpha": 1.0,
+        "kernel": None,
+        "gamma": None,
+        "max_features": None,
+        "keep_loo": False,
+        "max_memory": None,
+        "backend": "numpy",
+        "device": None,
+    },
+    "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
-COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,
@@ -129,7 +140,10 @@ def test_methods_take_these_arguments(kind: Any) -> None:
 
 
 def test_learning_and_forgetting_where_promised() -> None:
-    for name in ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF"):
+    for name in (
+        *("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF"),
+        *("LabelRidge", "Blend"),
+    ):
         kind = getattr(vicinal, name)
         assert callable(kind.partial_fit)
         assert callable(kind.forget)
