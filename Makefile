@@ -156,6 +156,16 @@ bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (AR
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
 
+# river is a peer of one benchmark only: it is installed beside the environment, not into it.
+.PHONY: bench-incremental
+bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full for the published table)
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/river river
+	PYTHONPATH=build/river $(BIN)/python -m benchmarks.incremental $(ARGS)
+
+.PHONY: test-incremental
+test-incremental: setup ## Incremental learning for minutes: threads, 100,000 rows, 100,000 pairs, long random sequences
+	$(BIN)/python -m pytest -n 0 -m slow -q tests/invariants/test_long_changes.py
+
 .PHONY: bench-service
 bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
 	$(BIN)/python -m benchmarks.service $(ARGS)

@@ -1,4 +1,4 @@
-"""How much a call makes this process grow, at its largest."""
+"""Peak memory growth of the process during a call."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +10,10 @@ Result = TypeVar("Result")
 
 
 def peak_growth(call: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what `call` returns, and by how many MB the process grew at its largest.
+    """Return the result of `call` and the peak memory growth in MB.
 
-    What is left over from earlier calls goes back to the system first, so that no call lives on
-    the memory of another; 0 where the system keeps no such account.
+    Free memory of earlier calls is returned to the system first, so that no call reuses it; 0 if
+    the system does not report memory.
     """
     release_free_memory()
     reset_peak()
@@ -23,7 +23,7 @@ def peak_growth(call: Callable[[], Result]) -> tuple[Result, float]:
 
 
 def reset_peak() -> None:
-    """Forget the largest memory so far, where the system can."""
+    """Reset the recorded peak memory, if the system supports it."""
     path = Path("/proc/self/clear_refs")
     if path.exists():
         path.write_text("5")

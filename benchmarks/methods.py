@@ -1,4 +1,4 @@
-"""Methods against their bars and against scikit-multilearn-ng: one process, medians.
+"""Methods compared with their time limits and with scikit-multilearn-ng: medians, one process.
 
 ``python -m benchmarks.methods`` takes the data sets of the LCIF paper from ``$VICINAL_DATA``;
 ``--full`` adds generated data of the size of Wiki-LSHTC, and gives the peer whole data sets.
@@ -47,7 +47,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Line:
-    """What was measured, the figure, and the bar it is held against."""
+    """What was measured, the figure, and its target."""
 
     what: str
     figure: str
@@ -76,7 +76,7 @@ def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def within(what: str, taken: float, limit: float) -> Line:
-    """Return the line of a time that should not pass a limit."""
+    """Return the line of a time that should not exceed a limit."""
     return Line(what, f"{taken:.2f} s", f"at most {limit:g} s", taken <= limit)
 
 
@@ -87,10 +87,11 @@ def fit_and_predict(model: NeighborEstimator, split: Split, limit: float, repeat
 
 
 def against_peer(split: Split, *, whole: bool) -> Line:
-    """Time ML-kNN of both on the same rows; the peer gets all cores, and labels as it likes them.
+    """Time ML-kNN of both libraries on the same rows.
 
-    The peer's loops over rows and labels take minutes, so it runs once, on part of the rows unless
-    `whole`; it grows with the rows at least as fast as we do.
+    The other library gets all cores, and labels in its preferred format. Its loops over rows and
+    labels take minutes, so it runs once, on part of the rows unless `whole`; its time grows with
+    the rows at least as fast as ours.
     """
     rows = split if whole else split.first(PEER_ROWS)
     ours = seconds(lambda: MLkNN().fit(rows.X, rows.Y).predict(rows.Q))

@@ -40,10 +40,36 @@ class BoundLive {
 
   void forget(std::int32_t slot) {
     nb::gil_scoped_release unlocked;
-    if (slot < 0 || slot >= graph_->rows().n_slots() || !graph_->rows().is_live(slot))
-      throw std::out_of_range("a slot in use");
-    tallies_.count(*labels_, slot, graph_->lists().nearest(slot), -1);
+    count_out(slot);
     graph_->forget(slot);
+    follow_changes();
+  }
+
+  // The first half of forget: the answer holds the rows that refill() must then get.
+  nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>> take_out(std::int32_t slot) {
+    std::vector<std::int32_t> rows;
+    {
+      nb::gil_scoped_release unlocked;
+      count_out(slot);
+      const auto missing = graph_->take_out(slot);
+      rows.assign(missing.begin(), missing.end());
+      if (rows.empty()) follow_changes();
+    }
+    return to_numpy(std::move(rows));
+  }
+
+  // The second half: the nearest rows of each of `rows`, in order, padded with -1.
+  void refill(std::int32_t forgotten, Vector<std::int32_t> rows, Matrix<std::int32_t> ids) {
+    nb::gil_scoped_release unlocked;
+    const std::size_t width = ids.shape(1);
+    if (ids.shape(0) != rows.size()) throw std::invalid_argument("one list per row");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      check_slot(view(rows)[i]);
+      for (std::size_t place = 0; place < width; ++place)
+        if (ids.data()[i * width + place] >= 0) check_slot(ids.data()[i * width + place]);
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      graph_->refill(view(rows)[i], {ids.data() + i * width, width}, forgotten);
     follow_changes();
   }
 
@@ -98,6 +124,16 @@ class BoundLive {
   std::size_t bytes() const { return graph_->bytes() + labels_->bytes() + tallies_.bytes(); }
 
  private:
+  void check_slot(std::int32_t slot) const {
+    if (slot < 0 || slot >= graph_->rows().n_slots() || !graph_->rows().is_live(slot))
+      throw std::out_of_range("a slot in use");
+  }
+
+  void count_out(std::int32_t slot) {
+    check_slot(slot);
+    tallies_.count(*labels_, slot, graph_->lists().nearest(slot), -1);
+  }
+
   void follow_changes() {
     for (const ListChange& change : graph_->changes())
       tallies_.change(*labels_, change, graph_->lists().nearest(change.row));
@@ -123,6 +159,9 @@ void bind_graph(nb::module_& m, const char* name) {
       .def("learn", &Live::learn, nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("n_labels"))
       .def("forget", &Live::forget, nb::arg("slot"))
+      .def("take_out", &Live::take_out, nb::arg("slot"))
+      .def("refill", &Live::refill, nb::arg("forgotten"), nb::arg("rows").noconvert(),
+           nb::arg("ids").noconvert())
       .def("compact", &Live::compact)
       .def("tables", &Live::tables, nb::arg("width"))
       .def("nearest", &Live::nearest, nb::arg("width"))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int, Int32, stack_rows
+from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.checked_csr import known_parts, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.threads import thread_count
@@ -96,6 +97,8 @@ class Scores:
     @classmethod
     def stack(cls, blocks: Sequence["Scores"]) -> "Scores":
         """Return the scores of several blocks of rows of one method, one after the other."""
+        if len(blocks) == 1:
+            return blocks[0]
         sizes = [block.neighbor_cardinality for block in blocks]
         known = [size for size in sizes if size is not None]
         cardinality = np.concatenate(known) if len(known) == len(blocks) else None
@@ -103,14 +106,14 @@ class Scores:
         full = [b.values for b in blocks if not isinstance(b.values, sparse.csr_array)]
         if stored and full:
             raise InvalidArgumentError("blocks", "all sparse or all dense scores", "both")
-        values = stack_rows(stored) if stored else np.concatenate(full)
+        values = stacked(stored) if stored else np.concatenate(full)
         sets = [block.label_sets for block in blocks]
         given = [rows for rows in sets if rows is not None]
         return cls(
             values,
             blocks[0].base,
             cardinality,
-            stack_rows(given) if len(given) == len(blocks) else None,
+            stacked(given) if len(given) == len(blocks) else None,
         )
 
     @property
@@ -229,6 +232,8 @@ def _dense_array(values: object) -> Float:
 
 def _sorted_rows(values: Csr) -> Csr:
     """Return float64 CSR with sorted rows; stored zeros stay."""
+    if known_parts(values) is not None and values.dtype == np.float64:
+        return values
     matrix = sound_csr(values, "values")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgumentError("values", "finite values", "NaN or infinity")

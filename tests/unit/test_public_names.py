@@ -75,6 +75,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
+INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF")
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,
@@ -101,6 +102,8 @@ def test_parameters_and_defaults(name: str) -> None:
     given = inspect.signature(getattr(vicinal, name)).parameters
     metric = {"metric": "cosine" if name in COSINE else "euclidean"}
     wanted = OWN_PARAMETERS[name] | metric | SHARED
+    if name in INCREMENTAL:
+        wanted |= {"recalibrate_at": 0.01}
     assert {key: value.default for key, value in given.items()} == wanted
     own = list(given)[: len(OWN_PARAMETERS[name])]
     assert own == list(OWN_PARAMETERS[name]), "these may be given by position"
@@ -109,6 +112,7 @@ def test_parameters_and_defaults(name: str) -> None:
 CALLS = {
     "fit": ["X", "Y", "graph", "label_names", "row_names"],
     "predict": ["X", "graph"],
+    "predict_blocks": ["X_blocks"],
     "predict_proba": ["X", "graph"],
     "predict_names": ["X", "graph"],
     "scores": ["X", "graph"],
@@ -130,10 +134,10 @@ def test_methods_take_these_arguments(kind: Any) -> None:
 
 
 def test_learning_and_forgetting_where_promised() -> None:
-    for name in ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF"):
+    for name in INCREMENTAL:
         kind = getattr(vicinal, name)
-        assert callable(kind.partial_fit)
-        assert callable(kind.forget)
+        for call in ("partial_fit", "forget", "recalibrate", "compact"):
+            assert callable(getattr(kind, call))
 
 
 def test_everything_public_is_documented() -> None:

@@ -91,9 +91,23 @@ struct Mirror {
 
   void forget(std::int32_t slot) {
     tallies.count(live_labels, slot, graph.lists().nearest(slot), -1);
-    graph.forget(slot);
     live[slot] = false;
+    if (slot % 2 == 0)
+      graph.forget(slot);
+    else
+      forget_in_two_steps(slot);
     follow();
+  }
+
+  // With lists that ran short filled from outside.
+  void forget_in_two_steps(std::int32_t slot) {
+    for (const std::int32_t row : graph.take_out(slot)) {
+      std::vector<std::int32_t> ids;
+      for (const Neighbor& each : brute_force(rows, live, metric, row, k + spare))
+        ids.push_back(each.id);
+      ids.resize(k + spare, -1);
+      graph.refill(row, ids, slot);
+    }
   }
 
   void follow() {

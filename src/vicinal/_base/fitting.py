@@ -30,8 +30,9 @@ def unchanged_on_failure(estimator: object) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        attributes.clear()
-        attributes.update(before)
+        for name in [name for name in attributes if name not in before]:
+            del attributes[name]
+        attributes.update(before)  # nothing is missing at any time: others may be reading
         raise
 
 

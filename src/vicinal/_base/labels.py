@@ -1,13 +1,14 @@
 """Labels as users have them: an indicator, dense or sparse, or the label names of each row."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, stack_rows
+from vicinal._base.arrays import Csr
+from vicinal._base.checked_csr import adopted, widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.scalars import check_encodable, check_sequence
@@ -111,18 +112,30 @@ def extended_labels(
     >>> more.names, more.matrix.toarray().tolist()
     (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
     """
+    moved, names = further_labels(known.names, Y, n_rows, label_names)
+    stacked = with_rows(widened(known.matrix, len(names)), moved)
+    return Labels(stacked, names, known.kind, known.dtype)
+
+
+def further_labels(
+    known: tuple[str, ...], Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the labels of further rows among known names and new ones, and all names.
+
+    Examples
+    --------
+    >>> moved, names = further_labels(("a", "b"), [["c", "a"]], n_rows=1)
+    >>> moved.toarray().tolist(), names
+    ([[1, 0, 1]], ('a', 'b', 'c'))
+    """
     fresh = _any_labels(Y, n_rows, label_names)
     if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
-        if len(fresh.names) != len(known.names):
-            expected = f"{len(known.names)} labels, as the model has"
+        if len(fresh.names) != len(known):
+            expected = f"{len(known)} labels, as the model has"
             raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
-        fresh = replace(fresh, names=known.names)
-    moved, names = aligned(fresh.matrix, fresh.names, known.names)
-    old = known.matrix
-    widened = sparse.csr_array(
-        (old.data, old.indices, old.indptr), shape=(old.shape[0], len(names))
-    )
-    return Labels(stack_rows([widened, moved]), names, known.kind, known.dtype)
+        return adopted(fresh.matrix), known
+    moved, names = aligned(fresh.matrix, fresh.names, known)
+    return adopted(moved), names
 
 
 def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.scalars import (
     check_encodable,
@@ -74,12 +75,13 @@ def check_features(X: object, name: str = "X", n_features: int | None = None) ->
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     matrix: Features
     matrix = canonical_csr(X, name) if sparse.issparse(X) else _dense(X, name)
+    is_known = known_parts(matrix) is not None
     if n_features is not None and matrix.shape[1] != n_features:
         raise InvalidArgumentError(
             name, f"{n_features} features", f"{matrix.shape[1]} (shape {matrix.shape})"
         )
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
-    if not np.isfinite(values).all():
+    if not is_known and not np.isfinite(values).all():
         what = "NaN" if np.isnan(values).any() else "infinity"
         raise InvalidArgumentError(name, "finite values", f"input that contains {what}")
     return matrix
@@ -151,6 +153,8 @@ def _may_change(part: NDArray[Any], given: object) -> bool:
 
 def canonical_csr(X: object, name: str = "X") -> Csr:
     """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
+    if known_parts(X) is not None:
+        return cast("Csr", X)
     if cast("Any", X).ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {cast('Any', X).shape}")
     matrix = sound_csr(X, name)
@@ -194,6 +198,9 @@ def as_csr(matrix: Features) -> Csr:
 
 def csr_parts(matrix: Csr) -> tuple[Int, Int32]:
     """Return row pointers (int64) and column ids (int32) of a canonical CSR."""
+    known = known_parts(matrix)
+    if known is not None:
+        return known.indptr, known.indices
     indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
     indices = np.ascontiguousarray(matrix.indices[: indptr[-1]], dtype=np.int32)
     return indptr, indices

@@ -39,9 +39,16 @@ class Prediction(NamedTuple):
 
 
 def predictions(
-    estimator: NeighborEstimator, scores: Scores, names: tuple[str, ...] | None, top: int
+    estimator: NeighborEstimator,
+    scores: Scores,
+    names: tuple[str, ...] | None,
+    top: int,
+    start: int = 0,
 ) -> Iterator[Prediction]:
-    """Yield for each row its name, its labels, and the scores of these and of the `top` best."""
+    """Yield for each row its name, its labels, and the scores of these and of the `top` best.
+
+    The first row has number `start`.
+    """
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
     label_names = estimator.label_names_
@@ -51,7 +58,7 @@ def predictions(
         more = np.array([label for label in labels if label not in scored], dtype=np.int32)
         scored |= dict(zip(more.tolist(), label_scores(scores, row, more).tolist(), strict=True))
         yield Prediction(
-            row if names is None else names[row],
+            start + row if names is None else names[start + row],
             [label_names[label] for label in labels],
             {label_names[label]: round(value, 6) for label, value in scored.items()},
         )

@@ -1,8 +1,9 @@
 """``vicinal predict``: labels for the rows of a file."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,11 @@ from vicinal.cli.imports import import_modules
 from vicinal.cli.options import ImportOption, ModelArgument, RowsOption
 from vicinal.cli.output import JsonFlag, check_target, print_json, say
 from vicinal.cli.table_options import TableChoice, reads_tables
+
+if TYPE_CHECKING:
+    from vicinal.cli.answers import Prediction
+    from vicinal.cli.source import Source
+    from vicinal.estimators.model import Model
 
 
 @reads_tables
@@ -28,9 +34,8 @@ def predict(
     table: TableChoice,
 ) -> None:
     """Predict the labels of each row: the set decided on, and the best labels with scores."""
+    from vicinal._base.progress import part, shown
     from vicinal.cli.answer_files import answer_writer
-    from vicinal.cli.answers import predictions
-    from vicinal.cli.scoring import score
     from vicinal.cli.source import new_source
     from vicinal.estimators import load as load_model
 
@@ -39,14 +44,25 @@ def predict(
     import_modules(imports)
     fitted = load_model(model)
     source = new_source(fitted, file, rows, "all", table, labelled=False)
-    estimator, scores = score(fitted, source)
-    answers = predictions(estimator, scores, source.row_names, top)
-    if output is not None and write is not None:
-        write(answers, output)
+    with shown(), part(f"Predicting {source.n_rows:,} rows"):
+        answers = _answers(fitted, source, top)
+        if output is not None and write is not None:
+            write(answers, output)
+        for answer in answers:
+            if json:
+                print_json(answer._asdict())
+            else:
+                sys.stdout.write(answer.as_line() + "\n")
+    if output is not None:
         say(f"{source.n_rows:,} rows predicted, written to {output}")
-        return
-    for answer in answers:
-        if json:
-            print_json(answer._asdict())
-        else:
-            sys.stdout.write(answer.as_line() + "\n")
+
+
+def _answers(model: "Model", source: "Source", top: int) -> "Iterator[Prediction]":
+    """Yield the predictions of a source's rows, which are scored some at a time."""
+    from vicinal.cli.answers import predictions
+    from vicinal.cli.scoring import score_blocks
+    from vicinal.estimators.model import estimator_of
+
+    estimator = estimator_of(model)
+    for start, scores in score_blocks(model, source):
+        yield from predictions(estimator, scores, source.row_names, top, start)

@@ -1,6 +1,6 @@
 """Rows of a source scored by a saved model, with a bar: what evaluating and predicting share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +17,27 @@ from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
+BLOCK_ROWS = 4096
+"""Rows that ``vicinal predict`` reads, scores and writes at a time."""
+
 
 def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
     """Return the estimator of a model and its scores of a source's rows."""
     with shown(), part(f"Predicting {source.n_rows:,} rows"):
         X, estimator = prepared(model, rows_for(model, source))
         return estimator, estimator.scores(X)
+
+
+def score_blocks(model: Model, source: Source) -> Iterator[tuple[int, Scores]]:
+    """Yield the scores of a source's rows, some at a time, with the number of the first row.
+
+    Memory: that of one block.
+    """
+    rows: Any = rows_for(model, source)
+    estimator = estimator_of(model).snapshot()
+    for start in range(0, max(source.n_rows, 1), BLOCK_ROWS):
+        X, _ = prepared(model, rows[start : start + BLOCK_ROWS])
+        yield start, estimator.scores(X)
 
 
 def save_named(model: Model, source: Source, path: Path) -> None:

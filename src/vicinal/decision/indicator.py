@@ -4,13 +4,31 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr, Float, Int, is_stored, row_ids
+from vicinal._base.checked_csr import checked_csr
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
 
 def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
-    """Return the canonical indicator with ones at (rows, labels), none repeated."""
+    """Return the canonical indicator with ones at (rows, labels), none repeated.
+
+    Examples
+    --------
+    >>> from_entries(np.array([1, 0, 1]), np.array([2, 0, 1]), (2, 3)).toarray()
+    array([[1, 0, 0],
+           [0, 1, 1]], dtype=int32)
+    """
+    n_rows, n_labels = shape
+    cells = rows * np.int64(n_labels) + labels
+    if not bool((cells[1:] > cells[:-1]).all()):
+        order = np.argsort(cells)
+        rows, labels = rows[order], labels[order]
+    if len(rows) >= 2**31 - 1:
+        raise InvalidArgumentError("scores", "fewer than 2^31 - 1 labels chosen", len(rows))
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
     ones = np.ones(len(rows), dtype=np.int32)
-    return sparse.csr_array(sparse.coo_array((ones, (rows, labels)), shape=shape))
+    return checked_csr(ones, labels.astype(np.int32), indptr, (int(n_rows), int(n_labels)))
 
 
 def above_rows(scores: Scores, thresholds: Float) -> Csr:
@@ -64,12 +82,14 @@ def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) 
 def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
     """Return the chosen stored entries together with the entries (rows, labels) not stored."""
     shape = (int(values.shape[0]), int(values.shape[1]))
-    kept = from_entries(row_ids(values)[stored], values.indices[stored].astype(np.int64), shape)
+    own_rows, own_labels = row_ids(values)[stored], values.indices[stored].astype(np.int64)
     if len(rows) == 0:
-        return kept
+        return from_entries(own_rows, own_labels, shape)
     wanted = from_entries(rows, labels, shape)
     absent = ~is_stored(values, wanted)
-    rest = from_entries(row_ids(wanted)[absent], wanted.indices[absent].astype(np.int64), shape)
-    union = sparse.csr_array(kept + rest)
-    union.sort_indices()
-    return union
+    more = wanted.indices[absent].astype(np.int64)
+    return from_entries(
+        np.concatenate([own_rows, row_ids(wanted)[absent]]),
+        np.concatenate([own_labels, more]),
+        shape,
+    )

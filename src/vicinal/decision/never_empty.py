@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Int, row_ids
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
+from vicinal.decision.indicator import from_entries
 from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
 from vicinal.scores import Scores
 
@@ -29,6 +29,7 @@ class NeverEmpty(SaveableRecord):
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> from vicinal.decision.threshold import Threshold
     >>> Y = sparse.csr_array(np.array([[0, 1], [1, 1]], dtype=np.int32))
     >>> scores = Scores.dense(np.array([[0.3, 0.1], [0.0, 0.0]]))
@@ -71,8 +72,11 @@ class NeverEmpty(SaveableRecord):
 
     def _label(self, Y: Csr) -> int:
         """Return the label of rows whose scores are all 0."""
-        frequency = np.bincount(Y.indices, minlength=Y.shape[1])
-        return int(np.argmax(frequency)) if self.when_all_zero == "most-frequent" else 0
+        return self.label_by_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
+
+    def label_by_counts(self, counts: Int) -> int:
+        """Return the same from the number of rows that carry each label."""
+        return int(np.argmax(counts)) if self.when_all_zero == "most-frequent" else 0
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,8 @@ class FittedNeverEmpty(SaveableRecord):
             return decided
         best, value = scores.take(empty).top(1)
         labels = np.where(value[:, 0] == 0, self.label_when_all_zero, best[:, 0])
-        ones = np.ones(len(empty), dtype=np.int32)
-        filled = sparse.coo_array((ones, (empty, labels)), shape=decided.shape)
-        union = sparse.csr_array(decided + sparse.csr_array(filled))
-        union.sort_indices()
-        return union
+        return from_entries(
+            np.concatenate([row_ids(decided), empty]),
+            np.concatenate([decided.indices.astype(np.int64), labels.astype(np.int64)]),
+            (int(decided.shape[0]), int(decided.shape[1])),
+        )

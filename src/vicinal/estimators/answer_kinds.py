@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.checked_csr import owned_csr, with_values
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Kind, is_flat
 from vicinal.metrics.alignment import together
@@ -23,9 +24,9 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
     >>> labels_as(decided, "flat", "bool")
     array([ True, False])
     """
-    typed = cast("Csr", decided.astype(dtype))
+    typed = with_values(decided, decided.data.astype(dtype))
     if kind == "sparse":
-        return typed
+        return owned_csr(typed)
     array: NDArray[Any] = typed.toarray()
     return array.ravel() if kind == "flat" else array
 
@@ -40,7 +41,7 @@ def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
            [0.  , 1.  ]])
     """
     if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
-        return scores.toarray() if scores.base.any() else scores.values
+        return scores.toarray() if scores.base.any() else owned_csr(scores.values)
     array = scores.toarray()
     return np.column_stack([1.0 - array, array]) if kind == "flat" else array
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32, stack_rows
+from vicinal._base.arrays import Csr, Features, Float, Int32
+from vicinal._base.checked_csr import adopted, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
@@ -27,11 +28,14 @@ from vicinal.estimators.block_rows import block_rows, training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
+from vicinal.estimators.quick_rows import quick_rows
 from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_classes
+from vicinal.estimators.version import Calibration, Version
+from vicinal.estimators.versioned import Versioned
 from vicinal.graph import NeighborGraph
 from vicinal.graph.checks import check_graph, check_training_graph
 from vicinal.graph.neighbor_graph import narrowed
@@ -43,7 +47,9 @@ from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
 
 
-class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC):
+class NeighborEstimator(
+    Versioned, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
+):
     """Base of the multi-label estimators; see the subclasses for what a user calls.
 
     A subclass gives ``_fit_scoring`` and declares itself by an attribute ``method``
@@ -73,7 +79,7 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
     never_empty: bool | None
     n_jobs: int | None
     algorithm: object = "auto"
-    row_names_: tuple[str, ...] | None = None
+    _keeps_graph = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register a class that declares itself."""
@@ -92,8 +98,9 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         """Return the method's own rule, as the class or one that it derives from declares it."""
         for kind in type(self).__mro__:
             rule = getattr(vars(kind).get("method"), "rule", None)
-            if isinstance(rule, Decision):
-                return rule
+            if rule is not None:
+                own: Decision = rule
+                return own
         name = type(self).__name__
         raise InvalidArgumentError("method", f"a rule of its own for {name} (Method(rule=…))", None)
 
@@ -165,22 +172,35 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
-        self._adopt(search, search.query_self(k) if graph is None else graph, labels)
-        self.row_names_ = names
+        near = search.query_self(k) if graph is None else graph
+        self._adopt(search, near, labels, names)
 
-    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
+    def _adopt(
+        self,
+        search: TrainingRows,
+        graph: NeighborGraph,
+        labels: Labels,
+        row_names: tuple[str, ...] | None,
+    ) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
-        decision = self.decision_rule()
-        training = Training(graph, labels.matrix, search.X)
+        rule = self.decision_rule()
+        training = Training(graph, adopted(labels.matrix), search.X)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
-            self.decision_ = self._fit_decision(decision, scoring, training, search)
-        self.scoring_ = scoring
-        self.search_ = search
-        self.metric_ = search.metric
-        self.label_names_ = labels.names
-        self.label_kind_ = labels.kind
-        self.label_dtype_ = labels.dtype
+            decision = self._fit_decision(rule, scoring, training, search)
+        version = Version(
+            search,
+            scoring,
+            decision,
+            labels.names,
+            labels.kind,
+            labels.dtype,
+            self._params(),
+            Calibration(search.n_rows),
+            graph if self._keeps_graph else None,
+            row_names,
+        )
+        self._publish(version)
 
     def _fit_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
@@ -205,11 +225,6 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
         return decision.fit(scores, training.Y)
 
-    @property
-    def row_ids_(self) -> Int:
-        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
-        return self.search_.row_ids
-
     def predict(self, X: object, *, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
         """Return the label indicator of each row, in the kind and type of array `Y` was at fit.
 
@@ -219,20 +234,41 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         graph : NeighborGraph, optional
             Neighbours of `X` among the training rows; replaces the search.
         """
-        blocks = [self.decide(scores) for scores in self._score_blocks(X, graph)]
-        return labels_as(stack_rows(blocks), self.label_kind_, self.label_dtype_)
+        version = self._fitted()
+        decided = self._decided(version, X, graph)
+        return labels_as(decided, version.label_kind, version.label_dtype)
+
+    def _decided(self, version: Version, X: object, graph: NeighborGraph | None) -> Csr:
+        """Return the label indicator (int32) of each row by one version."""
+        scored = self._score_blocks(version, X, graph)
+        return stacked([version.decision.decide(scores) for scores in scored])
+
+    def predict_blocks(self, X_blocks: Iterable[object]) -> Iterator[NDArray[Any] | Csr]:
+        """Yield the label indicators of blocks of rows, one after the other.
+
+        Memory: that of one block, however many there are. All blocks are answered by the model as
+        it is when the first is asked for, whatever it learns in between.
+
+        Parameters
+        ----------
+        X_blocks : iterable of array-like, sparse matrix or data frame
+            Each as for :meth:`predict`.
+        """
+        version = self._fitted()
+        for X in X_blocks:
+            decided = self._decided(version, X, None)
+            yield labels_as(decided, version.label_kind, version.label_dtype)
 
     def decide(self, scores: Scores) -> Csr:
         """Return the label indicator (int32) that the fitted rule derives from scores of rows."""
-        check_is_fitted(self, "scoring_")
-        return self.decision_.decide(scores)
+        return self._fitted().decision.decide(scores)
 
     def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        blocks = [self.decision_.decide(scores) for scores in self._score_blocks(X, graph)]
-        decided = stack_rows(blocks)
+        version = self._fitted()
+        decided = self._decided(version, X, graph)
         return [
-            [self.label_names_[label] for label in labels]
+            [version.label_names[label] for label in labels]
             for labels in np.split(decided.indices, decided.indptr[1:-1])
         ]
 
@@ -242,7 +278,8 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         One (n, L) array; CSR where labels came sparse at fit and an absent score means 0. Where it
         cannot be sparse and is too large to hold, an error that points to :meth:`rank`.
         """
-        return probabilities_as(self.scores(X, graph=graph), self.label_kind_)
+        version = self._fitted()
+        return probabilities_as(self._scores(version, X, graph), version.label_kind)
 
     def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
         """Return how far every score lies above the threshold: positive where it passes.
@@ -252,10 +289,11 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         each other (``RCut``, ``TopS``, label sets, …) have no threshold: then the scores as they
         are. A row that must not stay empty may be given a label that does not pass.
         """
-        scores = self.scores(X, graph=graph).toarray()
-        cut: Any = getattr(self.decision_, "cut", None)
+        version = self._fitted()
+        scores = self._scores(version, X, graph).toarray()
+        cut: Any = getattr(version.decision, "cut", None)
         above = scores if cut is None else scores - cut
-        return above.ravel() if self.label_kind_ == "flat" else above
+        return above.ravel() if version.label_kind == "flat" else above
 
     def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label.
@@ -263,10 +301,13 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         Stored sparsely for any number of labels, except by the methods that have a score of its own
         for each row and label (DML-kNN, LAML-kNN, IBLR).
         """
-        check_is_fitted(self, "scoring_")
-        if isinstance(self.scoring_, EveryLabel):
-            check_cells(self._read_new_X(X).shape[0], len(self.label_names_))
-        return Scores.stack(list(self._score_blocks(X, graph)))
+        return self._scores(self._fitted(), X, graph)
+
+    def _scores(self, version: Version, X: object, graph: NeighborGraph | None) -> Scores:
+        """Return the scores of every row and label by one version."""
+        if isinstance(version.scoring, EveryLabel):
+            check_cells(self._read_new_X(X).shape[0], len(version.label_names))
+        return Scores.stack(list(self._score_blocks(version, X, graph)))
 
     def rank(
         self, X: object, top: int = 5, *, graph: NeighborGraph | None = None
@@ -278,10 +319,10 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         ids : ndarray of int32, shape (n, min(top, L))
         scores : ndarray of float64, of the same shape
         """
-        check_is_fitted(self, "scoring_")
+        version = self._fitted()
         top = check_integer("top", top, low=1)
-        n_jobs = self.search_.n_jobs
-        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(X, graph)]
+        n_jobs = version.rows.n_jobs
+        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(version, X, graph)]
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
     def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
@@ -289,9 +330,10 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
 
         The graph can be passed as ``graph=``. Rows are known by their ids (``row_ids_``).
         """
-        rows = self._read_new_X(X)
-        width = self.scoring_.k if k is None else check_integer("k", k, low=1)
-        return self.search_.by_id(self.search_.query(rows, width))
+        version = self._fitted()
+        queries = self._read_new_X(X)
+        width = version.scoring.k if k is None else check_integer("k", k, low=1)
+        return version.rows.by_id(version.rows.query(queries, width))
 
     def kneighbors(
         self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -325,20 +367,20 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
 
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` shows, as wide as asked for."""
-        check_is_fitted(self, "scoring_")
-        rows = None if X is None else self._read_new_X(X)
-        most = self.search_.n_rows - (X is None)
-        k = min(self.scoring_.k, most)
+        version = self._fitted()
+        rows = version.whole.rows if X is None else version.rows
+        most = rows.n_rows - (X is None)
+        k = min(version.scoring.k, most)
         if n_neighbors is not None:
             k = check_integer("n_neighbors", n_neighbors, low=1)
             if k > most:
                 raise InvalidArgumentError("n_neighbors", f"at most {most} (training rows)", k)
-        found = self.search_.query_self(k) if rows is None else self.search_.query(rows, k)
-        return self.search_.by_id(narrowed(found, k))
+        found = rows.query_self(k) if X is None else rows.query(self._read_new_X(X), k)
+        return rows.by_id(narrowed(found, k))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
-        check_is_fitted(self, "scoring_")
+        self._fitted()
         write_folder(self, path)
 
     def get_state(self) -> dict[str, State]:
@@ -350,28 +392,36 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
         """Build from :meth:`get_state`, checked."""
         return restore_estimator(cls, state)
 
-    def _score_blocks(self, X: object, graph: NeighborGraph | None) -> Iterator[Scores]:
-        """Score the rows of `X`, some at a time."""
-        rows = self._read_new_X(X)
-        n_rows, k = rows.shape[0], self.scoring_.k
+    def _score_blocks(
+        self, version: Version, X: object, graph: NeighborGraph | None
+    ) -> Iterator[Scores]:
+        """Score the rows of `X` by one version, some at a time."""
+        queries = self._read_new_X(X)
+        known, scoring = version.rows, version.scoring
+        n_rows, k = queries.shape[0], scoring.k
         if graph is not None:
-            check_graph(graph, n_rows, self.search_.n_ids, min(k, self.search_.n_rows))
-            graph = self.search_.by_place(graph)
-            if graph.metric != self.metric_:
-                raise InvalidArgumentError("graph", f"a {self.metric_} graph", graph.metric)
-        elif k and self.search_.prefers_whole_batches:
-            graph = self.search_.query(rows, k)
-        for start, stop in blocks(n_rows, block_rows(self.scoring_), "Scoring rows"):
+            check_graph(graph, n_rows, known.n_ids, min(k, known.n_rows))
+            graph = known.by_place(graph)
+            if graph.metric != known.metric:
+                raise InvalidArgumentError("graph", f"a {known.metric} graph", graph.metric)
+        elif k and known.prefers_whole_batches:
+            graph = known.query(queries, k)
+        for start, stop in blocks(n_rows, block_rows(scoring), "Scoring rows"):
+            some = queries if stop - start == n_rows else queries[start:stop]
             if graph is None:
-                near = self.search_.query(rows[start:stop], k)
+                near = known.query(some, k)
             else:
                 near = narrowed(graph.queries(start, stop), k)
-            with using_threads(self.search_.n_jobs):
-                scores = self.scoring_.scores(near, rows[start:stop])
+            with using_threads(known.n_jobs):
+                scores = scoring.scores(near, some)
             yield scores
 
     def _read_X(self, X: object, *, reset: bool) -> Features:
         """Return checked features; names and number are learned (`reset`) or compared."""
+        if not reset and "feature_names_in_" not in vars(self):
+            quick = quick_rows(X, self.n_features_in_)
+            if quick is not None:
+                return quick
         check_readable(X)
         checked = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -380,16 +430,12 @@ class NeighborEstimator(SubsetAccuracy, Explainable, ClassifierMixin, BaseEstima
 
     def _read_new_X(self, X: object) -> Features:
         """Return checked features of rows to predict."""
-        check_is_fitted(self, "scoring_")
+        self._fitted()
         return self._read_X(X, reset=False)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn: sparse features, label indicators only."""
         return for_label_indicators(super().__sklearn_tags__())
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether ``fit`` has run."""
-        return hasattr(self, "scoring_")
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -4,7 +4,8 @@ from vicinal._base.validation import check_flag, check_option
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import BRkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import BRkNNScoring, Scoring, Training
 
 
 class BRkNN(IncrementalEstimator):
@@ -30,6 +31,9 @@ class BRkNN(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     References
     ----------
@@ -65,6 +69,7 @@ class BRkNN(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.variant = variant
@@ -74,10 +79,15 @@ class BRkNN(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> BRkNNScoring:
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now."""
+        return BRkNNScoring(scoring.k, revision.Y)
 
     def _own_decision(self) -> Decision:
         """Return the variant's rule."""

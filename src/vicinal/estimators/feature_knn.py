@@ -10,7 +10,9 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
-from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Scoring, Training
+from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring, revised_feature_part
 
 
 class FeatureKNN(IncrementalEstimator):
@@ -41,6 +43,9 @@ class FeatureKNN(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     Notes
     -----
@@ -85,6 +90,7 @@ class FeatureKNN(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.neighbors_of = neighbors_of
@@ -94,6 +100,7 @@ class FeatureKNN(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _neighbors(self) -> int:
         """Check ``n_neighbors`` and return 0: no rows are searched."""
@@ -106,6 +113,14 @@ class FeatureKNN(IncrementalEstimator):
             training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
         )
 
+    def _can_revise(self) -> bool:
+        """Compare labels that keep their features with all of them anew."""
+        return self.neighbors_of == "feature"
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Let similarities be computed when they are asked for."""
+        return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
+
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
         """Compare features and labels once for all k."""
         return FeatureKNNScoring.fit_sweep(
@@ -116,6 +131,15 @@ class FeatureKNN(IncrementalEstimator):
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         return with_matching_features(super().from_state(state))
+
+
+def revised_features(
+    scoring: Scoring, revision: Revision, k: int, aggregate: str
+) -> ChangedFeatureKNNScoring:
+    """Return feature kNN after a small change."""
+    rows = revision.rows
+    counts = revision.label_counts().copy()
+    return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
 
 
 Model = TypeVar("Model", bound=NeighborEstimator)

@@ -1,47 +1,65 @@
-"""Learning rows at once and forgetting them, exactly.
+"""Incremental learning: rows are learned and forgotten one by one or many at a time, exactly.
 
-After ``partial_fit`` or ``forget`` a model equals one fitted from scratch on the same rows. The
-neighbours of old rows change when rows come and go, so the leave-one-out graph is kept and mended:
+After ``partial_fit`` or ``forget`` the scores of a model equal those of one fitted from scratch on
+the same rows, to the bit. A small change revises what the method learned (``revising.py``): the
+rows whose neighbours change are found by one search, and nothing else is touched. A large one
+updates the leave-one-out graph and learns from it anew:
 
 - **New rows** are searched among all rows; every old row is searched among the new rows only, and
   what it finds is merged into its list.
 - **Forgotten rows** leave every list; the rows whose full lists lost one are searched again.
 
-What the method learns from the graph is then counted anew, which costs about as much as predicting
-the training rows from a ready graph: linear in rows × k, and no search.
+Changes are serialised by a lock. Predictions take no lock: each works on the version of the model
+that it found (``version.py``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.arrays import Int
+from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.checked_csr import widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.fitting import all_or_nothing
-from vicinal._base.labels import Labels, extended_labels
-from vicinal._base.validation import check_rows, owned
+from vicinal._base.labels import Labels, further_labels
+from vicinal._base.threads import using_threads
+from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.revising import Reviser, Revision, decides
 from vicinal.estimators.row_names import check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_classes
+from vicinal.estimators.version import Calibration, Version
+from vicinal.estimators.writer import Writer
 from vicinal.graph import NeighborGraph
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
 from vicinal.index.graph_updates import graph_with, graph_without
+from vicinal.scoring import Scoring, Training
 
 
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without starting over.
 
-    Attributes
-    ----------
-    graph_ : NeighborGraph
-        The leave-one-out graph; absent from a loaded model, which searches it when first needed.
+    A subclass may give ``_revise``; those that do not learn from the updated graph anew.
     """
 
-    @all_or_nothing
+    recalibrate_at: float | str = 0.01
+    _keeps_graph = True
+    _learns_from_graph = False
+
+    def _can_revise(self) -> bool:
+        """Tell whether ``_revise`` holds for the parameters as they are."""
+        return True
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Return what the method learned, revised after a small change of the rows.
+
+        Used only where the class that gives ``_fit_scoring`` gives it too.
+        """
+        raise NotImplementedError
+
     def partial_fit(
         self,
         X: object,
@@ -68,23 +86,30 @@ class IncrementalEstimator(NeighborEstimator):
 
         Notes
         -----
-        Costs a search of the new rows among all, a search of all rows among the new ones, and one
-        pass over the graph.
+        Time in proportion to the new rows and the lists that they enter; see
+        ``docs/incremental.md`` for what each method costs. More than
+        :data:`~vicinal.estimators.revising.LARGEST_SHARE` of the rows at once cost a search of the
+        new rows among all, one of all rows among the new ones, and one pass over the graph.
+
+        Predictions in other threads do not wait, and answer for the rows before or after.
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, Y, label_names=label_names, row_names=row_names)
+            with self._writer.lock:
+                if not self.__sklearn_is_fitted__():
+                    return self.fit(X, Y, label_names=label_names, row_names=row_names)
         refuse_classes(Y)
         fresh = owned(self._read_X(X, reset=False), X)
-        labels = extended_labels(self._labels(), Y, fresh.shape[0], label_names)
-        names = None if row_names is None else check_row_names(row_names, fresh.shape[0])
-        k = self._neighbors()
-        graph = self._training_graph(k)
-        search = self.search_.grown(fresh)
-        self._adopt(search, graph_with(graph, search, fresh, k), labels)
-        self.row_names_ = extended_row_names(self.row_names_, names, search.row_ids)
+        count = int(fresh.shape[0])
+        new_names = None if row_names is None else check_row_names(row_names, count)
+        with self._changing() as reviser:
+            version = reviser.version
+            labels, names = further_labels(version.label_names, Y, count, label_names)
+            if reviser.can_revise(count, version.rows.n_rows + count, fresh):
+                self._settle(reviser, reviser.learned(fresh, labels, names, new_names))
+            else:
+                self._learn_anew(version.whole, fresh, labels, names, new_names)
         return self
 
-    @all_or_nothing
     def forget(self, rows: object) -> Self:
         """Forget training rows by id; the model then equals one fitted without them.
 
@@ -95,58 +120,175 @@ class IncrementalEstimator(NeighborEstimator):
 
         Notes
         -----
-        Costs a search for each row that had a forgotten one among its neighbours, and one pass over
-        the graph.
+        Time in proportion to the rows that had a forgotten one among their neighbours.
 
-        The model no longer holds a forgotten row's features or labels, and the row is not found any
-        more. The index, where one was built, marks it as removed and releases its memory once more
-        than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are; :meth:`compact` does so
-        now.
+        The row is not found any more. Its features and labels leave a place empty, whose memory is
+        released once more than :data:`~vicinal.estimators.revising.EMPTY_SHARE` of the places are
+        empty; :meth:`compact` does so now, and saved models never hold it.
         """
-        check_is_fitted(self, "scoring_")
-        gone = _places(rows, self.search_)
-        kept = np.setdiff1d(np.arange(self.search_.n_rows), gone)
-        if len(kept) == 0:
-            raise InvalidArgumentError("rows", "at least one row left over", "all rows")
-        k = self._neighbors()
-        graph = self._training_graph(k)
-        search = self.search_.reduced(kept)
-        labels = replace(self._labels(), matrix=self.scoring_.Y[kept])
-        self._adopt(search, graph_without(graph, search, kept, gone, k), labels)
-        if self.row_names_ is not None:
-            self.row_names_ = tuple(self.row_names_[place] for place in kept.tolist())
+        with self._changing() as reviser:
+            version = reviser.version
+            ids = np.unique(check_rows("rows", rows, version.rows.n_ids))
+            gone = version.rows.places_of(ids)
+            n_left = version.rows.n_rows - len(gone)
+            if n_left == 0:
+                raise InvalidArgumentError("rows", "at least one row left over", "all rows")
+            if reviser.can_revise(len(gone), n_left):
+                self._settle(reviser, reviser.forgotten(gone))
+            else:
+                self._forget_anew(version.whole, ids)
+        return self
+
+    def recalibrate(self) -> Self:
+        """Fit the threshold on the rows there are; labels then equal those of a refit.
+
+        Nothing to do for rules that have nothing to fit. Costs leave-one-out scores of all rows.
+        Predictions in other threads do not wait.
+        """
+        with self._changing() as reviser:
+            self._settle(reviser, reviser.version, recalibrate=True)
         return self
 
     def compact(self) -> Self:
-        """Release all memory that the index still holds for forgotten rows."""
-        check_is_fitted(self, "scoring_")
-        self.search_.compact()
+        """Release all memory that is still held for forgotten rows."""
+        with self._changing() as reviser:
+            version = reviser.compacted(reviser.version)
+            version.rows.compact()
+            self._settle(reviser, version, recalibrate=False)
         return self
 
-    def _adopt(self, search: TrainingRows, graph: NeighborGraph, labels: Labels) -> None:
-        """Learn, and keep the graph."""
-        super()._adopt(search, graph, labels)
-        self.graph_ = graph
+    @property
+    def graph_(self) -> NeighborGraph:
+        """The leave-one-out graph: the one kept, or a fresh search."""
+        version = self._whole("graph_")
+        if version.graph is not None:
+            return version.graph
+        with self._writer.lock:
+            graph, newest = self._writer.graph, self._fitted()
+            is_known = self._writer.follows(newest) and newest.whole is version
+            if graph is not None and is_known:
+                return graph.graph(newest.rows.gone)
+        return version.rows.query_self(version.scoring.k)
 
-    def _labels(self) -> Labels:
-        """Return the labels of the rows the model knows."""
-        return Labels(self.scoring_.Y, self.label_names_, self.label_kind_, self.label_dtype_)
-
-    def _training_graph(self, k: int) -> NeighborGraph:
-        """Return the leave-one-out graph for k: the one kept, or a fresh search."""
-        kept: NeighborGraph | None = getattr(self, "graph_", None)
-        if kept is None or kept.k < min(k, self.search_.width_among_others(k)):
-            return self.search_.query_self(k)
-        return narrowed(kept, k)
-
-
-def _places(rows: object, search: TrainingRows) -> Int:
-    """Return where the rows with these ids stand; each must be known, once."""
-    ids = check_rows("rows", rows, search.n_ids)
-    unknown = ids[~np.isin(ids, search.row_ids)]
-    if len(unknown):
-        raise InvalidArgumentError(
-            "rows", "rows the model knows", f"{unknown[0]}, forgotten before"
+    @property
+    def _writer(self) -> Writer:
+        """What changes of the model need."""
+        known = vars(self).get("_writes")
+        return cast(
+            "Writer", vars(self).setdefault("_writes", Writer()) if known is None else known
         )
-    places: Int = np.searchsorted(search.row_ids, np.unique(ids))
-    return places
+
+    @contextmanager
+    def _changing(self) -> Iterator[Reviser]:
+        """Change the model, after others that do; whatever fails within leaves it as it was."""
+        before = self._fitted()
+        writer = self._writer
+        with writer.lock:
+            before = self._fitted()
+            try:
+                with writer.changing(before):
+                    yield Reviser(self, writer, before)
+            except BaseException:
+                self._publish(before)
+                raise
+
+    def _settle(self, reviser: Reviser, version: Version, recalibrate: bool | None = None) -> None:
+        """Publish a version, its threshold fitted where it lags too far (None), always or never."""
+        if recalibrate is None:
+            recalibrate = self._lags(reviser.version, version)
+        if recalibrate and reviser.fits_threshold:
+            version = self._recalibrated(reviser, version)
+        reviser.writer.keep_for(version)
+        self._publish(version)
+
+    def _lags(self, before: Version, version: Version) -> bool:
+        """Tell whether the threshold must be fitted now."""
+        if version.calibration.is_current:
+            return False
+        if len(version.label_names) > len(before.label_names) and not decides(
+            version.decision, version.scoring, version.rows
+        ):
+            return True
+        at = check_recalibrate_at(self.recalibrate_at)
+        if isinstance(at, str):
+            return at == "always"
+        return version.calibration.stale_share >= at
+
+    def _recalibrated(self, reviser: Reviser, version: Version) -> Version:
+        """Return a version without empty places whose threshold is fitted on its rows."""
+        version = reviser.compacted(version)
+        live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
+        graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
+        training = Training(graph, scoring.Y, rows.X)
+        with using_threads(rows.n_jobs):
+            decision = self._fit_decision(reviser.rule, scoring, training, rows)
+        return replace(version, decision=decision, calibration=Calibration(rows.n_rows))
+
+    def _learn_anew(
+        self,
+        version: Version,
+        fresh: Features,
+        labels: Csr,
+        names: tuple[str, ...],
+        row_names: tuple[str, ...] | None,
+    ) -> None:
+        """Learn further rows by updating the graph as a whole."""
+        k = self._neighbors()
+        graph = self._training_graph(version, k)
+        rows = version.rows.grown(fresh)
+        Y = with_rows(widened(version.scoring.Y, len(names)), labels)
+        known = Labels(Y, names, version.label_kind, version.label_dtype)
+        every_name = extended_row_names(version.row_names, row_names, rows.place_ids)
+        self._adopt(rows, graph_with(graph, rows, fresh, k), known, every_name)
+
+    def _forget_anew(self, version: Version, ids: Int) -> None:
+        """Forget rows by updating the graph as a whole."""
+        gone = version.rows.places_of(ids)
+        kept = np.setdiff1d(np.arange(version.rows.n_rows), gone)
+        k = self._neighbors()
+        graph = self._training_graph(version, k)
+        rows = version.rows.reduced(kept)
+        labels = replace(version.labels, matrix=version.scoring.Y[kept])
+        names = version.row_names
+        names = None if names is None else tuple(names[place] for place in kept.tolist())
+        self._adopt(rows, graph_without(graph, rows, kept, gone, k), labels, names)
+
+    def _adopt(
+        self,
+        search: TrainingRows,
+        graph: NeighborGraph,
+        labels: Labels,
+        row_names: tuple[str, ...] | None,
+    ) -> None:
+        """Learn anew; what changes need is then that of another version."""
+        check_recalibrate_at(self.recalibrate_at)
+        with self._writer.lock:
+            self._writer.drop()
+            super()._adopt(search, graph, labels, row_names)
+
+    def _training_graph(self, version: Version, k: int) -> NeighborGraph:
+        """Return the leave-one-out graph for k: one that is known, or a fresh search."""
+        known = version.graph
+        live = self._writer.graph
+        if known is None and live is not None and k == version.scoring.k:
+            live.compact()
+            known = live.graph(version.rows.gone)
+        if known is None or known.k < min(k, version.rows.width_among_others(k)):
+            return version.rows.query_self(k)
+        return narrowed(known, k)
+
+
+def check_recalibrate_at(value: object) -> float | str:
+    """Return ``recalibrate_at``, checked.
+
+    Examples
+    --------
+    >>> check_recalibrate_at("often")
+    Traceback (most recent call last):
+    ...
+    vicinal._base.errors.InvalidArgumentError: recalibrate_at: expected one of 'always', 'never',
+    got 'often'
+    """
+    if isinstance(value, str):
+        return check_option("recalibrate_at", value, ("always", "never"))
+    return check_real("recalibrate_at", value, low=0)

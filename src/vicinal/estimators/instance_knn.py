@@ -7,6 +7,7 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
+from vicinal.estimators.revising import Revision
 from vicinal.scoring import InstanceKNNScoring, Scoring, SecondOrderScoring, Training
 
 
@@ -32,6 +33,9 @@ class InstanceKNN(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     References
     ----------
@@ -70,6 +74,7 @@ class InstanceKNN(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.second_order = second_order
@@ -78,10 +83,15 @@ class InstanceKNN(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""
         return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now; the second order is learned anew."""
+        return InstanceKNNScoring(scoring.k, revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Add up the neighbours once for all k; the first order learns nothing for a k."""

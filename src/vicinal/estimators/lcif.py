@@ -6,11 +6,18 @@ from typing import Self
 from vicinal._base.state import State
 from vicinal._base.validation import check_integer, check_real
 from vicinal.decision import CardinalityThreshold, NeverEmpty
-from vicinal.estimators.feature_knn import with_matching_features
+from vicinal.estimators.feature_knn import revised_features, with_matching_features
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.instance_knn import fit_instance_part
 from vicinal.estimators.method import ODD_K, ODD_K_BEYOND, Method
-from vicinal.scoring import FeatureKNNScoring, LCIFScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import (
+    FeatureKNNScoring,
+    InstanceKNNScoring,
+    LCIFScoring,
+    Scoring,
+    Training,
+)
 
 
 class LCIF(IncrementalEstimator):
@@ -42,6 +49,9 @@ class LCIF(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     References
     ----------
@@ -88,6 +98,7 @@ class LCIF(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors_instance = n_neighbors_instance
         self.n_neighbors_feature = n_neighbors_feature
@@ -100,6 +111,7 @@ class LCIF(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _neighbors(self) -> int:
         """Return ``n_neighbors_instance``, checked."""
@@ -114,6 +126,18 @@ class LCIF(IncrementalEstimator):
             training, self.n_neighbors_instance, self.second_order, self.n_jobs
         )
         return LCIFScoring(instance, feature, mixing)
+
+    def _can_revise(self) -> bool:
+        """Learn the second order, and labels that keep their features, anew."""
+        return self.neighbors_of == "feature" and self.second_order is False
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Revise both parts."""
+        if not isinstance(scoring, LCIFScoring):
+            raise TypeError(f"unexpected {type(scoring).__name__}")
+        k, Y = self.n_neighbors_feature, revision.Y
+        feature = revised_features(scoring.feature, revision, k, self.aggregate)
+        return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -3,7 +3,8 @@
 from vicinal.decision import LabelSets
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import LPkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import LPkNNScoring, Scoring, Training
 
 
 class LPkNN(IncrementalEstimator):
@@ -22,6 +23,9 @@ class LPkNN(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     References
     ----------
@@ -52,6 +56,7 @@ class LPkNN(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -59,7 +64,12 @@ class LPkNN(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Keep the labels there are now."""
+        return LPkNNScoring(scoring.k, revision.Y)

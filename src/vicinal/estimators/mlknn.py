@@ -6,7 +6,8 @@ from vicinal._base.validation import check_real
 from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import MLkNNScoring, Training
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import MLkNNScoring, Scoring, Training
 
 
 class MLkNN(IncrementalEstimator):
@@ -27,6 +28,9 @@ class MLkNN(IncrementalEstimator):
     algorithm : str or callable
         The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
         else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
+        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
 
     References
     ----------
@@ -57,6 +61,8 @@ class MLkNN(IncrementalEstimator):
         scoring=(MLkNNScoring,),
     )
 
+    _learns_from_graph = True
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -67,6 +73,7 @@ class MLkNN(IncrementalEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -75,11 +82,19 @@ class MLkNN(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Take over the tables, which the live graph keeps."""
+        if revision.graph is None or not isinstance(scoring, MLkNNScoring):
+            raise RuntimeError("a change without the graph")
+        with_label, without_label = revision.graph.tables()
+        return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[MLkNNScoring]:
         """Count the votes once for all k."""

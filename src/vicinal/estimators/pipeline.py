@@ -1,7 +1,7 @@
 """A pipeline with everything that the estimator at its end offers."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -96,6 +96,18 @@ class Pipeline(SklearnPipeline):
         """Return the names of the labels predicted for each row."""
         names: list[list[str]] = self._last.predict_names(self._prepared(X), graph=graph)
         return names
+
+    @available_if(_last_has("predict_blocks"))
+    def predict_blocks(self, X_blocks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the label indicators of blocks of rows, one after the other."""
+        predicted: Iterator[Any] = self._last.predict_blocks(map(self._prepared, X_blocks))
+        return predicted
+
+    @available_if(_last_has("recalibrate"))
+    def recalibrate(self) -> Self:
+        """Fit the threshold on the rows there are."""
+        self._last.recalibrate()
+        return self
 
     @available_if(_last_has("scores"))
     def scores(self, X: Any, *, graph: NeighborGraph | None = None) -> Scores:

@@ -56,10 +56,12 @@ def extended_row_names(
     """
     if known is None and fresh is None:
         return None
-    n_fresh = len(row_ids) - len(known) if fresh is None and known is not None else len(fresh or ())
-    by_id = [str(row) for row in row_ids.tolist()]
-    n_known = len(row_ids) - n_fresh
-    return (known or tuple(by_id[:n_known])) + (fresh or tuple(by_id[n_known:]))
+    n_known = len(row_ids) - len(fresh) if known is None and fresh is not None else len(known or ())
+    if known is None:
+        known = tuple(map(str, row_ids[:n_known].tolist()))
+    if fresh is None:
+        fresh = tuple(map(str, row_ids[n_known:].tolist()))
+    return known + fresh
 
 
 def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:

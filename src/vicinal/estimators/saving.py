@@ -1,6 +1,7 @@
 """A fitted estimator as plain values, arrays and parts, and back."""
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from vicinal.decision import FittedDecision
 from vicinal.distances import get_distance
 from vicinal.estimators.row_names import packed_names, unpacked_names
 from vicinal.estimators.rules import check_decides
+from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.index.build import algorithm_name, index_factory
 from vicinal.scoring import Scoring
@@ -43,22 +45,24 @@ Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
+    version = model._fitted().whole
     return {
         "params": {
             key: algorithm_name(value) if key == "algorithm" else _saved(value)
             for key, value in model.get_params(deep=False).items()
         },
-        "scoring": model.scoring_,
-        "decision": model.decision_,
-        "X": model.search_.X,
-        "metric": model.metric_,
-        "row_ids": model.search_.row_ids,
-        "n_ids": model.search_.n_ids,
-        "label_names": list(model.label_names_),
-        "label_kind": model.label_kind_,
-        "label_dtype": model.label_dtype_,
+        "scoring": version.scoring,
+        "decision": version.decision,
+        "X": version.rows.X,
+        "metric": version.rows.metric,
+        "row_ids": version.rows.row_ids,
+        "n_ids": version.rows.n_ids,
+        "label_names": list(version.label_names),
+        "label_kind": version.label_kind,
+        "label_dtype": version.label_dtype,
+        "calibration": list(astuple(version.calibration)),
         "feature_names": feature_names_of(model),
-        "row_names": packed_names(model.row_names_),
+        "row_names": packed_names(version.row_names),
     }
 
 
@@ -99,17 +103,21 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
         )
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
-    model.scoring_ = scoring
-    model.decision_ = decision
     ids = _row_ids(state, X.shape[0])
-    model.search_ = TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm)
-    model.metric_ = metric
-    model.label_names_ = label_names
-    model.label_kind_ = cast("Kind", label_kind)
-    model.label_dtype_ = _label_dtype(state)
+    version = Version(
+        TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm),
+        scoring,
+        decision,
+        label_names,
+        cast("Kind", label_kind),
+        _label_dtype(state),
+        model._params(),
+        _calibration(state, X.shape[0]),
+        row_names=unpacked_names(state, X.shape[0]),
+    )
+    model._publish(version)
     model.n_features_in_ = X.shape[1]
     restore_feature_names(model, state, X.shape[1])
-    model.row_names_ = unpacked_names(state, X.shape[0])
     return model
 
 
@@ -127,6 +135,16 @@ def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
     if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
         raise ModelFormatError("row_ids: expected rising ids below n_ids")
     return ids, n_ids
+
+
+def _calibration(state: Mapping[str, State], n_rows: int) -> Calibration:
+    """Return how far the threshold lagged; not at all in models saved before that was known."""
+    if "calibration" not in state:
+        return Calibration(n_rows)
+    counts = read_part(state, "calibration", list)
+    if len(counts) != 3 or not all(type(count) is int and count >= 0 for count in counts):
+        raise ModelFormatError("calibration: expected three counts")
+    return Calibration(*counts)
 
 
 def _label_dtype(state: Mapping[str, State]) -> str:

@@ -79,6 +79,14 @@ class NeighborGraph:
         object.__setattr__(self, "ids", _frozen(ids))
         object.__setattr__(self, "values", _frozen(values))
 
+    @classmethod
+    def trusted(cls, ids: Int32, values: Float, metric: str, n_rows: int) -> "NeighborGraph":
+        """Return a graph of arrays that a search made, which need no second look."""
+        graph = object.__new__(cls)
+        attributes = {"ids": _frozen(ids), "values": _frozen(values)}
+        graph.__dict__.update(attributes, metric=metric, n_rows=n_rows)
+        return graph
+
     @property
     def n_queries(self) -> int:
         """Number of queries."""
@@ -172,12 +180,7 @@ class NeighborGraph:
 
     def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
         """Return a graph of arrays made from checked ones: no second look at every entry."""
-        graph = object.__new__(NeighborGraph)
-        object.__setattr__(graph, "ids", _frozen(ids))
-        object.__setattr__(graph, "values", _frozen(values))
-        object.__setattr__(graph, "metric", self.metric)
-        object.__setattr__(graph, "n_rows", self.n_rows)
-        return graph
+        return NeighborGraph.trusted(ids, values, self.metric, self.n_rows)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

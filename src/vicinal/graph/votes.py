@@ -12,11 +12,15 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import canonical_csr, check_integer, csr_parts
 from vicinal._native import VoteTable
 from vicinal.graph.neighbor_graph import NeighborGraph
+
+FEW_QUERIES = 1024
+"""Of so many queries all neighbours are looked at at once; of more, one place after the other."""
 
 
 def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | None = None) -> Csr:
@@ -88,10 +92,13 @@ def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> 
     array([1.5, 1. ])
     """
     near = graph if k is None else graph.prefix(k)
-    sizes = np.append(np.diff(_check_labels(graph, Y).indptr), 0)  # the last cell is that of id −1
+    indptr, _ = csr_parts(_check_labels(graph, Y))
     total = np.zeros(near.n_queries, dtype=np.int64)
-    for place in range(near.k):
-        total += sizes[near.ids[:, place]]
+    step = max(1, near.k if near.n_queries <= FEW_QUERIES else 1)
+    for place in range(0, near.k, step):
+        some = near.ids[:, place : place + step]
+        sizes = indptr[some + 1] - indptr[some]  # of id −1: 0 less the last
+        total += np.where(some < 0, 0, sizes).sum(axis=1)
     return total / np.maximum(near.found, 1)
 
 
@@ -107,8 +114,9 @@ def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int)
 
 def _counts(table: VoteTable, shape: tuple[int, int]) -> Csr:
     indptr, indices, counts = table.counts()
-    pointers = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr
-    matrix: Csr = sparse.csr_array((counts, indices, pointers), shape=shape)
+    if indptr[-1] < 2**31 - 1:
+        return checked_csr(counts, indices, indptr, shape)
+    matrix: Csr = sparse.csr_array((counts, indices, indptr), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 

@@ -5,12 +5,15 @@ from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
-from scipy import sparse
 
 from vicinal._base.arrays import Csr, Int, Int32
-from vicinal._base.validation import as_csr
+from vicinal._base.checked_csr import adopted, stacked
 from vicinal.index.row_ids import should_compact
 from vicinal.index.segment import Build, Segment
+
+FEWEST_ROWS = 64
+"""A segment of at most so many rows takes in the next ones: it costs less to build again than to be
+searched on its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class SparseRows:
     def of(cls, rows: Csr, build: Build) -> "SparseRows":
         """Index rows, which get the ids from 0 on."""
         n_rows = int(rows.shape[0])
-        return cls((Segment.of(rows, np.arange(n_rows, dtype=np.int32), build),), n_rows)
+        return cls((Segment.of(adopted(rows), np.arange(n_rows, dtype=np.int32), build),), n_rows)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -60,17 +63,17 @@ class SparseRows:
     def with_rows(self, fresh: Csr, build: Build) -> "SparseRows":
         """Return these rows and further ones, which get the next ids.
 
-        They go to a segment of their own, which takes in the segments before it that are not much
-        larger, without the rows removed from those.
+        They go to a segment of their own, which takes in the segments before it that are small or
+        not much larger, without the rows removed from those.
         """
         kept, count = list(self.segments), fresh.shape[0]
         n_ids = self.n_ids + count
         absorbed: list[Segment] = []
-        while kept and len(kept[-1]) <= 2 * count:
+        while kept and len(kept[-1]) <= max(2 * count, FEWEST_ROWS):
             absorbed.insert(0, kept.pop())
             count += len(absorbed[0])
         rows, ids = _left_of(absorbed)
-        rows.append(fresh)
+        rows.append(adopted(fresh))
         ids.append(np.arange(self.n_ids, n_ids, dtype=np.int32))
         return SparseRows((*kept, _joined(rows, ids, build)), n_ids)
 
@@ -87,7 +90,7 @@ class SparseRows:
     def joined(self) -> tuple[Csr, Int32]:
         """Return all rows that are left, and their ids."""
         rows, ids = _left_of(list(self.segments))
-        return _stacked(rows), np.concatenate(ids)
+        return stacked(rows), np.concatenate(ids)
 
     def _of_segments(self, segments: list[Segment]) -> "SparseRows":
         """Return the rows of these segments; empty ones are left out, but one."""
@@ -97,18 +100,14 @@ class SparseRows:
 
 def _left_of(segments: list[Segment]) -> tuple[list[Csr], list[Int32]]:
     """Return rows and ids of segments, removed ones left out."""
-    rows = [s.rows[s.left] if s.removed.any() else s.rows for s in segments]
+    rows = [adopted(s.rows[s.left]) if s.removed.any() else s.rows for s in segments]
     return rows, [s.ids[s.left] if s.removed.any() else s.ids for s in segments]
 
 
 def _joined(rows: list[Csr], ids: list[Int32], build: Build) -> Segment:
-    return Segment.of(_stacked(rows), np.concatenate(ids), build)
+    return Segment.of(stacked(rows), np.concatenate(ids), build)
 
 
 def _compacted(segment: Segment, build: Build) -> Segment:
     """Return a segment of the rows that are left."""
     return _joined(*_left_of([segment]), build) if segment.removed.any() else segment
-
-
-def _stacked(rows: list[Csr]) -> Csr:
-    return rows[0] if len(rows) == 1 else as_csr(sparse.vstack(rows, format="csr"))

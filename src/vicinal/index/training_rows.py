@@ -1,16 +1,22 @@
 """The training rows of a model, ready to be searched."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Features, Int, Int32, stack_rows
+from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.checked_csr import adopted, plain_csr, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fork_lock import ForkLock
+from vicinal._base.growing import GrowingArray
 from vicinal._base.progress import blocks, is_seen
+from vicinal._base.validation import as_csr
 from vicinal.graph.neighbor_graph import NeighborGraph, no_neighbors
 from vicinal.index.build import build_index
+from vicinal.index.dense import DenseIndex
+from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex, is_mutable
 from vicinal.index.row_ids import check_room_for_ids
 
@@ -23,7 +29,12 @@ class TrainingRows:
 
     Rows have a place, 0 to n − 1, and an id that stays when rows before it are forgotten. Graphs
     inside the library hold places; those a user sees hold ids. Rows that change make another
-    object; this one, and its index, stay as they are.
+    object; this one, and its index, stay as they are. Rows that are added are written behind the
+    others, into arrays that both objects share (:mod:`vicinal._base.growing`).
+
+    A row that :meth:`without` forgets leaves its place empty, so that nothing is copied and no
+    other row moves; no search finds it. :meth:`compacted` closes the gaps. Methods that need rows
+    without gaps say so.
 
     Parameters
     ----------
@@ -32,7 +43,7 @@ class TrainingRows:
         Or another name in :mod:`vicinal.distances`.
     n_jobs : int or None
     row_ids : ndarray of int64, shape (n,), or None
-        Rising; None for 0 to n − 1.
+        Rising; None for 0 to n − 1. Of empty places too.
     n_ids : int or None
         How many ids were ever given; None for n.
     algorithm : str or callable
@@ -49,19 +60,41 @@ class TrainingRows:
         *,
         algorithm: object = "auto",
     ) -> None:
-        self.X = X
+        self.X: Features = adopted(X) if isinstance(X, sparse.csr_array) else X
         self.metric = metric
         self.n_jobs = n_jobs
         self.algorithm = algorithm
-        self.row_ids: Int = np.arange(X.shape[0]) if row_ids is None else row_ids
+        self.place_ids: Int = np.arange(X.shape[0]) if row_ids is None else row_ids
         self.n_ids = int(X.shape[0]) if n_ids is None else n_ids
-        self._indexed: tuple[Index, Int32] | None = None
+        self.gone: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+        self._start_without_index()
+
+    def _start_without_index(self) -> None:
+        """Set what belongs to this process."""
+        self._n_gone = int(np.count_nonzero(self.gone))
+        self._rooms: tuple[GrowingArray | None, GrowingArray] = None, GrowingArray(self.place_ids)
+        self._indexed: tuple[Index, GrowingArray | None] | None = None
         self._building = ForkLock()
+
+    @property
+    def n_places(self) -> int:
+        """Number of places, empty ones among them."""
+        return int(self.X.shape[0])
 
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
-        return int(self.X.shape[0])
+        return self.n_places - self._n_gone
+
+    @property
+    def n_empty(self) -> int:
+        """Number of places whose row was forgotten."""
+        return self._n_gone
+
+    @property
+    def row_ids(self) -> Int:
+        """The ids of the training rows, rising."""
+        return self.place_ids[~self.gone] if self._n_gone else self.place_ids
 
     @property
     def index(self) -> Index:
@@ -72,6 +105,14 @@ class TrainingRows:
     def has_index(self) -> bool:
         """Whether the index has been built."""
         return self._indexed is not None
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether the index, built if need be, can change."""
+        index = self.index
+        if isinstance(index, InvertedIndex | DenseIndex):  # spares the look at a protocol
+            return index.is_mutable
+        return is_mutable(index)
 
     @property
     def prefers_whole_batches(self) -> bool:
@@ -85,21 +126,23 @@ class TrainingRows:
     def query(self, Q: Features, k: int) -> NeighborGraph:
         """Return the `k` nearest training rows of each row of `Q`, fewer where there are fewer."""
         if k == 0:
-            return no_neighbors(Q.shape[0], self.n_rows, self.metric)
+            return no_neighbors(Q.shape[0], self.n_places, self.metric)
         index, ids = self._index_and_ids()
         return self._from_index(index.query(Q, min(k, self.n_rows)), ids)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the leave-one-out graph: of each training row among the others."""
+        """Return the leave-one-out graph, of each row among the others; without empty places."""
+        self._refuse_empty_places()
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
         if is_seen() and not self.prefers_whole_batches:
             return self._query_self_by_blocks(k)
         index, ids = self._index_and_ids()
         graph = index.query_self(self.width_among_others(k))
-        if graph.n_rows == self.n_rows:
+        if ids is None:
             return graph
-        own = NeighborGraph(graph.ids[ids], graph.values[ids], graph.metric, graph.n_rows)
+        known = self._index_ids(ids)
+        own = NeighborGraph(graph.ids[known], graph.values[known], graph.metric, graph.n_rows)
         return self._from_index(own, ids)
 
     def _query_self_by_blocks(self, k: int) -> NeighborGraph:
@@ -115,39 +158,83 @@ class TrainingRows:
         """Return the leave-one-out graph of some of the training rows."""
         width = self.width_among_others(k)
         index, index_ids = self._index_and_ids()
-        graph = self._from_index(index.query(self.X[places], width + 1), index_ids)
+        queries = self.X[places]
+        if isinstance(queries, sparse.csr_array):
+            queries = adopted(queries)
+        graph = self._from_index(index.query(queries, width + 1), index_ids)
         # Without itself a row has the `width` nearest others; if it is not in its own list (ties
         # with rows before it, or no feature at all), the first `width` are those already.
         others = graph.ids != places[:, None]
         others[others.all(axis=1), width:] = False
         ids = graph.ids[others].reshape(len(places), -1)
-        return NeighborGraph(ids, graph.values[others].reshape(ids.shape), self.metric, self.n_rows)
+        values = graph.values[others].reshape(ids.shape)
+        return NeighborGraph(ids, values, self.metric, self.n_places)
 
     def width_among_others(self, k: int) -> int:
         """Return how wide a leave-one-out graph is: k, or all other rows, but at least 1."""
         return max(1, min(k, self.n_rows - 1))
 
     def grown(self, X: Features) -> "TrainingRows":
-        """Return these rows and further ones, which get new ids."""
+        """Return these rows and further ones, which get new ids and the next places."""
         n_ids = self.n_ids + int(X.shape[0])
         check_room_for_ids(self.n_ids, int(X.shape[0]))
-        ids = np.concatenate([self.row_ids, np.arange(self.n_ids, n_ids)])
-        larger = self._like(stack_features(self.X, X), ids, n_ids)
+        if isinstance(self.X, sparse.csr_array):
+            X = adopted(as_csr(X))
+        rows, rooms = self._with(X, np.arange(self.n_ids, n_ids))
+        larger = self._like(rows, rooms[1].head(rows.shape[0]), n_ids)
+        larger._rooms = rooms
+        if self._n_gone:
+            larger.gone = np.append(self.gone, np.zeros(X.shape[0], dtype=np.bool_))
+            larger._n_gone = self._n_gone
         known = self._copied_index()
         if known is not None:
             index, index_ids = known
-            added = index.add(X).astype(np.int32)
-            larger._indexed = index, np.concatenate([index_ids, added])
+            added = index.add(X)
+            if index_ids is not None:
+                index_ids = index_ids.extended(self.n_places, added.astype(np.int32))
+            larger._indexed = index, index_ids
         return larger
 
-    def reduced(self, places: Int) -> "TrainingRows":
-        """Return these rows only, which keep their ids."""
-        smaller = self._like(self.X[places], self.row_ids[places], self.n_ids)
+    def _with(
+        self, X: Features, ids: Int
+    ) -> tuple[Features, tuple[GrowingArray | None, GrowingArray]]:
+        """Return these rows and further ones, in arrays with room."""
+        old, dense_room = self.n_places, self._rooms[0]
+        id_room = self._rooms[1].extended(old, ids)
+        if isinstance(self.X, sparse.csr_array):
+            return with_rows(self.X, cast("Csr", X)), (None, id_room)
+        fresh = X.toarray() if isinstance(X, sparse.csr_array) else X
+        dense_room = (dense_room or GrowingArray(self.X)).extended(old, fresh)
+        return dense_room.head(old + len(fresh)), (dense_room, id_room)
+
+    def without(self, places: Int) -> "TrainingRows":
+        """Return these rows, some of them forgotten: their places are empty, the others stay."""
+        gone = self.gone.copy() if self._n_gone else np.zeros(self.n_places, dtype=np.bool_)
+        gone[places] = True
+        fewer = self._like(self.X, self.place_ids, self.n_ids)
+        fewer._rooms = self._rooms
+        fewer.gone, fewer._n_gone = gone, int(np.count_nonzero(gone))
         known = self._copied_index()
         if known is not None:
             index, index_ids = known
-            index.remove(np.setdiff1d(index_ids, index_ids[places]))
-            smaller._indexed = index, index_ids[places]
+            index.remove(places if index_ids is None else self._index_ids(index_ids)[places])
+            fewer._indexed = index, index_ids
+        return fewer
+
+    def compacted(self) -> "TrainingRows":
+        """Return the same rows without empty places; these where there are none."""
+        return self.reduced(np.flatnonzero(~self.gone)) if self._n_gone else self
+
+    def reduced(self, places: Int) -> "TrainingRows":
+        """Return the rows at these places only, closed up; they keep their ids."""
+        smaller = self._like(self.X[places], self.place_ids[places], self.n_ids)
+        known = self._copied_index()
+        if known is not None:
+            index, index_ids = known
+            old_ids = self._index_ids(index_ids)
+            left = old_ids[places]
+            index.remove(np.setdiff1d(old_ids, left))
+            smaller._indexed = index, GrowingArray(left)
         return smaller
 
     def compact(self) -> None:
@@ -160,29 +247,49 @@ class TrainingRows:
         """Return other rows, searched in the same way."""
         return TrainingRows(X, self.metric, self.n_jobs, row_ids, n_ids, algorithm=self.algorithm)
 
-    def _index_and_ids(self) -> tuple[Index, Int32]:
-        """Return the index, built if need be, and the id that it has for each row."""
+    def _index_and_ids(self) -> tuple[Index, GrowingArray | None]:
+        """Return the index, built if need be, and its id of each place; None where they agree."""
         known = self._indexed
         if known is None:
             with self._building:
                 known = self._indexed
                 if known is None:
-                    known = self.build_index(self.X), np.arange(self.n_rows, dtype=np.int32)
+                    known = self._built()
                     self._indexed = known
         return known
 
-    def _copied_index(self) -> tuple[MutableIndex, Int32] | None:
+    def _built(self) -> tuple[Index, GrowingArray | None]:
+        """Return an index of the rows, and its ids."""
+        index = self.build_index(self.X)
+        if self._n_gone:
+            if not is_mutable(index):
+                raise RuntimeError("rows with empty places need an index that can change")
+            index.remove(np.flatnonzero(self.gone))
+        return index, None
+
+    def _index_ids(self, ids: GrowingArray | None) -> Int32:
+        """Return the index's id of each place."""
+        if ids is None:
+            return np.arange(self.n_places, dtype=np.int32)
+        return ids.head(self.n_places)
+
+    def _refuse_empty_places(self) -> None:
+        """Raise where rows must first be compacted."""
+        if self._n_gone:
+            raise RuntimeError("rows with empty places: compact them first")
+
+    def _copied_index(self) -> tuple[MutableIndex, GrowingArray | None] | None:
         """Return a copy of the index that can change, or None: then it is built when needed."""
         known = self._indexed
-        if known is None or not is_mutable(known[0]):
+        if known is None or not self.is_mutable:
             return None
-        return known[0].copy(), known[1]
+        return cast("MutableIndex", known[0]).copy(), known[1]
 
-    def _from_index(self, graph: NeighborGraph, index_ids: Int32) -> NeighborGraph:
+    def _from_index(self, graph: NeighborGraph, ids: GrowingArray | None) -> NeighborGraph:
         """Return the index's graph by places."""
-        if graph.n_rows == self.n_rows:
+        if ids is None:
             return graph
-        return self._renumbered(graph, index_ids)
+        return self._renumbered(graph, self._index_ids(ids))
 
     def _renumbered(self, graph: NeighborGraph, known: Int32 | Int) -> NeighborGraph:
         """Return a graph of ids `known` with their places instead; all must be known."""
@@ -190,34 +297,48 @@ class TrainingRows:
         places = np.searchsorted(known, near)
         places[near < 0] = -1
         if np.any(known[np.minimum(places, len(known) - 1)][near >= 0] != near[near >= 0]):
-            raise InvalidArgumentError("graph", "rows the model knows", "a row it has forgotten")
-        return NeighborGraph(places.astype(np.int32), graph.values, graph.metric, self.n_rows)
+            raise _forgotten()
+        return NeighborGraph(places.astype(np.int32), graph.values, graph.metric, self.n_places)
 
     def by_id(self, graph: NeighborGraph) -> NeighborGraph:
         """Return a graph of places with the ids of the rows instead."""
-        if self.n_ids == self.n_rows:
+        if self.n_ids == self.n_places:
             return graph
-        ids = np.where(graph.ids < 0, -1, self.row_ids[graph.ids]).astype(np.int32)
+        ids = np.where(graph.ids < 0, -1, self.place_ids[graph.ids]).astype(np.int32)
         return NeighborGraph(ids, graph.values, graph.metric, self.n_ids)
 
     def by_place(self, graph: NeighborGraph) -> NeighborGraph:
         """Return a caller's graph of ids with the places of the rows instead."""
         if self.n_ids == self.n_rows:
             return graph
-        return self._renumbered(graph, self.row_ids)
+        found = self._renumbered(graph, self.place_ids)
+        if self._n_gone and np.any(self.gone[found.ids[found.ids >= 0]]):
+            raise _forgotten()
+        return found
+
+    def places_of(self, ids: Int) -> Int:
+        """Return the places of rows with these ids, which were given; raise where one is gone."""
+        places: Int = np.searchsorted(self.place_ids, ids)
+        known = self.place_ids[np.minimum(places, self.n_places - 1)] == ids
+        if self._n_gone:
+            known[known] = ~self.gone[places[known]]
+        if not known.all():
+            raise InvalidArgumentError(
+                "rows", "rows the model knows", f"{ids[~known][0]}, forgotten before"
+            )
+        return places
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the index and the lock, which belong to this process."""
-        kept = ("X", "metric", "n_jobs", "algorithm", "row_ids", "n_ids")
-        return {name: getattr(self, name) for name in kept}
+        """Leave out the index, the lock and unused room, which belong to this process."""
+        kept = ("metric", "n_jobs", "algorithm", "place_ids", "n_ids", "gone")
+        X = plain_csr(self.X) if isinstance(self.X, sparse.csr_array) else self.X
+        return {"X": X, **{name: getattr(self, name) for name in kept}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start without an index."""
-        self.__dict__.update(state, _indexed=None, _building=ForkLock())
+        self.__dict__.update(state)
+        self._start_without_index()
 
 
-def stack_features(first: Features, second: Features) -> Features:
-    """Return the rows of both, sparse or dense as the first."""
-    if isinstance(first, sparse.csr_array):
-        return stack_rows([first, sparse.csr_array(second)])
-    return np.vstack([first, second.toarray() if sparse.issparse(second) else second])
+def _forgotten() -> InvalidArgumentError:
+    return InvalidArgumentError("graph", "rows the model knows", "a row it has forgotten")

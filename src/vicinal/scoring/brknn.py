@@ -1,4 +1,4 @@
-r"""BRkNN: the share of the neighbours that carry the label.
+r"""BRkNN: the share of the neighbours that have the label.
 
 .. math:: c(l) = C_x(l) / |N(x)|, \qquad C_x(l) = \sum_{a \in N(x)} y_a(l)
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.checked_csr import with_values
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
 from vicinal.scores import Scores
@@ -31,7 +32,7 @@ class BRkNNScoring(KeptLabels):
 
     Examples
     --------
-    Of the two neighbours of the query, both carry the first label and one the second:
+    Both neighbours of the query have the first label, and one has the second:
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 1], [1, 0], [0, 1]], dtype=np.int32))
@@ -73,6 +74,5 @@ def equal_votes(places: Int, said: Float) -> list[Breakdown]:
 def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:
     """Return votes as shares of the neighbours found; a query without neighbours scores 0."""
     found: Int32 = graph.found
-    shares = counts.astype(np.float64)
-    shares.data /= np.repeat(found, np.diff(counts.indptr))
+    shares = with_values(counts, counts.data / np.repeat(found, np.diff(counts.indptr)))
     return Scores.sparse(shares, neighbor_cardinality=neighbor_cardinality(graph, Y))

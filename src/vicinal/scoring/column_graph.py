@@ -1,4 +1,4 @@
-"""Neighbours between columns: which labels are most like a feature, or features like a label."""
+"""Nearest columns: the labels most similar to a feature, or the reverse."""
 
 from typing import cast
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import adopted
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import as_csr, check_integer
@@ -18,8 +19,8 @@ from vicinal.scoring.row_sums import native_matrix
 def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) -> NeighborGraph:
     """Return, for each column of `A`, the k columns of `B` with the highest cosine.
 
-    The order is that of every search: similarity descending, then column id ascending. Columns that share
-    no row are no candidates.
+    The order is the same as in every search: descending similarity, then ascending column id.
+    Columns that share no row are not candidates.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
 
     Notes
     -----
-    Exact, and as much work as there are triples of a row, an entry of `A` and one of `B` in it.
-    Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not float64, 12 for
-    each answer, 9 a column of `B` and thread. Nothing of a × b.
+    The search is exact; its cost is the number of pairs of an entry of `A` and one of `B` in the
+    same row. Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not
+    float64, 12 for each result, and 9 per column of `B` and thread. No a × b matrix is built.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
     width = max(1, min(check_integer("k", k, low=1), B.shape[1]))
     items = as_csr(A).T.tocsr()
     ids, values = column_search(
-        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs)
+        native_matrix(items), native_matrix(as_csr(B)), width, thread_count(n_jobs), np.empty(0)
     )
     return NeighborGraph(ids, values, COSINE.name, B.shape[1])
 
@@ -82,4 +83,4 @@ def kept_similarities(graph: NeighborGraph) -> Csr:
     parts = (graph.similarity[kept], graph.ids[kept], indptr)
     matrix = cast("Csr", sparse.csr_array(parts, shape=shape))
     matrix.sort_indices()
-    return matrix
+    return adopted(matrix)

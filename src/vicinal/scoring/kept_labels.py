@@ -1,10 +1,10 @@
 """What methods share that learn nothing: they keep the labels and look at them when asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.state import FieldState, State, read_count
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
@@ -27,6 +27,10 @@ class KeptLabels(FieldState):
     def fit(cls, training: Training, k: int) -> Self:
         """Keep the labels."""
         return cls(k, training.Y)
+
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -21,34 +21,35 @@ from typing import Self
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, damage_if_refused, read_part, read_plain
 from vicinal._base.validation import check_real
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
+from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring
 from vicinal.scoring.feature_knn import FeatureKNNScoring
 from vicinal.scoring.instance_knn import InstanceKNNScoring
-from vicinal.scoring.row_sums import like
 from vicinal.scoring.second_order import SecondOrderScoring
 from vicinal.scoring.training import Scoring
 
 
 @dataclass(frozen=True, eq=False)
 class LCIFScoring:
-    """The two parts, fitted, and how they are mixed.
+    """The two fitted parts and their mixing weight.
 
     Parameters
     ----------
     instance : InstanceKNNScoring or SecondOrderScoring
-    feature : FeatureKNNScoring
+    feature : FeatureKNNScoring or ChangedFeatureKNNScoring
     mixing : float
-        The λ above: 1 is the instance part alone, 0 the feature part.
+        The λ above: 1 for only the instance part, 0 for only the feature part.
 
     Examples
     --------
-    The one neighbour has the first label only; the query's one feature is most like the second
-    label, with a cosine of 1.
+    The single neighbour has only the first label; the query's single feature is most similar to the
+    second label, with a cosine of 1.
 
     >>> import numpy as np
     >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
@@ -61,7 +62,7 @@ class LCIFScoring:
     """
 
     instance: InstanceKNNScoring | SecondOrderScoring
-    feature: FeatureKNNScoring
+    feature: FeatureKNNScoring | ChangedFeatureKNNScoring
     mixing: float
 
     def __post_init__(self) -> None:
@@ -90,6 +91,18 @@ class LCIFScoring:
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`, whose features are `X`."""
         return mix(self.instance.scores(graph, X), self.feature.scores(graph, X), self.mixing)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all similarities are there, as after a fit."""
+        return isinstance(self.feature, FeatureKNNScoring)
+
+    def settled(self, Y: Csr, X: Features) -> "LCIFScoring":
+        """Return the same for the same rows at other places, as a fit would give it."""
+        instance = self.instance
+        if not isinstance(instance, InstanceKNNScoring):
+            raise InvalidArgumentError("instance", "the first order", type(instance).__name__)
+        return LCIFScoring(instance.settled(Y, X), self.feature.settled(Y, X), self.mixing)
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -132,7 +145,7 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
     array([[0.2, 0.3, 0.7]])
     """
     parts = [
-        like(values, weight * values.data)
+        with_values(values, weight * values.data)
         for values, weight in ((stored(instance), mixing), (stored(feature), 1 - mixing))
         if weight > 0
     ]

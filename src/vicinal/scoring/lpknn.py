@@ -67,6 +67,15 @@ class LPkNNScoring(KeptLabels):
         """The class of each training row, shape (n,)."""
         return label_set_ids(self.Y)
 
+    def _classes_of(self, rows: Int32) -> Int:
+        """Return the classes of rows by id, −1 for id −1; few rows are compared on their own."""
+        if rows.size >= self.Y.shape[0] or "classes" in vars(self):
+            return np.append(self.classes, -1)[rows]
+        known, place = np.unique(rows, return_inverse=True)
+        classes = label_set_ids(self.Y[np.maximum(known, 0)])
+        classes[known < 0] = -1
+        return classes[place].reshape(rows.shape)
+
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`, and pick their sets."""
         (scores,) = self.sweep(graph, [min(self.k, graph.k)])
@@ -77,7 +86,7 @@ class LPkNNScoring(KeptLabels):
         wanted = list(ks)
         counted = votes_by_k(graph, self.Y, wanted)
         near = graph.ids[:, : max(wanted, default=0)]
-        picked = majorities(np.append(self.classes, -1)[near], wanted)
+        picked = majorities(self._classes_of(near), wanted)
         queries = np.arange(graph.n_queries)
         for k, counts, place in zip(wanted, counted, picked, strict=True):
             scores = confidence(counts, graph.prefix(k), self.Y)

@@ -1,4 +1,4 @@
-r"""ML-kNN: the posterior of a label, given how many neighbours carry it.
+r"""ML-kNN: the posterior of a label, given how many neighbours have it.
 
 With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that carry label *l*
 (Eq. 6; the steps are those of the algorithm in the paper's Fig. 1):
@@ -24,13 +24,14 @@ Recognition 40 (2007).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
@@ -51,11 +52,11 @@ class MLkNNScoring(FieldState):
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     smoothing : float
         The *s* above; 1 is Laplace smoothing.
     with_label, without_label : ndarray of int64, shape (L, width)
-        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the most votes there can be.
+        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the maximum number of votes.
     Y : csr_array of int32, shape (n, L)
         Training labels.
 
@@ -85,13 +86,13 @@ class MLkNNScoring(FieldState):
 
     @classmethod
     def fit(cls, training: Training, k: int, smoothing: float) -> Self:
-        """Count votes of the training rows' neighbours, each row left out of its own."""
+        """Count the votes of the training rows' neighbours, leave-one-out."""
         near = training.graph.prefix(min(k, training.graph.k))
         return cls._counted(votes(near, training.Y), training.Y, k, smoothing)
 
     @classmethod
     def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), counting votes once."""
+        """Fit for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):
@@ -103,10 +104,19 @@ class MLkNNScoring(FieldState):
         with_label, without_label = tally(counts, Y, width=1 + min(k, Y.shape[0]))
         return cls(k, smoothing, with_label, without_label, Y)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows: each was counted once for every label."""
+        return int(self.with_label[:1].sum() + self.without_label[:1].sum())
+
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
+
     @cached_property
     def prior(self) -> Float:
         """:math:`P(H^l_1)`, shape (L,)."""
-        return bayes.prior(self.with_label.sum(axis=1), self.Y.shape[0], self.smoothing)
+        return bayes.prior(self.with_label.sum(axis=1), self.n_rows, self.smoothing)
 
     @cached_property
     def posterior(self) -> Float:
@@ -159,8 +169,7 @@ def vote_posterior(
 
 def looked_up(posterior: Float, counts: Csr, sizes: Float) -> Scores:
     """Return the scores of queries with these votes, stored where there are any."""
-    stored = counts.astype(np.float64)
-    stored.data = posterior[counts.indices, counts.data]
+    stored = with_values(counts, posterior[counts.indices, counts.data])
     return Scores.sparse(stored, posterior[:, 0].copy(), sizes)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.checked_csr import checked_csr, with_values
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
@@ -39,7 +40,7 @@ class RowSums:
                [0.  , 0.  , 0.  ]])
         """
         per_entry = np.repeat(self.totals, np.diff(self.values.indptr))
-        return like(self.values, self.values.data / per_entry)
+        return with_values(self.values, self.values.data / per_entry)
 
 
 def neighbor_weights(graph: NeighborGraph) -> Float:
@@ -129,14 +130,6 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
     return _added(indptr[:-1], indptr[1:], indices, values, rows, take_max=aggregate == "max")
 
 
-def like(matrix: Csr, data: Float) -> Csr:
-    """Return a matrix with the structure of a canonical one, and other values."""
-    parts = (data, matrix.indices, matrix.indptr)
-    changed: Csr = sparse.csr_array(parts, shape=matrix.shape)
-    changed.has_canonical_format = True
-    return changed
-
-
 def native_matrix(matrix: Csr) -> SparseMatrix:
     """Return a canonical matrix as the compiled core takes it."""
     indptr, indices = csr_parts(matrix)
@@ -167,6 +160,9 @@ def _added(
         before.totals,
         thread_count(),
     )
-    sums: Csr = sparse.csr_array((values, indices, indptr), shape=(len(begin), rows.shape[1]))
+    shape = (len(begin), int(rows.shape[1]))
+    if indptr[-1] < 2**31 - 1:
+        return RowSums(checked_csr(values, indices, indptr, shape), totals)
+    sums: Csr = sparse.csr_array((values, indices, indptr), shape=shape)
     sums.has_canonical_format = True
     return RowSums(sums, totals)

@@ -1,4 +1,4 @@
-r"""Second-order instance kNN: neighbours speak for their own neighbours too.
+r"""Second-order instance kNN: neighbours also contribute the labels of their own neighbours.
 
 Training rows are compared by features and labels together, and each gets re-weighted labels:
 
@@ -10,8 +10,8 @@ Training rows are compared by features and labels together, and each gets re-wei
     \mathrm{conf}_{INS2}(x_q, y) &= \frac{\sum_{x \in N(x_q)} rw(x, y) \cdot sim(x_q, x)}
                                          {\sum_{x \in N(x_q)} sim(x_q, x)}
 
-:math:`N_{ALL}(x)` holds k rows, of which x itself, with similarity 1, is the first. So k = 1 is
-instance kNN.
+:math:`N_{ALL}(x)` contains k rows, the first of which is x itself with similarity 1. Therefore k =
+1 is instance kNN.
 
 References
 ----------
@@ -26,6 +26,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import FieldState, State, read_count, read_csr
 from vicinal.explain.breakdown import Breakdown
@@ -33,7 +34,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring.instance_knn import weighted_scores, weighted_votes
 from vicinal.scoring.reading import read_indicator
-from vicinal.scoring.row_sums import RowSums, like, neighbor_sums
+from vicinal.scoring.row_sums import RowSums, neighbor_sums
 from vicinal.scoring.training import Training
 
 
@@ -46,7 +47,7 @@ class SecondOrderScoring(FieldState):
     k : int
         Number of neighbours, in both orders.
     rw : csr_array of float64, shape (n, L)
-        Memory: 12 bytes for each row and label that one of its k rows carries.
+        Memory: 12 bytes per row and label of one of its k rows.
     Y : csr_array of int32, shape (n, L)
 
     Examples
@@ -80,7 +81,7 @@ class SecondOrderScoring(FieldState):
         wanted = list(ks)
         others = [min(k - 1, training.joint.k) for k in wanted]
         # x itself comes first: its labels, with weight 1.
-        own = RowSums(like(training.Y, np.ones(training.Y.nnz)), np.ones(training.n_rows))
+        own = RowSums(with_values(training.Y, np.ones(training.Y.nnz)), np.ones(training.n_rows))
         sums = neighbor_sums(training.joint, training.Y, others, start=own)
         for k, sum_of_k in zip(wanted, sums, strict=True):
             yield cls(k, sum_of_k.means(), training.Y)

@@ -40,7 +40,7 @@ def model(request):
 
 def test_parameters_and_defaults_are_those_of_the_interface():
     common = {"metric": "cosine", "threshold": None, "never_empty": None, "n_jobs": None}
-    common["algorithm"] = "auto"
+    common |= {"algorithm": "auto", "recalibrate_at": 0.01}
     assert InstanceKNN().get_params() == {"n_neighbors": 15, "second_order": False, **common}
     switches = {"neighbors_of": "feature", "aggregate": "mean"}
     assert FeatureKNN().get_params() == {"n_neighbors": 15, **switches, **common}

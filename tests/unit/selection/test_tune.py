@@ -83,7 +83,7 @@ def test_of_equal_settings_the_first_wins() -> None:
     assert {best.params["n_neighbors"] for best in found.best.values()} == {50}
 
 
-def test_a_metric_that_is_no_number_is_nowhere_best() -> None:
+def test_a_nan_metric_is_never_best() -> None:
     X, Y = make(20)
     Y[:, :] = 1
     found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": [1, 2]})
@@ -92,7 +92,7 @@ def test_a_metric_that_is_no_number_is_nowhere_best() -> None:
     assert found.best["example-f1"].mean == 1.0
 
 
-def test_a_value_that_is_no_number_never_wins() -> None:
+def test_a_nan_value_never_wins() -> None:
     values = np.array([[[np.nan], [0.9]], [[0.1], [0.2]]])
     settings = ({"n_neighbors": 1}, {"n_neighbors": 2})
     done = np.ones((2, 2), dtype=np.bool_)
@@ -106,7 +106,7 @@ def noise() -> tuple[np.ndarray, np.ndarray]:
     return rng.random((150, 2)) + 0.1, (rng.random((150, 3)) < [0.6, 0.2, 0.3]).astype(int)
 
 
-def test_the_edge_rule_goes_on_where_the_best_is_the_last() -> None:
+def test_the_edge_rule_extends_the_grid_if_the_last_value_is_best() -> None:
     X, Y = noise()
     found = tune("instance-knn", X, Y, "micro-auc", 2, metrics=["micro-auc"])
     ks = [params["n_neighbors"] for params in found.table.params]
@@ -143,7 +143,7 @@ def test_the_edge_rule_does_nothing_inside() -> None:
     assert len(found.table) == 15
 
 
-def test_fast_tries_a_part_of_the_grid_and_what_lies_around_its_best() -> None:
+def test_fast_tries_part_of_the_grid_and_the_values_around_its_best() -> None:
     X, Y = make()
     grid = {"n_neighbors": list(range(1, 31))}
     whole = tune("mlknn", X, Y, cv=3, grid=grid)
@@ -231,7 +231,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"grid": {"mlknn": {"mixing": [1]}}}, "grid: expected parameters of mlknn"),
         ({"grid": [1]}, "grid: expected a mapping"),
         ({"params": {"variant": "a"}}, "params: expected parameters of mlknn"),
-        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that the grid does not hold"),
+        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that are not in the grid"),
         ({"cv": 1}, "cv: expected an integer of at least 2"),
         ({"fast": 3}, "fast: expected True or False"),
         ({"refit": "no"}, "refit: expected True or False"),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -29,17 +30,9 @@ class LiveGraph {
   LiveGraph(const CsrView<Value>& rows, Metric metric, std::int64_t k, std::int64_t spare,
             std::span<const std::int32_t> ids, std::int64_t width)
       : metric_(metric), rows_(rows), lists_(k, spare) {
-    std::vector<Neighbor> found;
     for (std::int32_t row = 0; row < rows_.n_slots(); ++row) {
       lists_.append();
-      found.clear();
-      for (std::int64_t place = 0; place < width; ++place) {
-        const std::int32_t id = ids[row * width + place];
-        if (id < 0) break;
-        found.push_back({key(row, id), id});
-      }
-      const auto size = static_cast<std::int64_t>(found.size());
-      lists_.assign(row, found, size == width && size < rows_.n_live() - 1);
+      assign(row, ids.subspan(row * width, width));
     }
   }
 
@@ -66,7 +59,17 @@ class LiveGraph {
 
   // Forget a row; `changes` then holds the rows whose k nearest it left.
   void forget(std::int32_t slot) {
+    for (const std::int32_t row : take_out(slot)) {
+      search(row);
+      settle(row, slot);
+    }
+  }
+
+  // The first half of forget: the answer holds the rows whose lists ran short. Each of them must
+  // get its nearest rows by refill() before anything else is done.
+  std::span<const std::int32_t> take_out(std::int32_t slot) {
     changes_.clear();
+    short_.clear();
     std::vector<std::int32_t> holders;
     visit(
         slot, [&](std::int32_t other) { return lists_.limit(other); },
@@ -74,6 +77,14 @@ class LiveGraph {
     rows_.remove(slot);
     lists_.clear(slot);
     for (const std::int32_t holder : holders) withdraw(holder, slot);
+    return short_;
+  }
+
+  // The second half, for a caller with a faster search: `ids` are the nearest rows of `row`, in
+  // order, padded with -1. Lists that are not padded may have further candidates.
+  void refill(std::int32_t row, std::span<const std::int32_t> ids, std::int32_t forgotten) {
+    assign(row, ids);
+    settle(row, forgotten);
   }
 
   // Renumber the rows that are left from 0 on; the answer holds the new slot of each old one.
@@ -142,11 +153,27 @@ class LiveGraph {
   void withdraw(std::int32_t row, std::int32_t slot) {
     const std::int64_t place = lists_.erase(row, slot);
     if (place < 0) return;
-    if (lists_.runs_short(row)) search(row);
-    if (place >= lists_.k()) return;
+    if (lists_.runs_short(row))
+      short_.push_back(row);
+    else if (place < lists_.k())
+      settle(row, slot);
+  }
+
+  // Note that a row left the k nearest of another, whose list is whole again.
+  void settle(std::int32_t row, std::int32_t slot) {
     const auto left = lists_.nearest(row);
     const bool filled = static_cast<std::int64_t>(left.size()) == lists_.k();
     changes_.push_back({row, filled ? left.back().id : -1, slot});
+  }
+
+  void assign(std::int32_t row, std::span<const std::int32_t> ids) {
+    found_.clear();
+    for (const std::int32_t id : ids) {
+      if (id < 0) break;
+      found_.push_back({key(row, id), id});
+    }
+    const bool is_full = found_.size() == ids.size();
+    lists_.assign(row, found_, is_full && std::ssize(found_) < rows_.n_live() - 1);
   }
 
   void search(std::int32_t row) {
@@ -162,6 +189,8 @@ class LiveGraph {
   NeighborLists lists_;
   std::vector<double> sums_;
   std::vector<ListChange> changes_;
+  std::vector<std::int32_t> short_;
+  std::vector<Neighbor> found_;
 };
 
 }  // namespace vicinal

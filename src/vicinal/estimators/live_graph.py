@@ -1,0 +1,119 @@
+"""The leave-one-out graph of a model that learns and forgets rows one at a time.
+
+Similarity is symmetric, so one pass over the rows that share a feature with a new row gives both
+its neighbours and, compared with the last entry of each row's list, the rows whose lists it enters.
+Only those lists are touched, and the vote tables of ML-kNN with them. After every step lists and
+tables equal those of a fresh fit, to the bit.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._base.arrays import Bool, Csr, Features, Int
+from vicinal._base.validation import as_csr, csr_parts
+from vicinal._native import LiveGraphFloat32, LiveGraphFloat64
+from vicinal.distances import get_distance
+from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
+
+SPARE = 6
+"""Neighbours held beyond k: a list is searched again only when so many of its rows were forgotten.
+"""
+MOST_DENSE_CELLS = 2**24
+"""Dense rows are held as sparse ones here, up to so many cells: 192 MiB."""
+
+
+class LiveGraph:
+    """Lists of the nearest rows, and how many rows with and without a label got j votes for it.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        Without empty places.
+    graph : NeighborGraph
+        Their leave-one-out graph, at least `k` wide or as wide as there are other rows.
+    Y : csr_array of int32, shape (n, L)
+    k : int
+
+    Notes
+    -----
+    Memory: 24 bytes per entry of the rows, 16 per row and neighbour (`k` + ``SPARE``), 33 per row,
+    16 per label and neighbour.
+    """
+
+    def __init__(self, rows: TrainingRows, graph: NeighborGraph, Y: Csr, k: int) -> None:
+        X = as_csr(rows.X)
+        self._dtype = X.dtype
+        kind = LiveGraphFloat32 if X.dtype == np.float32 else LiveGraphFloat64
+        self._native = kind(
+            *csr_parts(X),
+            np.ascontiguousarray(X.data[: X.indptr[-1]]),
+            X.shape[1],
+            get_distance(rows.metric).native(),
+            k,
+            SPARE,
+            np.ascontiguousarray(graph.ids),
+            *csr_parts(Y),
+            Y.shape[1],
+        )
+        self._k = k
+        self._metric = rows.metric
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._native.bytes()
+
+    def takes(self, X: Features) -> bool:
+        """Tell whether rows can be held exactly."""
+        return np.can_cast(X.dtype, self._dtype, "safe")
+
+    def learn(self, X: Features, Y: Csr) -> None:
+        """Learn rows with their labels, of which there may be new ones."""
+        rows, n_labels = as_csr(X), int(Y.shape[1])
+        indptr, indices = csr_parts(rows)
+        values = np.ascontiguousarray(rows.data, dtype=self._dtype)
+        label_indptr, labels = csr_parts(Y)
+        for row in range(rows.shape[0]):
+            entries = slice(indptr[row], indptr[row + 1])
+            own = labels[label_indptr[row] : label_indptr[row + 1]]
+            self._native.learn(indices[entries], values[entries], own, n_labels)
+
+    def forget(self, place: int, rows: TrainingRows) -> None:
+        """Forget the row at a place, which stays empty; `rows` are those without it.
+
+        Lists that ran short get further neighbours from the index of `rows`.
+        """
+        missing = self._native.take_out(place)
+        if len(missing):
+            near = rows.query_rows(missing.astype(np.int64), self._k + SPARE)
+            self._native.refill(place, missing, np.ascontiguousarray(near.ids))
+
+    def compact(self) -> None:
+        """Close the gaps that forgotten rows left."""
+        self._native.compact()
+
+    def tables(self) -> tuple[Int, Int]:
+        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`."""
+        width = 1 + min(self._k, self._native.n_live())
+        with_label, without_label = self._native.tables(width)
+        return with_label, without_label
+
+    def graph(self, gone: Bool) -> NeighborGraph:
+        """Return the leave-one-out graph of the rows that are not `gone`, numbered from 0 on."""
+        n_rows = self._native.n_live()
+        ids, values = self._native.nearest(max(1, min(self._k, n_rows - 1)))
+        if n_rows != self._native.n_slots():
+            kept = ~gone
+            moved = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))
+            ids, values = moved[ids[kept]], values[kept]
+        return NeighborGraph(ids, values, self._metric, n_rows)
+
+
+def can_follow(rows: TrainingRows, dtype: np.dtype[np.generic]) -> bool:
+    """Tell whether a live graph can hold rows and follow changes by rows of a number type."""
+    is_dense = isinstance(rows.X, np.ndarray)
+    if is_dense and rows.X.size > MOST_DENSE_CELLS:
+        return False
+    exact: NDArray[np.bool_] | bool = np.can_cast(dtype, rows.X.dtype, "safe")
+    return bool(exact)

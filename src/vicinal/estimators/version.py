@@ -1,0 +1,125 @@
+"""What a fitted model is at one time: one value, so that whoever reads it reads one state.
+
+A model that learns or forgets makes another version and puts it in place by one assignment. A
+prediction takes the version once and works on it to its end: it answers for the rows before a
+change or after it, never for a part of it, and waits for nobody.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features
+from vicinal._base.checked_csr import adopted
+from vicinal._base.labels import Kind, Labels
+from vicinal._base.threads import using_threads
+from vicinal.decision import FittedDecision
+from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
+from vicinal.scoring import Scoring
+
+
+@runtime_checkable
+class RevisedScoring(Scoring, Protocol):
+    """A scoring that can be revised after a small change, and made as a fit would make it."""
+
+    def settled(self, Y: Csr, X: Features) -> Scoring:
+        """Return what a fit gives on the same rows, at places without gaps: labels and features."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far the threshold lags behind the rows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Training rows when the threshold was fitted.
+    learned, forgotten : int
+        Rows since then. Both stay 0 for rules with nothing to fit: those always equal a refit.
+
+    Examples
+    --------
+    >>> Calibration(n_rows=200).after(learned=3).stale_share
+    0.015
+    """
+
+    n_rows: int
+    learned: int = 0
+    forgotten: int = 0
+
+    @property
+    def stale_share(self) -> float:
+        """Rows learned or forgotten since the threshold was fitted, as a share of those then."""
+        return (self.learned + self.forgotten) / max(self.n_rows, 1)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether labels equal those of a model fitted from scratch."""
+        return self.learned == self.forgotten == 0
+
+    def after(self, learned: int = 0, forgotten: int = 0) -> "Calibration":
+        """Return the state after further changes."""
+        return replace(self, learned=self.learned + learned, forgotten=self.forgotten + forgotten)
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A fitted model at one time.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    scoring : Scoring
+        What the method learned; its labels stand at the places of `rows`.
+    decision : FittedDecision
+    label_names : tuple of str
+    label_kind, label_dtype
+        As in :class:`vicinal._base.labels.Labels`.
+    params : mapping
+        The estimator's parameters at the time.
+    calibration : Calibration
+    graph : NeighborGraph or None
+        Leave-one-out graph of `rows`, where it is known.
+    row_names : tuple of str or None
+        By place, where rows have names.
+    """
+
+    rows: TrainingRows
+    scoring: Scoring
+    decision: FittedDecision
+    label_names: tuple[str, ...]
+    label_kind: Kind
+    label_dtype: str
+    params: Mapping[str, Any]
+    calibration: Calibration
+    graph: NeighborGraph | None = None
+    row_names: tuple[str, ...] | None = None
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the rows."""
+        return Labels(self.scoring.Y, self.label_names, self.label_kind, self.label_dtype)
+
+    @cached_property
+    def whole(self) -> "Version":
+        """The same as a fit would give it: without empty places, and everything computed."""
+        if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
+            return self
+        if not isinstance(self.scoring, RevisedScoring):
+            raise TypeError(f"a {type(self.scoring).__name__} with empty places")
+        rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
+        if self.rows.n_empty:
+            kept = np.flatnonzero(~self.rows.gone)
+            Y = adopted(Y[kept])
+            names = None if names is None else tuple(names[place] for place in kept.tolist())
+        with using_threads(rows.n_jobs):
+            scoring = self.scoring.settled(Y, rows.X)
+        return replace(self, rows=rows, scoring=scoring, row_names=names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the copy without empty places."""
+        return {name: value for name, value in vars(self).items() if name != "whole"}
