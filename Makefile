@@ -5,7 +5,7 @@ SHELL := bash
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 NATIVE := CMakeLists.txt $(shell find native -name '*.hpp' -o -name '*.cpp')
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DVICINAL_PYTHON=OFF -DVICINAL_TESTS=ON
@@ -166,6 +166,13 @@ bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full f
 test-incremental: setup ## Incremental learning for minutes: threads, 100,000 rows, 100,000 pairs, long random sequences
 	$(BIN)/python -m pytest -n 0 -m slow -q tests/invariants/test_long_changes.py
 
+QUALITY_PEERS := build/quality-venv
+.PHONY: bench-quality
+bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
+	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
+	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
+
 .PHONY: bench-service
 bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
 	$(BIN)/python -m benchmarks.service $(ARGS)
@@ -193,6 +200,42 @@ annif-test: setup ## Annif itself with our backend and our service (needs the da
 docs: setup ## Check the documentation: its examples run, its links lead somewhere
 	$(BIN)/python tools/check_docs.py
 
+$(VENV)/.docs: $(VENV)/.tools
+	$(BIN)/python tools/requirements.py docs | xargs $(BIN)/python -m pip install --quiet
+	touch $@
+
+$(VENV)/.quality: $(VENV)/.tools
+	$(BIN)/python tools/requirements.py quality | xargs -d '\n' $(BIN)/python -m pip install --quiet
+	touch $@
+
+# One job, because the programs of the gallery share the processor with the library's own threads.
+.PHONY: site
+site: setup $(VENV)/.docs ## The documentation site in build/site: pages, gallery, API reference
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -j 1 -b html docs build/site
+	$(BIN)/python tools/check_site.py build/site
+
+.PHONY: wheels
+wheels: $(VENV)/.quality ## Source archives and wheels in dist/, built without git, installed offline and tried
+	$(BIN)/python tools/build_wheels.py $(PYTHONS)
+
+.PHONY: release-wheels
+release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machines
+	$(BIN)/python -m cibuildwheel --output-dir dist
+
+.PHONY: coverage
+coverage: setup $(VENV)/.quality ## Branch coverage of src, uncovered lines listed; pages in build/coverage
+	$(BIN)/python -m pytest -n $(JOBS) -m 'not slow' -q --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage
+
+.PHONY: mutation
+mutation: setup ## Mutation tests of scoring, decision and metrics (ARGS='--sample 40 --seed 1')
+	$(BIN)/python -m tools.mutation $(ARGS)
+
+.PHONY: repo-review
+repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows
+	$(BIN)/python -m repo_review .
+	$(BIN)/zizmor --offline --quiet .github
+
 .PHONY: clean
 clean: ## Remove what the targets above made
+	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/quality.md,$(wildcard docs/project/*))
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -26,6 +26,7 @@ from benchmarks.index_peers import (
     sparse_dot_topn,
 )
 from benchmarks.index_runs import CLOCKS, Clock, OurSearch, Run, measured, timed
+from benchmarks.recording import Measurement, record
 from vicinal._base.threads import thread_count
 from vicinal.index import DenseIndex, InvertedIndex
 
@@ -153,6 +154,18 @@ def figures(run: Run, ours: Run) -> tuple[str, str, str, str]:
     return f"{run.ms:.4f}", f"{run.ms / ours.ms:.1f}×", run.memory, f"{run.build:.2f}"
 
 
+def kept(line: Line, clock: str) -> list[Measurement]:
+    """Return the figures of a line that are kept: our time, and that of the others against it."""
+    case = f"{line.case}, k = {K}"
+    return [
+        Measurement(f"{case}, {clock} time", line.ours.ms, "ms per query"),
+        *(
+            Measurement(f"{name} against vicinal, {case}", run.ms / line.ours.ms, "×", "high")
+            for name, run in line.peers.items()
+        ),
+    ]
+
+
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     """Yield the sparse cases asked for, each made when its turn comes."""
     for name in arguments.data:
@@ -197,6 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments.data:
         lines.append(extras(clock, full=arguments.full))
     show(lines)
+    record("index", [one for line in lines for one in kept(line, arguments.clock)])
     return 0
 
 

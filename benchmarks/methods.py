@@ -18,6 +18,7 @@ from scipy import sparse
 from skmultilearn.adapt import MLkNN as PeerMLkNN
 
 from benchmarks.methods_data import wiki_like
+from benchmarks.recording import Measurement, record
 from vicinal import LCIF, InstanceKNN, MLkNN, datasets
 from vicinal._base.arrays import Csr
 from vicinal.estimators import NeighborEstimator
@@ -47,12 +48,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Line:
-    """What was measured, the figure, and its target."""
+    """What was measured, the figure, its target, and the figure as a number."""
 
     what: str
     figure: str
     bar: str
     holds: bool
+    value: Measurement
 
 
 def load(name: str) -> Split:
@@ -77,7 +79,8 @@ def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
 
 def within(what: str, taken: float, limit: float) -> Line:
     """Return the line of a time that should not exceed a limit."""
-    return Line(what, f"{taken:.2f} s", f"at most {limit:g} s", taken <= limit)
+    value = Measurement(what, taken, "s")
+    return Line(what, f"{taken:.2f} s", f"at most {limit:g} s", taken <= limit, value)
 
 
 def fit_and_predict(model: NeighborEstimator, split: Split, limit: float, repeats: int) -> Line:
@@ -100,7 +103,8 @@ def against_peer(split: Split, *, whole: bool) -> Line:
     theirs = seconds(lambda: peer.fit(rows.X, labels).predict(rows.Q), repeats=1)
     figure = f"{theirs / ours:.0f} × ({ours:.3f} s, {theirs:.1f} s)"
     what = f"ML-kNN against scikit-multilearn-ng, {rows.name}"
-    return Line(what, figure, "at least 100 ×", theirs >= 100 * ours)
+    value = Measurement(what, theirs / ours, "×", "high")
+    return Line(what, figure, "at least 100 ×", theirs >= 100 * ours, value)
 
 
 def column_search() -> Line:
@@ -112,11 +116,13 @@ def column_search() -> Line:
     peak = sum(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 2**20
     what = f"feature kNN search, {X.shape[0]} rows × {X.shape[1]} features × {Y.shape[1]} labels"
     holds = taken <= 60 and peak <= 12
-    return Line(what, f"{taken:.1f} s, {peak:.1f} GB", "at most 60 s, 12 GB", holds)
+    value = Measurement(what, taken, "s")
+    return Line(what, f"{taken:.1f} s, {peak:.1f} GB", "at most 60 s, 12 GB", holds, value)
 
 
-def report(lines: list[Line]) -> None:
-    """Print the table."""
+def report(suite: str, lines: list[Line]) -> None:
+    """Print the table, and keep the figures."""
+    record(suite, [line.value for line in lines])
     table = Table("what", "measured", "bar", "holds")
     for line in lines:
         table.add_row(line.what, line.figure, line.bar, "yes" if line.holds else "no")
@@ -138,7 +144,7 @@ def main() -> None:
     lines += [against_peer(split, whole=whole) for split in (bibtex, delicious, corel5k)]
     if whole:
         lines.append(column_search())
-    report(lines)
+    report("methods", lines)
 
 
 if __name__ == "__main__":

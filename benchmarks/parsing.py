@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.io import arff as scipy_arff
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.recording import Measurement, record
 from vicinal.datasets import Dataset, write_file
 from vicinal.datasets.columns import by_content
 from vicinal.datasets.files import FilePath
@@ -54,8 +55,11 @@ def _scipy(path: FilePath) -> object:
     return scipy_arff.loadarff(str(path))
 
 
-def report(title: str, name: str, dataset: Dataset, readers: dict[str, Reader]) -> None:
-    """Write a file and print how fast each reader takes it in."""
+def report(
+    title: str, name: str, dataset: Dataset, readers: dict[str, Reader]
+) -> list[Measurement]:
+    """Write a file, print how fast each reader takes it in, and return the figures."""
+    figures = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write_file(dataset, path)
@@ -64,17 +68,20 @@ def report(title: str, name: str, dataset: Dataset, readers: dict[str, Reader]) 
         for who, read in readers.items():
             speed = len(text) / 1e6 / seconds(read, path)
             print(f"{title:14} {who:14} {speed:8.1f} MB/s")
+            figures.append(Measurement(f"{title}, {who}", speed, "MB/s", "high"))
+    return figures
 
 
 def main() -> None:
-    """Print a table of megabytes per second."""
+    """Print a table of megabytes per second, and keep it."""
     xc: dict[str, Reader] = {"vicinal": read_xc, "scikit-learn": _scikit_learn}
     dense: dict[str, Reader] = {"vicinal": read_meka, "SciPy": _scipy}
-    report("XC, counts", "a.xc.txt", made_up(20_000, 0.003, whole=True), xc)
-    report("XC, numbers", "b.xc.txt", made_up(20_000, 0.003, whole=False), xc)
+    figures = report("XC, counts", "a.xc.txt", made_up(20_000, 0.003, whole=True), xc)
+    figures += report("XC, numbers", "b.xc.txt", made_up(20_000, 0.003, whole=False), xc)
     sparse_rows = made_up(2_000, 0.03, whole=True)
-    report("ARFF, sparse", "c.meka.arff", sparse_rows, {"vicinal": read_meka})
-    report("ARFF, dense", "d.meka.arff", made_up(50, 1.0, whole=False), dense)
+    figures += report("ARFF, sparse", "c.meka.arff", sparse_rows, {"vicinal": read_meka})
+    figures += report("ARFF, dense", "d.meka.arff", made_up(50, 1.0, whole=False), dense)
+    record("parsing", figures)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from benchmarks.methods import Line, load, report
+from benchmarks.recording import Measurement
 from vicinal import LCIF
 from vicinal.metrics import evaluate
 from vicinal.selection import tune
@@ -83,9 +84,12 @@ def against_grid_search(name: str) -> list[Line]:
     ratios = [theirs.seconds * times / ours.seconds, theirs.processor * times / ours.processor]
     slower = f"{hours:.1f} h: {ratios[0]:.0f} × ({ratios[1]:.0f} × the processor)"
     from_sample = f"the same by GridSearchCV, taken from {len(rows)} settings"
+    what = f"LCIF, {settings}"
+    taken = Measurement(f"{what}, processor time", ours.processor, "s")
+    ratio = Measurement(f"GridSearchCV against tune, {settings}", ratios[1], "×", "high")
     return [
-        Line(f"LCIF, {settings}", figure, f"at most {limit:g} s", ours.seconds <= limit),
-        Line(from_sample, slower, "the same values", same),
+        Line(what, figure, f"at most {limit:g} s", ours.seconds <= limit, taken),
+        Line(from_sample, slower, "the same values", same, ratio),
     ]
 
 
@@ -94,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="delicious too: minutes more")
     names = ["bibtex", "delicious"] if parser.parse_args().full else ["bibtex"]
-    report([line for name in names for line in against_grid_search(name)])
+    report("tuning", [line for name in names for line in against_grid_search(name)])
 
 
 if __name__ == "__main__":

@@ -15,11 +15,7 @@ import numpy as np
 
 import vicinal
 
-METHODS = {
-    name: getattr(vicinal, name)
-    for name in vicinal.__all__
-    if hasattr(getattr(vicinal, name), "fit") and hasattr(getattr(vicinal, name), "predict")
-}
+METHODS = {name: getattr(vicinal, name) for name in vicinal.estimator_names()}
 """Every estimator that the package exports."""
 
 

@@ -2,9 +2,9 @@
 
 import sys
 from typing import TYPE_CHECKING
-from warnings import warn
 
 from vicinal import baselines
+from vicinal._base.deprecation import RIVALS
 
 if TYPE_CHECKING:
     from vicinal.baselines import (
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ADTBoostMH", "BinaryRelevanceSVM", "BoosTexter", "LabelFrequency", "RankSVM"]
 
-MESSAGE = "vicinal.rivals is deprecated: use vicinal.baselines, which has the same names"
-warn(MESSAGE, DeprecationWarning, stacklevel=2)
+RIVALS.warn()
 
 # Models that were pickled under the former name look for its modules.
 for _name, _module in list(sys.modules.items()):
@@ -30,6 +29,6 @@ def __getattr__(name: str) -> object:
     """Return a baseline, with a warning at the line that asks for it."""
     if name not in __all__:
         raise AttributeError(f"module 'vicinal.rivals' has no attribute {name!r}")
-    warn(MESSAGE, DeprecationWarning, stacklevel=2)
+    RIVALS.warn()
     found: object = getattr(baselines, name)
     return found

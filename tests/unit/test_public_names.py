@@ -10,9 +10,10 @@ import vicinal
 from vicinal.estimators import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Pipeline Scores baselines comparison datasets decision distances explain graph index load
-        make_pipeline metrics preprocess reduction report results save selection service""",
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
+        NeighborGraph Pipeline Scores baselines comparison datasets decision distances explain graph
+        index load make_pipeline metrics preprocess reduction report results save selection
+        service""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
@@ -32,8 +33,8 @@ EXPORTED = {
     "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
         ReferenceIndex SegmentedAlgorithm SegmentedIndex TrainingRows algorithm_names build_index
         register_index""",
-    "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace
-        make_steps""",
+    "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
+        WordPlace make_steps""",
     "vicinal.report": "comparison_page comparison_report",
     "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
@@ -63,7 +64,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "random_state": None,
     },
     "IBLR": {"n_neighbors": 10, "C": 1.0, "augment": False},
-    "InstanceKNN": {"n_neighbors": 15, "second_order": False},
+    "InstanceKNN": {"n_neighbors": 15, "second_order": False, "power": 1.0},
     "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "mean"},
     "LCIF": {
         "n_neighbors_instance": 15,

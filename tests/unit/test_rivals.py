@@ -9,6 +9,7 @@ import pytest
 
 import vicinal
 from vicinal import baselines
+from vicinal._base.deprecation import RIVALS
 
 pytestmark = pytest.mark.native
 
@@ -43,8 +44,7 @@ def test_every_way_of_asking_for_the_former_name_warns():
     line = [sys.executable, "-c", FORGET_AND_RUN, *WAYS]
     found = subprocess.run(line, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
-    said = "1 vicinal.rivals is deprecated: use vicinal.baselines, which has the same names"
-    assert found.stdout.splitlines() == [said] * len(WAYS)
+    assert found.stdout.splitlines() == [f"1 {RIVALS.message}"] * len(WAYS)
 
 
 def test_a_warning_points_at_the_line_that_asks():

@@ -23,7 +23,7 @@ from vicinal.cli.table_options import TableChoice, reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
-    method: MethodOption = "mlknn",
+    method: MethodOption = "blend",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
@@ -47,7 +47,10 @@ def train(
     *,
     table: TableChoice,
 ) -> None:
-    """Learn from a data set and save the model."""
+    """Learn from a data set and save the model.
+
+    Without --method it is the blend: neighbours and linear models, mixed without tuning.
+    """
     from vicinal.cli.scoring import save_named
     from vicinal.cli.searching import searching
     from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings

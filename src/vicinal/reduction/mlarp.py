@@ -82,7 +82,7 @@ class MLARP(LinearProjection):
     Attributes
     ----------
     projection_ : ndarray of float64, shape (m, r)
-    history_ : ndarray of float64, shape (n_iter_ + 1,)
+    history_ : ndarray of float64, shape (1 + evaluations after the first,)
         The lowest loss after each evaluation; it never rises.
     n_iter_ : int
         Evaluations after the first.

@@ -161,7 +161,7 @@ class IBLRScoring(FieldState, EveryLabel):
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
-        r"""Return log-odds: :math:`b_l`, and the weights of each neighbour's labels over |N|.
+        r"""Return log-odds: :math:`b_l`, and the weights of a neighbour's labels over :math:`|N|`.
 
         .. math:: \log\frac{p(l)}{1 - p(l)} = b_l
             + \sum_{a \in N(x)} \frac{1}{|N(x)|} \sum_{j \in Y_a} \alpha_{jl}

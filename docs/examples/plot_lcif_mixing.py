@@ -1,0 +1,50 @@
+"""
+Mixing instance and feature neighbours
+======================================
+
+LCIF adds two scores: that of the rows most like the query, weighted by λ, and that of the labels
+most like the query's features, weighted by 1 − λ. The surface shows a metric over λ and k.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import vicinal
+from vicinal.selection import tune
+
+train, _ = vicinal.datasets.load("debtags").split()
+rows = np.random.default_rng(0).permutation(train.n_rows)[:1200]
+mixing = np.round(np.arange(0, 1.01, 0.1), 1)
+neighbors = np.arange(1, 30, 4)
+found = tune(
+    "lcif",
+    train.X[rows],
+    train.Y[rows],
+    "example-f1",
+    cv=3,
+    grid={
+        "mixing": mixing.tolist(),
+        "n_neighbors_instance": neighbors.tolist(),
+        "n_neighbors_feature": [15],
+    },
+    metrics=["example-f1"],
+    progress=False,
+    refit=False,
+)
+
+# %%
+# Instance neighbours alone are λ = 1, feature neighbours alone λ = 0. The best lies between.
+
+means = dict.fromkeys(((m, n) for m in mixing for n in neighbors), np.nan)
+for params, value in zip(found.table.params, found.table.mean("example-f1"), strict=True):
+    means[params["mixing"], params["n_neighbors_instance"]] = value
+surface = np.array([[means[m, n] for m in mixing] for n in neighbors])
+
+figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+drawn = axes.pcolormesh(mixing, neighbors, surface, cmap="viridis", shading="nearest")
+best = found.best["example-f1"]
+axes.plot(best.params["mixing"], best.params["n_neighbors_instance"], "o", ms=14, mfc="none", c="r")
+axes.set(xlabel="λ (mixing)", ylabel="instance neighbours", yticks=neighbors)
+axes.set_title(f"Example F1: best {best.mean:.3f} at λ = {best.params['mixing']}")
+figure.colorbar(drawn, label="example F1")
+plt.show()

@@ -1,0 +1,55 @@
+"""
+How many neighbours?
+====================
+
+Cross-validate two methods for every k from 1 to 30. All sixty settings come from one search for
+neighbours, because the neighbours for k = 10 are the first ten of those for k = 30.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import vicinal
+from vicinal.selection import tune
+
+train, _ = vicinal.datasets.load("debtags").split()
+rows = np.random.default_rng(0).permutation(train.n_rows)[:1500]
+found = tune(
+    ["brknn", "mlknn"],
+    train.X[rows],
+    train.Y[rows],
+    "micro-f1",
+    cv=3,
+    grid={"n_neighbors": range(1, 31)},
+    params={"metric": "cosine"},
+    metrics=["micro-f1", "average-precision"],
+    progress=False,
+    refit=False,
+)
+
+# %%
+# The table holds every setting, fold and metric.
+
+table = found.table
+methods = np.array(table.methods)
+k = np.array([params["n_neighbors"] for params in table.params])
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+for axes, metric in zip(panels, ["micro-f1", "average-precision"], strict=True):
+    for name in ("brknn", "mlknn"):
+        chosen = methods == name
+        mean, spread = table.mean(metric)[chosen], table.std(metric)[chosen]
+        (line,) = axes.plot(k[chosen], mean, label=name)
+        axes.fill_between(k[chosen], mean - spread, mean + spread, alpha=0.2)
+        best = mean.argmax()
+        axes.plot(k[chosen][best], mean[best], "o", color=line.get_color())
+    axes.set(xlabel="k", title=metric)
+    axes.grid(alpha=0.3)
+panels[0].legend()
+plt.show()
+
+# %%
+# ML-kNN learns how much a vote is worth, so it needs fewer of them than a plain majority. BRkNN
+# predicts the labels that half of the neighbours carry: with many neighbours, almost none.
+
+for metric, best in found.best.items():
+    print(f"{metric}: {best.method}, k = {best.params['n_neighbors']}, {best.mean:.3f}")
