@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.incremental_data import Stream
-from benchmarks.memory import memory_mb, release_free_memory
+from benchmarks.memory import memory_mb
+from vicinal._base.free_memory import release_free_memory
 from vicinal.estimators.incremental import IncrementalEstimator
 
 

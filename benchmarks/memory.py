@@ -1,9 +1,10 @@
 """Peak memory growth of the process during a call."""
 
-import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from vicinal._base.free_memory import release_free_memory
 
 Result = TypeVar("Result")
 
@@ -19,13 +20,6 @@ def peak_growth(call: Callable[[], Result]) -> tuple[Result, float]:
     before = memory_mb("VmRSS")
     result = call()
     return result, max(0.0, memory_mb("VmHWM") - before)
-
-
-def release_free_memory() -> None:
-    """Return freed memory to the system, if the C library supports it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def reset_peak() -> None:

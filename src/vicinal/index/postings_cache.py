@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from vicinal._base.fork_lock import ForkLock
+from vicinal._base.free_memory import release_free_memory
 from vicinal.index.row_run import RowRun
 from vicinal.index.segment import Build, Segment
 
@@ -82,6 +83,8 @@ class PostingsCache:
         with ThreadPoolExecutor(step) as pool:
             for start in range(0, len(ranges), step):
                 group = ranges[start : start + step]
+                if start and any(each.key not in self._kept for each in group):
+                    release_free_memory()  # of the postings that were just dropped
                 yield from zip(group, pool.map(self._segment, group), strict=True)
 
     def _segment(self, wanted: RowRange) -> Segment:
