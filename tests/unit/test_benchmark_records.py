@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from benchmarks.recording import RESULTS, Measurement, read_records, record
 
 FIGURES = [Measurement("search", 0.5, "ms per query"), Measurement("reading", 80.0, "MB/s", "high")]

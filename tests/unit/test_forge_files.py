@@ -1,4 +1,4 @@
-"""The files for a forge: valid YAML, no step but targets of the Makefile, one version everywhere."""
+"""The files for a forge: valid YAML, steps that are targets of the Makefile, one version."""
 
 import re
 import tomllib
