@@ -11,6 +11,7 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 from sphinx.application import Sphinx
 
@@ -40,8 +41,8 @@ PACKAGES = (
 )
 """The public packages in the order in which data passes through them."""
 
-LATER = ("vicinal.service", "vicinal.cluster", "vicinal.integrations")
-"""Packages that are listed where the installed library has them."""
+NOT_LISTED = ("vicinal.cli", "vicinal.integrations", "vicinal.rivals")
+"""Documented elsewhere: the command line, other programs' plugins; and a deprecated name."""
 
 OTHERS = "BaseEstimator, ClassifierMixin, TransformerMixin, NamedTuple, tuple, Protocol"
 """Base classes of other libraries, whose methods are not listed again for each class."""
@@ -57,6 +58,7 @@ COPIED = {
 """Markdown files of the repository and the names of their pages in ``project/``."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+\.md)((?:#[^)]*)?\))")
+_ANY_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#:]+)\)")
 _REQUEST = re.compile(r"set_\w+_request$")
 _OTHER = re.compile(r"^OTHER-PAGES$", re.MULTILINE)
 
@@ -69,16 +71,19 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def packages() -> list[str]:
-    """Return the packages to document."""
-    later = [name for name in LATER if (ROOT / "src" / Path(*name.split("."))).is_dir()]
-    return [*PACKAGES, *later]
+    """Return the packages to document: the known ones in their order, then any others."""
+    found = [f"vicinal.{module.name}" for module in iter_modules(import_module("vicinal").__path__)]
+    others = [name for name in sorted(found) if name not in (*PACKAGES, *NOT_LISTED)]
+    public = [name for name in others if not name.startswith("vicinal._") and public_names(name)]
+    return [*PACKAGES, *public]
 
 
 def public_names(package: str) -> list[str]:
     """Return the names a package exports, except packages and what ``vicinal`` itself exports."""
     module = import_module(package)
     top = import_module("vicinal")
-    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    exported = getattr(module, "__all__", [])
+    names = [name for name in exported if not inspect.ismodule(getattr(module, name))]
     if package == "vicinal":
         return names
     return [name for name in names if getattr(top, name, None) is not getattr(module, name)]
@@ -120,7 +125,10 @@ def write_reference() -> None:
 
 
 def adapted_links(text: str, folder: Path, page: Path) -> str:
-    """Return text whose links from `folder` lead to the same files from the place of `page`."""
+    """Return text whose links from `folder` lead to the same files from the place of `page`.
+
+    A link to a folder becomes plain text: a site has no page for it.
+    """
 
     def adapt(found: re.Match[str]) -> str:
         target = (folder / found[2]).resolve()
@@ -131,7 +139,10 @@ def adapted_links(text: str, folder: Path, page: Path) -> str:
             return found[0]
         return found[1] + os.path.relpath(target, page.parent) + found[3]
 
-    return _LINK.sub(adapt, text)
+    def without_folder(found: re.Match[str]) -> str:
+        return found[1] if (folder / found[2]).is_dir() else found[0]
+
+    return _ANY_LINK.sub(without_folder, _LINK.sub(adapt, text))
 
 
 def write_copies() -> None:

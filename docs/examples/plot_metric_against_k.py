@@ -48,8 +48,9 @@ panels[0].legend()
 plt.show()
 
 # %%
-# ML-kNN learns how much a vote is worth, so it needs fewer of them than a plain majority. BRkNN
-# predicts the labels that half of the neighbours carry: with many neighbours, almost none.
+# A plain majority is best with few neighbours: the more there are, the less often half of them
+# agree, and BRkNN predicts almost nothing. ML-kNN learns what a number of votes is worth, and its
+# scores order the labels better at every k.
 
 for metric, best in found.best.items():
     print(f"{metric}: {best.method}, k = {best.params['n_neighbors']}, {best.mean:.3f}")

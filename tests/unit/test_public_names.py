@@ -74,8 +74,19 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "neighbors_of": "feature",
         "aggregate": "mean",
     },
+    "LabelRidge": {
+        "alpha": 1.0,
+        "kernel": None,
+        "gamma": None,
+        "max_features": None,
+        "keep_loo": False,
+        "max_memory": None,
+        "backend": "numpy",
+        "device": None,
+    },
+    "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
-COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
 INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF")
 SHARED: dict[str, Any] = {
     "threshold": None,
@@ -135,7 +146,7 @@ def test_methods_take_these_arguments(kind: Any) -> None:
 
 
 def test_learning_and_forgetting_where_promised() -> None:
-    for name in INCREMENTAL:
+    for name in (*INCREMENTAL, "LabelRidge", "Blend"):
         kind = getattr(vicinal, name)
         for call in ("partial_fit", "forget", "recalibrate", "compact"):
             assert callable(getattr(kind, call))

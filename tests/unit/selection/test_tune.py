@@ -49,8 +49,13 @@ def test_the_best_setting_is_that_of_a_plain_search() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_estimator_is_fitted_on_all_rows_with_the_best_setting(method: str) -> None:
     X, Y = make()
-    axis = "n_neighbors_instance" if method == "lcif" else "n_neighbors"
-    found = tune(method, X, Y, "micro-f1", 3, {axis: [2, 5]}, metrics=["micro-f1"])
+    axes: dict[str, dict[str, list[object]]] = {
+        "lcif": {"n_neighbors_instance": [2, 5]},
+        "label-ridge": {"alpha": [0.5, 2.0]},
+        "blend": {"combine": ["mix", "boosting"]},
+    }
+    grid = axes.get(method, {"n_neighbors": [2, 5]})
+    found = tune(method, X, Y, "micro-f1", 3, grid, metrics=["micro-f1"])
     best = found.best["micro-f1"]
     expected = METHODS[method](**best.params).fit(X, Y)
     assert type(found.estimator) is METHODS[method]
