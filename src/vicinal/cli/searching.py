@@ -25,6 +25,9 @@ def searching(
     cluster : str or None
         Address of a Dask scheduler.
     """
+    if (cluster is not None or folder is not None) and "algorithm" not in estimator.get_params():
+        got = type(estimator).__name__
+        raise InvalidArgumentError("--method", "a method that searches neighbours", got)
     if cluster is not None:
         yield from _on_cluster(estimator, cluster, folder)
         return

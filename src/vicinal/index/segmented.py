@@ -63,7 +63,8 @@ class SegmentedIndex:
     -----
     Memory: `max_memory` for postings (measured: 6 to 8 bytes per entry of `X`), 12 bytes per row
     for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies. Postings that do
-    not fit are built for each call of :meth:`query`, so ask many queries at a time.
+    not fit are built for each call of :meth:`query`, so ask many queries at a time. While they are
+    built the process may hold as much again: `max_memory` limits the postings, not the process.
 
     In a folder, changes are atomic and durable: a process killed at any moment leaves the old index
     or the new one. Files must not be changed by other programs while an index has them mapped.
