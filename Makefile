@@ -147,10 +147,31 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.methods $(ARGS)
 
+.PHONY: bench-scale
+bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
+	$(BIN)/python -m benchmarks.scale $(ARGS)
+
 .PHONY: bench-tuning
 bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python -m benchmarks.tuning $(ARGS)
+
+# river is a peer of one benchmark only: it is installed beside the environment, not into it.
+.PHONY: bench-incremental
+bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full for the published table)
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/river river
+	PYTHONPATH=build/river $(BIN)/python -m benchmarks.incremental $(ARGS)
+
+.PHONY: test-incremental
+test-incremental: setup ## Incremental learning for minutes: threads, 100,000 rows, 100,000 pairs, long random sequences
+	$(BIN)/python -m pytest -n 0 -m slow -q tests/invariants/test_long_changes.py
+
+QUALITY_PEERS := build/quality-venv
+.PHONY: bench-quality
+bench-quality: setup ## Predictions of the blend against linear models (ARGS=names of data sets)
+	test -x $(QUALITY_PEERS)/bin/python || $(PYTHON) -m venv $(QUALITY_PEERS)
+	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
+	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
 .PHONY: bench-service
 bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
@@ -216,5 +237,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/quality.md,$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/checks.md,$(wildcard docs/project/*))
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

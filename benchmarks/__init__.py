@@ -1,1 +1,1 @@
-"""Benchmarks: us and the peers on the same data in one process."""
+"""Benchmarks: vicinal and other libraries on the same data in one process."""

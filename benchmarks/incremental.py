@@ -1,8 +1,8 @@
 """Incremental learning: one row learned, forgotten or predicted, against bars and peers.
 
 ``python -m benchmarks.incremental`` measures debtags and emotions; ``--full`` adds 500,000
-generated rows, a stream of 100,000 rows from empty, a minute of readers beside a writer and 100,000 pairs of
-learning and forgetting. Times of calls are medians and 99th percentiles, one process.
+generated rows, a stream of 100,000 rows from empty, a minute of readers beside a writer and 100,000
+pairs of learning and forgetting. Times of calls are medians and 99th percentiles, one process.
 """
 
 import argparse
@@ -19,9 +19,10 @@ from benchmarks.incremental_data import Stream, binary, debtags, debtags_like
 from benchmarks.incremental_peers import river_times
 from benchmarks.incremental_runs import memory_after_pairs, readers_and_writer, stream_from_empty
 from vicinal import LCIF, BRkNN, FeatureKNN, InstanceKNN, LPkNN, MLkNN, datasets
+from vicinal.estimators.incremental import IncrementalEstimator
 
 CALLS = 1_000
-METHODS = {
+METHODS: dict[str, Callable[[], IncrementalEstimator]] = {
     "ML-kNN": lambda: MLkNN(10, metric="cosine"),
     "BRkNN": lambda: BRkNN(10, metric="cosine"),
     "LPkNN": lambda: LPkNN(10, metric="cosine"),
@@ -81,7 +82,9 @@ def _lines(full: bool, calls: int) -> Iterator[Line]:
     )
 
 
-def _changes(name: str, make: Callable[[], MLkNN], stream: Stream, calls: int) -> Iterator[Line]:
+def _changes(
+    name: str, make: Callable[[], IncrementalEstimator], stream: Stream, calls: int
+) -> Iterator[Line]:
     """Learn rows one by one, then forget rows one by one, without recalibration."""
     model = (
         make()

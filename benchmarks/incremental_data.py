@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal import datasets
-from vicinal._base.arrays import Csr, Features
+from vicinal._base.arrays import Csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,11 +14,11 @@ class Stream:
     """Rows to start from, and rows that come one by one."""
 
     name: str
-    X: Features
+    X: Csr
     Y: Csr
     n_first: int
 
-    def row(self, number: int) -> tuple[Features, Csr]:
+    def row(self, number: int) -> tuple[Csr, Csr]:
         """Return a row that comes later, the first of them again when they are used up."""
         place = self.n_first + number % (self.X.shape[0] - self.n_first)
         return self.X[place : place + 1], self.Y[place : place + 1]

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.incremental_data import Stream
-from benchmarks.memory import memory_mb, release_free_memory
-from vicinal import MLkNN
+from benchmarks.memory import memory_mb
+from vicinal._base.free_memory import release_free_memory
+from vicinal.estimators.incremental import IncrementalEstimator
 
 
 def stream_from_empty(
-    stream: Stream, model: MLkNN, marks: tuple[int, ...] = (10_000, 100_000)
+    stream: Stream, model: IncrementalEstimator, marks: tuple[int, ...] = (10_000, 100_000)
 ) -> str:
     """Learn rows one by one from the first on; return the time per row around each mark."""
     window = 1_000
@@ -28,7 +29,9 @@ def stream_from_empty(
     return f"{at}: × {grown:.2f}; {times.sum():.0f} s in all"
 
 
-def readers_and_writer(stream: Stream, model: MLkNN, seconds: float, n_readers: int = 4) -> str:
+def readers_and_writer(
+    stream: Stream, model: IncrementalEstimator, seconds: float, n_readers: int = 4
+) -> str:
     """Predict in threads without and with a writer; return how the throughput compares."""
     model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
     model.partial_fit(*stream.row(0))
@@ -41,7 +44,7 @@ def readers_and_writer(stream: Stream, model: MLkNN, seconds: float, n_readers: 
 
 
 def _throughput(
-    stream: Stream, model: MLkNN, seconds: float, n_readers: int, is_learning: bool
+    stream: Stream, model: IncrementalEstimator, seconds: float, n_readers: int, is_learning: bool
 ) -> tuple[float, float]:
     """Return predictions and learned rows per second; an error in any thread is raised."""
     done = threading.Event()
@@ -58,6 +61,7 @@ def _throughput(
             raise
 
     rows = [stream.row(number) for number in range(500)]
+    steps: list[Callable[[int], object]]
     steps = [lambda count: model.predict(rows[count % 500][0])] * n_readers
     if is_learning:
         steps = [*steps, lambda count: model.partial_fit(*rows[count % 500])]
@@ -73,7 +77,7 @@ def _throughput(
     return sum(counts[:n_readers]) / seconds, counts[n_readers] / seconds
 
 
-def memory_after_pairs(stream: Stream, make: Callable[[], MLkNN], pairs: int) -> str:
+def memory_after_pairs(stream: Stream, make: Callable[[], IncrementalEstimator], pairs: int) -> str:
     """Learn and forget rows; return the growth of the process against a fresh fit."""
     rng = np.random.default_rng(0)
     model = make().fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])

@@ -1,4 +1,4 @@
-"""Search against its alternatives: one process, medians, ratios, memory, neighbours compared.
+"""Compare the search with other libraries: medians, ratios, memory, and the neighbours found.
 
 ``python -m benchmarks.index`` runs small cases; ``--full`` those of the published table;
 ``--data NAME…`` data sets of the catalogue or ``.npz`` files.
@@ -197,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", nargs="*", default=[], help="catalogue names or .npz files")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
-        "--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is not at rest"
+        "--clock", choices=CLOCKS, default="wall", help="cpu: for a machine that is not idle"
     )
     arguments = parser.parse_args(argv)
     clock = CLOCKS[arguments.clock]

@@ -1,4 +1,4 @@
-"""The exact index beside an approximate one, nmslib's HNSW: time, and the share it finds.
+"""The exact index compared with an approximate one, nmslib's HNSW: time and recall.
 
 ``python -m benchmarks.index_approximate PYTHON [NAME…]`` runs :mod:`benchmarks.index_hnsw` with the
 interpreter of an environment that has nmslib, on data sets of the catalogue (tf-idf).

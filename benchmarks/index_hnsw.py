@@ -1,4 +1,4 @@
-"""nmslib's HNSW over sparse rows, in an environment of its own: no import of this project.
+"""nmslib's HNSW over sparse rows, run in a separate environment without this project.
 
 ``python index_hnsw.py FOLDER K THREADS EF…`` reads ``rows.npz`` and ``queries.npz`` there, and
 writes ``ids-EF.npy`` and ``values-EF.npy``, and ``times.json``: seconds to build, and to answer all

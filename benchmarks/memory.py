@@ -1,18 +1,19 @@
-"""How much a call makes this process grow, at its largest."""
+"""Peak memory growth of the process during a call."""
 
-import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from vicinal._base.free_memory import release_free_memory
 
 Result = TypeVar("Result")
 
 
 def peak_growth(call: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what `call` returns, and by how many MB the process grew at its largest.
+    """Return the result of `call` and the peak memory growth in MB.
 
-    What is left over from earlier calls goes back to the system first, so that no call lives on
-    the memory of another; 0 where the system keeps no such account.
+    Free memory of earlier calls is returned to the system first, so that no call reuses it; 0 if
+    the system does not report memory.
     """
     release_free_memory()
     reset_peak()
@@ -21,15 +22,8 @@ def peak_growth(call: Callable[[], Result]) -> tuple[Result, float]:
     return result, max(0.0, memory_mb("VmHWM") - before)
 
 
-def release_free_memory() -> None:
-    """Hand freed memory back to the system, where its C library can."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
 def reset_peak() -> None:
-    """Forget the largest memory so far, where the system can."""
+    """Reset the recorded peak memory, if the system supports it."""
     path = Path("/proc/self/clear_refs")
     if path.exists():
         path.write_text("5")

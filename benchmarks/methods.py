@@ -1,4 +1,4 @@
-"""Methods against their bars and against scikit-multilearn-ng: one process, medians.
+"""Methods compared with their time limits and with scikit-multilearn-ng: medians, one process.
 
 ``python -m benchmarks.methods`` takes the data sets of the LCIF paper from ``$VICINAL_DATA``;
 ``--full`` adds generated data of the size of Wiki-LSHTC, and gives the peer whole data sets.
@@ -48,7 +48,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Line:
-    """What was measured, the figure, the bar it is held against, and the figure as a number."""
+    """What was measured, the figure, its target, and the figure as a number."""
 
     what: str
     figure: str
@@ -78,7 +78,7 @@ def seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def within(what: str, taken: float, limit: float) -> Line:
-    """Return the line of a time that should not pass a limit."""
+    """Return the line of a time that should not exceed a limit."""
     value = Measurement(what, taken, "s")
     return Line(what, f"{taken:.2f} s", f"at most {limit:g} s", taken <= limit, value)
 
@@ -90,10 +90,11 @@ def fit_and_predict(model: NeighborEstimator, split: Split, limit: float, repeat
 
 
 def against_peer(split: Split, *, whole: bool) -> Line:
-    """Time ML-kNN of both on the same rows; the peer gets all cores, and labels as it likes them.
+    """Time ML-kNN of both libraries on the same rows.
 
-    The peer's loops over rows and labels take minutes, so it runs once, on part of the rows unless
-    `whole`; it grows with the rows at least as fast as we do.
+    The other library gets all cores, and labels in its preferred format. Its loops over rows and
+    labels take minutes, so it runs once, on part of the rows unless `whole`; its time grows with
+    the rows at least as fast as ours.
     """
     rows = split if whole else split.first(PEER_ROWS)
     ours = seconds(lambda: MLkNN().fit(rows.X, rows.Y).predict(rows.Q))

@@ -1,4 +1,4 @@
-"""ML-ARP's switches beyond its paper, each for the same cost on the same folds.
+"""Extensions of ML-ARP beyond the paper, compared at equal cost on the same folds.
 
 ``python -m benchmarks.mlarp_switches --evaluations 150 --folds 2`` prints, for each set and switch,
 the loss that was minimised, the Hamming loss on test rows, and the number of steps. The cost is

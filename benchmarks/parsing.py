@@ -1,4 +1,4 @@
-"""How fast text is parsed, on one core: megabytes per second, ours and the readers people use."""
+"""Parsing speed on one core in megabytes per second, compared with common readers."""
 
 import tempfile
 import time

@@ -1,9 +1,9 @@
-"""The grid of LCIF from one search, against scikit-learn's ``GridSearchCV`` on our own estimator.
+"""The grid of LCIF from one search, compared with ``GridSearchCV`` on the same estimator.
 
-``python -m benchmarks.tuning`` takes bibtex from ``$VICINAL_DATA``; ``--full`` adds delicious.
-Both sides have the same folds, settings and metrics, thresholds fitted again for each setting.
-``GridSearchCV`` would take hours, so it gets a few settings, spread over the grid, and its time is
-taken times the settings there are.
+``python -m benchmarks.tuning`` takes bibtex from ``$VICINAL_DATA``; ``--full`` adds delicious. Both
+sides have the same folds, settings and metrics, thresholds fitted again for each setting.
+``GridSearchCV`` would take hours, so it runs a few settings spread over the grid, and its time is
+extrapolated to all settings.
 """
 
 import argparse

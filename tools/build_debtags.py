@@ -8,8 +8,8 @@ or from an index of the archive::
 
     python tools/build_debtags.py Packages.xz Translation-en.xz
 
-The file is a function of the input alone: rows by package name, columns by name, no clock, no
-chance. What is kept, and why, is told in ``src/vicinal/datasets/embedded/README.md``.
+The output depends only on the input: rows are sorted by package name and columns by name, without
+dates or random numbers. ``src/vicinal/datasets/embedded/README.md`` explains what is kept and why.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def contents(packages: Iterable[Package]) -> Contents:
 def in_test(names: Sequence[str], words: Sequence[set[str]]) -> Bool:
     """Choose the test rows: whole groups, by the hash of the first name of each.
 
-    A group holds what shares a name family or a set of words, directly or through others.
+    A group contains packages that share a name family or a set of words, directly or indirectly.
     """
     keys = [(family(name), frozenset(bag)) for name, bag in zip(names, words, strict=True)]
     chosen = [_fraction(names[first]) < TEST_SHARE for first in groups(keys)]
@@ -62,7 +62,7 @@ def in_test(names: Sequence[str], words: Sequence[set[str]]) -> Bool:
 
 
 def _fraction(name: str) -> float:
-    """Map a name to [0, 1), evenly and for ever the same."""
+    """Map a name to [0, 1), uniformly and reproducibly."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6]) / 2**48
 
 
@@ -83,7 +83,7 @@ def _indicator(sets: list[set[str]], names: tuple[str, ...]) -> Csr:
 
 
 def main() -> None:
-    """Read the command line, write the file, say what is in it."""
+    """Read the command line, write the file, and print a summary."""
     parser = argparse.ArgumentParser(description="Build the embedded debtags data set.")
     parser.add_argument("source", type=Path, help="a JSONL extract, or a Packages file")
     parser.add_argument("translation", type=Path, nargs="?", help="its Translation-en")

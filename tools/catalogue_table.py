@@ -14,7 +14,7 @@ _HEADER = (
 
 
 def table() -> str:
-    """Return the table, one row a data set, by name."""
+    """Return the table, one row per data set, sorted by name."""
     return _HEADER + "".join(_row(ENTRIES[name]) for name in sorted(ENTRIES))
 
 

@@ -1,6 +1,6 @@
-"""Check the documentation: its Python examples run, and its links lead somewhere.
+"""Check the documentation: Python examples run and local links exist.
 
-Reads every Markdown file that git knows. Examples are ``>>>`` lines in Python code blocks.
+Reads every Markdown file tracked by git. Examples are ``>>>`` lines in Python code blocks.
 """
 
 import doctest
@@ -22,7 +22,7 @@ def markdown_files() -> list[Path]:
 
 
 def dead_links(file: Path) -> list[str]:
-    """Return the links of a file to files that are not there."""
+    """Return the links of a file to files that do not exist."""
     targets = _LINK.findall(_CODE.sub("", file.read_text(encoding="utf-8")))
     local = [t.partition("#")[0] for t in targets if "://" not in t and not t.startswith("#")]
     return [target for target in local if not (file.parent / target).exists()]

@@ -1,7 +1,8 @@
 """Tagged Debian packages, from an index of the archive or from an extract of one.
 
 An index is a ``Packages`` file (name, tags) with its ``Translation-en`` (the descriptions); an
-extract is JSONL with one object a package: ``package``, ``text``, ``tags``. Each may be compressed.
+extract is JSONL with one object per package: ``package``, ``text``, ``tags``. Each may be
+compressed.
 """
 
 import bz2
@@ -32,7 +33,7 @@ def from_jsonl(path: Path) -> list[Package]:
 
 
 def from_index(packages: Path, translation: Path) -> list[Package]:
-    """Read an index; packages without tags are left out, of several versions the first is kept."""
+    """Read an index; skip packages without tags and further versions of a package."""
     with _open(translation) as lines:
         texts = {
             stanza["description-md5"]: stanza["description-en"]

@@ -1,7 +1,7 @@
 """Print the requirements that ``pyproject.toml`` declares, one per line.
 
-The Makefile installs tools before the package itself exists, so it cannot ask pip for an extra.
-With ``--lowest`` each lower bound becomes the version itself: ``numpy>=2.0`` is ``numpy==2.0``.
+The Makefile installs tools before the package itself exists, so it cannot use pip extras. With
+``--lowest`` each lower bound becomes the version itself: ``numpy>=2.0`` is ``numpy==2.0``.
 """
 
 import sys
@@ -23,7 +23,7 @@ def requirements(groups: list[str]) -> list[str]:
 
 
 def lowest(requirement: str) -> str:
-    """Return a requirement that admits its lower bound alone.
+    """Return a requirement that only allows its lower bound.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Use an installed vicinal as a newcomer would: import, fit, predict, save, load, command line.
 
-Run by the Python whose installation is to be tried, outside the source tree:
-``make test-minimum`` runs it with the lowest declared version of every dependency.
+Run it with the Python installation to be tested, outside the source tree: ``make test-minimum``
+runs it with the lowest declared version of every dependency.
 """
 
 import subprocess

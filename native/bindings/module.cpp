@@ -7,10 +7,12 @@ void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
 void bind_live(nb::module_& m);
 void bind_parsing(nb::module_& m);
+void bind_quadratic_forms(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_selection(nb::module_& m);
+void bind_trees(nb::module_& m);
 void bind_votes(nb::module_& m);
 
 }  // namespace vicinal::bindings
@@ -31,9 +33,11 @@ NB_MODULE(_native, m) {
   vicinal::bindings::bind_dml(m);
   vicinal::bindings::bind_live(m);
   vicinal::bindings::bind_parsing(m);
+  vicinal::bindings::bind_quadratic_forms(m);
   vicinal::bindings::bind_ranking(m);
   vicinal::bindings::bind_rows(m);
   vicinal::bindings::bind_search(m);
   vicinal::bindings::bind_selection(m);
+  vicinal::bindings::bind_trees(m);
   vicinal::bindings::bind_votes(m);
 }

@@ -15,7 +15,7 @@ from vicinal_reproduction.specs.registry import PAPERS
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
-def test_the_document_says_what_the_stored_results_say():
+def test_the_page_matches_the_stored_results():
     assert DOCUMENT.read_text(encoding="utf-8") == account(stored())
 
 
@@ -61,7 +61,7 @@ def test_a_worse_cell_is_listed_and_not_left_out(tmp_path: Path):
     assert "| zhang2007 | own |  |  | 1 |" in text
 
 
-def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
+def test_the_summary_counts_variants_marked_as_counted(tmp_path: Path):
     stores = Stores(tmp_path)
     for experiment, data, loss in (
         ("settled", "yeast", 0.198),
@@ -73,7 +73,7 @@ def test_the_summary_counts_side_experiments_that_ask_for_it(tmp_path: Path):
         stores.of("wang2018").add(Result(f"wang2018/{experiment}", data, "ml-knn", values, seed=1))
     text = account(stores)
     assert "| wang2018 | own | 2 |" in text  # yeast as settled, bibtex as before
-    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, where")]
+    (line,) = [each for each in text.splitlines() if each.startswith("wang2018, if")]
     assert line.endswith("1 of 2 (50.0%).")
 
 
@@ -126,7 +126,7 @@ def test_an_order_is_agreed_missing_reversed_or_further():
     assert ("hamming-loss", "ml-knn", "boostexter") in tied.missing
 
 
-def test_a_worse_cell_stands_beside_what_a_side_experiment_gives(tmp_path: Path):
+def test_a_worse_cell_is_listed_with_its_variant(tmp_path: Path):
     stores = Stores(tmp_path)
     for experiment, value in (("zhang2007/yahoo-rivals", 0.9), ("zhang2007/yahoo-otherwise", 0.5)):
         place = experiment, "recreation", "rank-svm"
@@ -144,12 +144,12 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     stores.of("zhang2007").add(Result(*place, values, seed=1, seconds=hour))
     text = account(stores)
     assert "| zhang2007 | 3:00 | 3:00 | 0:00 | 6:00 |" in text  # three seeds, of which one was run
-    assert "Without the comparison methods of zhang2007: 3:00," in text
-    assert "2:00 are of seeds not run" in text
+    assert "Without the baselines of zhang2007 the total is 3:00;" in text
+    assert "2:00 of it are estimates for seeds that were not run" in text
     assert "zhang2007/yahoo (arts, business," in text
 
 
-def test_a_reason_of_several_cells_is_told_once():
+def test_a_reason_shared_by_cells_is_listed_once():
     lines = account(stored()).splitlines()
     reason = next(each.text for each in PAPERS["ml-arp"].reasons if each.table == "3")
     told = [line for line in lines if reason[1:] in line]

@@ -46,7 +46,7 @@ def test_a_row_of_averages_waits_for_all_its_members():
     assert _cell(partial, "yahoo-average", "ml-knn", "coverage").verdict == "not run"
 
 
-def test_the_paper_names_a_metric_otherwise():
+def test_the_paper_uses_another_name_for_a_metric():
     paper = PAPERS["spyromitros2008"]
     values = {"example-f1": (0.1,), "example-f1-of-means": (0.6,)}
     results = (Result("spyromitros2008/folds", "scene", "brknn", values, seed=1),)

@@ -23,7 +23,7 @@ def test_shipped_results_are_shown_without_data(run, no_data, tmp_path):
     assert all(cell["verdict"] == "matched" for cell in cells)
 
 
-def test_the_table_says_how_many_cells_came_out_how(run, no_data):
+def test_the_table_counts_cells_per_verdict(run, no_data):
     code, out, _ = run("reproduce", "spyromitros2008", "--shipped")
     assert code == 0
     assert "spyromitros2008, table 3" in out
@@ -34,7 +34,7 @@ def test_absent_data_are_named_and_nothing_is_run(run, no_data, tmp_path):
     store = tmp_path / "store"
     code, out, err = run("reproduce", "zhang2007", "10", "--store", store)
     assert code == 0
-    assert "arts: its files are not at hand, passed over" in err
+    assert "arts: data not available locally, skipped" in err
     assert "not run" in out
     assert not store.exists()
 

@@ -87,7 +87,7 @@ def test_only_an_axis_that_ends_at_its_best_grows(make_job, monkeypatch):
         assert further == (((5, 7), (1, 2)) if edge == "ks_instance" else ((1, 3), (3,)))
 
 
-def test_no_axis_grows_past_what_there_is_or_if_not_asked(make_job, monkeypatch):
+def test_no_axis_grows_beyond_its_limit_or_without_the_edge_rule(make_job, monkeypatch):
     monkeypatch.setattr(Surface, "ends_at", lambda self, name, axis: True)
     unasked = recorder()
     list(unasked.run(make_job({"lcif": method()})))
@@ -106,7 +106,7 @@ def test_the_second_order_is_measured_as_the_estimator_has_it(make_job, small):
     assert result.values["micro-f1"][0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_raised_similarities_leave_neighbours_what_they_are(small):
+def test_raised_similarities_do_not_change_neighbours(small):
     train, test = small.split()
     plain, squared = (lcif_fold(train, test, 5, True, power) for power in (1.0, 2.0))
     for one, other in (

@@ -29,7 +29,7 @@ def ml_arp(kind: type[MLARP]) -> dict[str, Method]:
     return {"ml-arp": Method(lambda seed: kind(n_neighbors=3, max_iter=15, random_state=seed))}
 
 
-def test_the_loss_on_others_is_that_of_ml_knn_behind_the_projection(small):
+def test_the_loss_on_other_rows_is_that_of_ml_knn_after_the_projection(small):
     train, test = small.split()
     P = np.random.default_rng(1).normal(size=(8, 3))
     loss = LossOnOthers(train.X, train.Y, 3, 0.0, X_test=test.X, Y_test=test.Y)(P)
@@ -64,7 +64,7 @@ def test_rows_put_aside_choose_among_the_projections_of_the_search(small):
     assert models[0]._aside.X.shape[0] == 36
 
 
-def test_figures_of_the_rows_searched_are_what_the_search_reached(make_job, small):
+def test_figures_of_the_training_rows_equal_the_loss_of_the_search(make_job, small):
     protocol = replace(FOLDS, on_training_rows=True)
     (result,) = protocol.run(make_job(ml_arp(MLARP)))
     reached = []
@@ -82,7 +82,7 @@ def test_a_quick_run_searches_one_fold_for_a_few_seconds(make_job):
     assert FOLDS.quick().at_most_seconds == 5.0
 
 
-def test_what_a_search_came_to_is_kept(make_job, small):
+def test_the_result_of_a_search_is_stored(make_job, small):
     (result,) = FOLDS.run(make_job(ml_arp(MLARP)))
     assert result.values["evaluations"] == (16, 16, 16)
     train, _ = next(KFold(3, shuffle=True, random_state=1).split(small.X))

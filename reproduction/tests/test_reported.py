@@ -117,7 +117,7 @@ def of_rows(value: float, n_rows: int) -> bool:
     return round(round(value * n_rows) / n_rows, 4) == value
 
 
-def test_what_is_said_of_society_follows_from_the_printed_figures():
+def test_the_explanation_for_society_follows_from_the_printed_figures():
     figures = {
         (cell.data, cell.metric): cell.value
         for cell in reported()

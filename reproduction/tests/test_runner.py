@@ -44,19 +44,19 @@ def paper(monkeypatch: pytest.MonkeyPatch, recorder: Recorder, small: Dataset) -
     one = Experiment("test/one", "", ("here", "gone"), methods, recorder, seeds=(1, 2))
     monkeypatch.setattr(runner, "find_experiment", lambda name: one)
     monkeypatch.setattr(runner, "read", lambda name: small)
-    monkeypatch.setattr(runner, "is_at_hand", lambda name: name != "gone")
+    monkeypatch.setattr(runner, "is_available", lambda name: name != "gone")
     return Paper("test", "", (one,), ())
 
 
-def test_absent_data_are_named_and_passed_over(paper, recorder, tmp_path: Path):
+def test_unavailable_data_is_reported_and_skipped(paper, recorder, tmp_path: Path):
     said: list[str] = []
     stores = Stores(tmp_path)
     assert runner.run_units(runner.units([paper], stores), stores, say=said.append) == 2
-    assert said[0] == "gone: its files are not at hand, passed over"
+    assert said[0] == "gone: data not available locally, skipped"
     assert {data for data, _, _ in recorder.asked} == {"here"}
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(paper, recorder, tmp_path: Path):
+def test_an_interrupted_run_resumes_where_it_stopped(paper, recorder, tmp_path: Path):
     stores = Stores(tmp_path)
     recorder.breaks_after = 1
     with pytest.raises(KeyboardInterrupt):
@@ -92,7 +92,7 @@ def test_an_unknown_experiment_is_refused():
         find_experiment("zhang2007/nothing")
 
 
-def test_results_say_how_long_the_processor_worked(paper, tmp_path: Path, monkeypatch):
+def test_results_record_processor_time(paper, tmp_path: Path, monkeypatch):
     ticks = iter([1.0, 3.5, 4.0, 4.25])
     monkeypatch.setattr(runner, "process_time", lambda: next(ticks, 5.0))
     unit = runner.Unit("test/one", "here", 1, ("a", "b"))

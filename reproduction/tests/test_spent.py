@@ -41,7 +41,7 @@ def test_times_that_are_the_figure_count_where_nothing_else_is_known():
     assert spent(paper(experiment("main")), results, ["here"]).total.all == 4.0
 
 
-def test_seeds_not_run_are_guessed_from_the_others():
+def test_missing_seeds_are_estimated_from_the_others():
     results = [result("main", seed=1, processor=2.0), result("main", seed=2, processor=4.0)]
     found = spent(paper(experiment("main", seeds=(1, 2, 3))), results, ["here"])
     assert found.tables == Seconds(9.0, guessed=3.0)
@@ -59,7 +59,7 @@ def test_what_it_is_for():
     assert found.total.all == 7.0
 
 
-def test_what_was_not_run_is_named_if_its_data_are_at_hand():
+def test_missing_experiments_are_named_if_their_data_is_available():
     found = spent(paper(experiment("main", data=("here", "gone"))), [], ["here"])
     assert found.without == (("p/main", "here"),)
     assert found.total == Seconds()

@@ -33,7 +33,7 @@ def test_seconds_and_ranks_are_better_low():
     )
 
 
-def test_what_has_no_better_side_is_shown():
+def test_metrics_without_a_direction_are_not_judged():
     assert judge("mean neighbour count of beach", 5.0, 1.0) == "shown"
     assert judge("cardinality", 5.0, 1.0) == "shown"
 

@@ -39,7 +39,7 @@ def test_the_clusters_nearest_to_the_paper_are_the_best_on_the_test_rows(figures
 
 
 @pytest.mark.parametrize("data", ["birds", "scene", "yeast", "slashdot"])
-def test_laml_knn_comes_out_with_all_five_figures(figures, data):
+def test_laml_knn_reproduces_all_five_figures(figures, data):
     cells = table_cells(PAPER, PAPER.table("3"), figures, ("wang2018/nearest-clusters",))
     apart = [abs(cell.difference) for cell in cells if cell.ours and cell.reported.data == data]
     assert len(apart) == 5
@@ -47,7 +47,7 @@ def test_laml_knn_comes_out_with_all_five_figures(figures, data):
 
 
 @pytest.mark.parametrize("data", ["enron", "corel5k"])
-def test_each_figure_of_laml_knn_comes_out_at_some_number_of_clusters(figures, data):
+def test_each_figure_of_laml_knn_is_reproduced_by_some_number_of_clusters(figures, data):
     points = by_clusters(figures.at("wang2018/by-clusters", data, "laml-knn")[0])
     for metric, value in theirs(data).items():
         assert any(judge(metric, each[metric], value) != "worse" for each in points.values())

@@ -216,6 +216,22 @@ def column_search(
     items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int, norms: Float
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 
+# -- quadratic forms
+def quadratic_forms(
+    rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
+) -> NDArray[np.float64]: ...
+
+# -- trees
+def tree_sums(
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    roots: NDArray[np.int32],
+    cells: NDArray[np.float32],
+    n_threads: int,
+) -> NDArray[np.float64]: ...
+
 # -- dml
 class DmlCounts:
     def __init__(

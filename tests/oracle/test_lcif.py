@@ -44,9 +44,9 @@ def weight(value, metric):
     return 1 / (1 + value) if metric == "euclidean" else max(value, 0.0)
 
 
-def weighted_mean(near, said, metric):
+def weighted_mean(near, said, metric, power=1):
     """Return what the neighbours say of each label, by weight; 0 where nothing weighs anything."""
-    weights = [(i, weight(value, metric)) for i, value in near]
+    weights = [(i, weight(value, metric) ** power) for i, value in near]
     total = sum((w for _, w in weights), 0.0)
     if total == 0:
         return [0.0] * len(said[0])
@@ -179,6 +179,19 @@ def test_instance_knn(problem, k, metric, kind):
         return weighted_mean(nearest(x, X.tolist(), k, metric, leave_out), Y.tolist(), metric)
 
     check(InstanceKNN(k, metric=metric), problem, kind, score)
+
+
+@given(problems(), neighbors, metrics, kinds, st.sampled_from([0.5, 2, 4.0]))
+@settings(deadline=None, max_examples=150)
+def test_power(problem, k, metric, kind, power):
+    X, Y, Q = problem
+    convert = KINDS[kind]
+    model = InstanceKNN(k, power=power, metric=metric).fit(convert(X), convert(Y))
+    expected = [
+        weighted_mean(nearest(list(x), X.tolist(), k, metric), Y.tolist(), metric, power) for x in Q
+    ]
+    # NumPy's power of an array and Python's of a number may differ in the last place.
+    np.testing.assert_allclose(model.scores(convert(Q)).toarray(), expected, rtol=1e-12, atol=0)
 
 
 @given(problems(), neighbors, metrics, kinds)

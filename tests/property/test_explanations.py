@@ -32,12 +32,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "dmlknn": [{"tolerance": 0}, {"tolerance": 1, "smoothing": 0.0}],
     "lamlknn": [{"n_clusters": 1}, {"n_clusters": 3, "random_state": 0}],
     "iblr": [{}, {"augment": True}],
-    "instance-knn": [{}, {"second_order": True}],
+    "instance-knn": [{}, {"second_order": True}, {"power": 2.0}],
     "feature-knn": [
         {"aggregate": aggregate, "neighbors_of": of}
         for aggregate in ("mean", "max", "kept-mean")
         for of in ("feature", "label")
     ],
+    "label-ridge": [{}, {"max_features": 2}, {"kernel": "rbf"}],
     "lcif": [{"mixing": 0.3}, {"mixing": 1.0, "aggregate": "max"}, {"second_order": True}],
 }
 

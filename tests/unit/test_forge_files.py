@@ -1,4 +1,4 @@
-"""The files for a forge: valid YAML, steps that are targets of the Makefile, one version."""
+"""The files for a forge: valid YAML, no steps but Makefile targets, one version everywhere."""
 
 import re
 import tomllib

@@ -10,9 +10,10 @@ import vicinal
 from vicinal.estimators import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN MLkNN NeighborGraph
-        Pipeline Scores baselines comparison datasets decision distances explain graph index load
-        make_pipeline metrics preprocess reduction report results save selection service""",
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
+        NeighborGraph Pipeline Scores baselines comparison datasets decision distances explain graph
+        index load make_pipeline metrics preprocess reduction report results save selection
+        service""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
@@ -30,9 +31,10 @@ EXPORTED = {
     "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
         register_distance""",
     "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
-        ReferenceIndex TrainingRows algorithm_names build_index register_index""",
-    "vicinal.preprocess": """BM25 STEPS Binary MinMax TextVectorizer TfIdf UnitRows WordPlace
-        make_steps""",
+        ReferenceIndex SegmentedAlgorithm SegmentedIndex TrainingRows algorithm_names build_index
+        register_index""",
+    "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
+        WordPlace make_steps""",
     "vicinal.report": "comparison_page comparison_report",
     "vicinal.results": "Result ResultStore ResumableStore data_hash machine provenance",
     "vicinal.reduction": "MDDM MLARP OPLS LabelCCA",
@@ -62,7 +64,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "random_state": None,
     },
     "IBLR": {"n_neighbors": 10, "C": 1.0, "augment": False},
-    "InstanceKNN": {"n_neighbors": 15, "second_order": False},
+    "InstanceKNN": {"n_neighbors": 15, "second_order": False, "power": 1.0},
     "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "mean"},
     "LCIF": {
         "n_neighbors_instance": 15,
@@ -72,8 +74,20 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "neighbors_of": "feature",
         "aggregate": "mean",
     },
+    "LabelRidge": {
+        "alpha": 1.0,
+        "kernel": None,
+        "gamma": None,
+        "max_features": None,
+        "keep_loo": False,
+        "max_memory": None,
+        "backend": "numpy",
+        "device": None,
+    },
+    "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
-COSINE = {"InstanceKNN", "FeatureKNN", "LCIF"}
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
+INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF")
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,
@@ -100,6 +114,8 @@ def test_parameters_and_defaults(name: str) -> None:
     given = inspect.signature(getattr(vicinal, name)).parameters
     metric = {"metric": "cosine" if name in COSINE else "euclidean"}
     wanted = OWN_PARAMETERS[name] | metric | SHARED
+    if name in INCREMENTAL:
+        wanted |= {"recalibrate_at": 0.01}
     assert {key: value.default for key, value in given.items()} == wanted
     own = list(given)[: len(OWN_PARAMETERS[name])]
     assert own == list(OWN_PARAMETERS[name]), "these may be given by position"
@@ -108,6 +124,7 @@ def test_parameters_and_defaults(name: str) -> None:
 CALLS = {
     "fit": ["X", "Y", "graph", "label_names", "row_names"],
     "predict": ["X", "graph"],
+    "predict_blocks": ["X_blocks"],
     "predict_proba": ["X", "graph"],
     "predict_names": ["X", "graph"],
     "scores": ["X", "graph"],
@@ -129,10 +146,10 @@ def test_methods_take_these_arguments(kind: Any) -> None:
 
 
 def test_learning_and_forgetting_where_promised() -> None:
-    for name in ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF"):
+    for name in (*INCREMENTAL, "LabelRidge", "Blend"):
         kind = getattr(vicinal, name)
-        assert callable(kind.partial_fit)
-        assert callable(kind.forget)
+        for call in ("partial_fit", "forget", "recalibrate", "compact"):
+            assert callable(getattr(kind, call))
 
 
 def test_everything_public_is_documented() -> None:

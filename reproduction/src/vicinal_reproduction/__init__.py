@@ -1,8 +1,8 @@
-"""Every table of the papers, reproduced: their figure, ours, the difference.
+"""Reproduction of the papers' result tables: their figures, ours, and the difference.
 
-Input: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Output:
-stored results, cells with a verdict, tables, pages and the account in ``docs/reproduction.md``.
-A distribution of its own: it imports ``vicinal``, which finds it through entry points only.
+Input: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Output: stored
+results, cells with a verdict, tables, pages and the account in ``docs/reproduction.md``. A separate
+distribution: it imports ``vicinal``, which finds it only through entry points.
 
 ::
 

@@ -1,4 +1,4 @@
-"""``vicinal reproduce``: the tables of the papers, theirs beside ours."""
+"""``vicinal reproduce``: the tables of the papers next to our results."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,33 +18,40 @@ from vicinal_reproduction.specs.registry import PAPERS, chosen_papers
 
 PaperArgument = Annotated[
     str | None,
-    typer.Argument(metavar="PAPER", help=f"{', '.join(PAPERS)}; all unless given."),
+    typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}; all by default."),
 ]
 TableArgument = Annotated[
-    str | None, typer.Argument(metavar="TABLE", help="As the paper numbers it; all unless given.")
+    str | None,
+    typer.Argument(metavar="TABLE", help="Number of the table in the paper; all by default."),
 ]
 
 
 def reproduce(
     paper: PaperArgument = None,
     table: TableArgument = None,
-    quick: Annotated[bool, typer.Option(help="Some data, one seed, few folds.")] = False,
-    store: Annotated[
-        Path, typer.Option(help="Folder of the results; what is there is not run again.")
-    ] = Path("reproduction-results"),
-    shipped: Annotated[
-        bool, typer.Option("--shipped", help="Show the results of this version; run nothing.")
+    quick: Annotated[
+        bool, typer.Option(help="Quick run: some of the data, one seed, few folds.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Units run at a time.")] = 1,
+    store: Annotated[Path, typer.Option(help="Results folder; completed runs are reused.")] = Path(
+        "reproduction-results"
+    ),
+    shipped: Annotated[
+        bool,
+        typer.Option(
+            "--shipped", help="Show the results shipped with this version without running anything."
+        ),
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 1,
     backend: Annotated[
-        str, typer.Option(help="Where projections are searched for: numpy, or torch for a GPU.")
+        str, typer.Option(help="Backend of the projection search: numpy, or torch for a GPU.")
     ] = "numpy",
     html: Annotated[
-        Path | None, typer.Option(help="Folder for a page on each paper.", metavar="DIR")
+        Path | None,
+        typer.Option(help="Write one HTML page per paper to this folder.", metavar="DIR"),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Run the experiments of the papers and show their figures beside ours."""
+    """Run the papers' experiments and compare their figures with ours."""
     papers = chosen_papers(paper)
     tables = None if table is None else (check_table(papers[0], table),)
     stores = stored() if shipped else Stores(store / "quick" if quick else store)
@@ -63,7 +70,7 @@ def reproduce(
 
 
 def check_table(paper: Paper, table: str) -> str:
-    """Return the name of a table, an order or a figure that the paper has."""
+    """Return the name of a table, order or figure, or raise if the paper has none of that name."""
     known = [each.name for each in paper.tables] + [each.table for each in paper.orders]
     known += [each.figure for each in paper.curves]
     if table not in known:
@@ -74,7 +81,7 @@ def check_table(paper: Paper, table: str) -> str:
 def show_paper(
     paper: Paper, figures: Figures, tables: tuple[str, ...] | None, json: bool
 ) -> list[dict[str, Any]]:
-    """Print the tables of a paper, unless JSON is wanted; return their cells as plain values."""
+    """Print the tables of a paper, except for JSON output; return their cells as plain values."""
     every: list[Cell] = []
     shown: list[dict[str, Any]] = []
     for table in paper.tables:

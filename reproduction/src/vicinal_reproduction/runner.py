@@ -1,4 +1,4 @@
-"""Run what is missing: a unit is one data set and seed of an experiment."""
+"""Run missing results; a unit is one data set and seed of an experiment."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -12,21 +12,21 @@ from vicinal._base.progress import progress
 from vicinal._base.threads import thread_count, using_threads
 from vicinal.results import Result
 from vicinal_reproduction.results.stores import Stores
-from vicinal_reproduction.sources import is_at_hand, read
+from vicinal_reproduction.sources import is_available, read
 from vicinal_reproduction.specification import Experiment, Job, Paper
 from vicinal_reproduction.specs.registry import find_experiment
 
 Say = Callable[[str], None]
 
 PROCESSOR = "processor"
-"""The name, among a result's seconds, of what the processor worked for it, all threads together."""
+"""The key, among a result's seconds, of its processor time over all threads."""
 
 
 @dataclass(frozen=True)
 class Unit:
     """A data set and a seed of an experiment, with the methods that are still missing.
 
-    Plain names, so that it crosses process borders.
+    Contains only plain names, so that it can be sent to other processes.
     """
 
     experiment: str
@@ -38,14 +38,14 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """The name to display."""
         return f"{self.experiment}  {self.data}  seed {self.seed}"
 
     def run(self) -> Iterator[Result]:
-        """Yield the results of the methods as they are known, with the time each took.
+        """Yield the results of the methods as they become available, with their times.
 
-        :data:`PROCESSOR` is what the processor worked since the result before, what the methods
-        share included; over a unit it adds up to the whole.
+        :data:`PROCESSOR` is the processor time since the previous result, including work that
+        methods share, so that the times of a unit add up to its total.
         """
         experiment = find_experiment(self.experiment)
         protocol = experiment.protocol.quick() if self.quick else experiment.protocol
@@ -73,11 +73,11 @@ def units(
     papers : iterable of Paper
     stores : Stores
     tables : tuple of str or None
-        Only what these tables (or figures) show.
+        Only experiments needed for these tables (or figures).
     quick : bool
-        One or two data sets and one seed of each experiment, and less of the protocol.
+        One or two data sets and one seed of each experiment, with a shortened protocol.
     backend : {"numpy", "torch"}
-        Where searches for a projection are evaluated.
+        Backend of projection searches.
     """
     wanted = [
         (each, stores.of(paper.name).keys())
@@ -97,15 +97,15 @@ def units(
 
 
 def run_units(todo: Iterable[Unit], stores: Stores, *, jobs: int = 1, say: Say = print) -> int:
-    """Run units, each result stored as it comes; return how many were run.
+    """Run units, store each result immediately, and return how many were run.
 
-    Units whose data are absent are named and passed over. A run that is stopped goes on where it
-    stopped, but for the methods of the unit that were not finished.
+    Units whose data is unavailable are reported and skipped. An interrupted run resumes where it
+    stopped; only unfinished methods of the current unit are repeated.
     """
     waiting = list(todo)
-    missing = sorted({unit.data for unit in waiting if not is_at_hand(unit.data)})
+    missing = sorted({unit.data for unit in waiting if not is_available(unit.data)})
     for name in missing:
-        say(f"{name}: its files are not at hand, passed over")
+        say(f"{name}: data not available locally, skipped")
     at_hand = [unit for unit in waiting if unit.data not in missing]
     run = _run_here if jobs == 1 else _run_in_processes
     for unit, result in progress(run(at_hand, jobs, say), "Reproducing"):
@@ -124,7 +124,8 @@ def _run_here(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Res
 def _run_in_processes(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[Unit, Result]]:
     """Run several units at a time, each in a process with its share of the cores.
 
-    The dearest come first: one that is begun last keeps a single process busy at the end.
+    The most expensive units run first, so that none of them is left for a single process at the
+    end.
     """
     threads = max(1, thread_count() // jobs)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
@@ -137,13 +138,13 @@ def _run_in_processes(todo: list[Unit], jobs: int, say: Say) -> Iterator[tuple[U
 
 
 def _finished(unit: Unit, threads: int) -> list[Result]:
-    """Run a unit to its end, on so many threads."""
+    """Run a complete unit with a number of threads."""
     with using_threads(threads), threadpool_limits(threads):
         return list(unit.run())
 
 
 def wanted_experiments(paper: Paper, tables: tuple[str, ...] | None) -> list[Experiment]:
-    """Return the experiments that fill the tables asked for, or all."""
+    """Return the experiments that fill the given tables, or all."""
     if tables is None:
         return list(paper.experiments)
     named = {name for table in paper.tables if table.name in tables for name in table.experiments}

@@ -32,13 +32,13 @@ CATALOGUE_NAMES = {
     "wiki10": "wiki10-31k",
     "wiki-lshtc": "wiki-lshtc-325k",
 }
-"""Where the catalogue has another name than the paper."""
+"""Names in the catalogue, if they differ from the paper's."""
 
-NOT_TO_BE_HAD = ("bookmarks", "mediamill", "wiki-lshtc", "wiki10")
-"""Of these no copy was found; their specifications run when the files appear."""
+UNAVAILABLE = ("bookmarks", "mediamill", "wiki-lshtc", "wiki10")
+"""Data sets that are unavailable; their experiments run once the files are provided."""
 
 IMDB_TRAIN_ROWS = 72_551
-"""The paper's number of training rows; the file has no split, and MEKA takes the first rows."""
+"""The paper's number of training rows; the file has no split, and MEKA uses the first rows."""
 
 
 GENERATED: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ GENERATED: dict[str, dict[str, Any]] = {
         "labels_per_row": 3.19,
     },
 }
-"""Stand-ins for data that could not be had, of the same shape: for times, not for quality."""
+"""Synthetic data with the shape of unavailable data sets, for timings only."""
 
 
 def catalogue_name(name: str) -> str:
@@ -73,8 +73,8 @@ def catalogue_name(name: str) -> str:
     return CATALOGUE_NAMES.get(name, name)
 
 
-def is_at_hand(name: str) -> bool:
-    """Tell whether the files of a data set are on this machine, or it is generated."""
+def is_available(name: str) -> bool:
+    """Tell whether a data set is available locally or generated."""
     if name in GENERATED:
         return True
     wanted = catalogue_name(name)
@@ -88,12 +88,14 @@ def read(name: str) -> Dataset:
     Raises
     ------
     DataNotFoundError
-        Its files are not on this machine: nothing is downloaded for a reproduction.
+        The files are not on this machine; a reproduction never downloads data.
     """
     if name in GENERATED:
         return generated_dataset(**GENERATED[name])
-    if not is_at_hand(name):
-        raise DataNotFoundError(f"{name}: the files of {catalogue_name(name)} are not at hand")
+    if not is_available(name):
+        raise DataNotFoundError(
+            f"{name}: the files of {catalogue_name(name)} are not available locally"
+        )
     data = load(catalogue_name(name))
     if name == "image-filtered":
         return data.subset(np.flatnonzero(np.diff(data.Y.indptr) > 1))

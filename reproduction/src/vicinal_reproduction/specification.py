@@ -1,7 +1,7 @@
-"""What a reproduction is made of: experiments that give results, tables that are filled from them.
+"""The parts of a reproduction: experiments that produce results, and tables filled from them.
 
 An experiment is run once for each data set and seed (a unit) and may fill several tables; a table
-says which of its results stands in which cell. Both are plain data.
+states which result belongs in which cell. Both are plain data.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from vicinal.results import Result
 OWN, RIVAL = "own", "rival"
 
 SEEDS = (1, 2, 3)
-"""Of the folds, for cells that are cross-validated."""
+"""Fold seeds of cross-validated cells."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Method:
     Parameters
     ----------
     make : callable
-        Returns the estimator; it takes the seed.
+        Takes a seed and returns the estimator.
     ks : tuple of int
         Numbers of neighbours tried (or averaged over); empty for a method that has none.
     grid : mapping of str to tuple
@@ -44,8 +44,7 @@ Methods: TypeAlias = Mapping[str, Method]
 class Job:
     """One unit: the methods of an experiment that are missing, on one data set, with one seed.
 
-    `backend` is where a search for a projection is evaluated, as of
-    :class:`vicinal.reduction.MLARP`.
+    `backend` selects where a projection search runs, as in :class:`vicinal.reduction.MLARP`.
     """
 
     experiment: str
@@ -57,34 +56,34 @@ class Job:
 
 
 class RunsJobs(Protocol):
-    """How an experiment is run: what is split, scaled, chosen and measured."""
+    """How an experiment is run: splitting, scaling, tuning and evaluation."""
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the result of each method as it is known."""
+        """Yield the result of each method as soon as it is available."""
 
     def quick(self) -> "RunsJobs":
-        """Return the same with less of it: fewer folds, fewer settings."""
+        """Return a shortened version: fewer folds, fewer settings."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run.
+    """An experiment to run.
 
     Parameters
     ----------
     name : str
-        Of its results: ``paper/experiment``.
+        Name of its results: ``paper/experiment``.
     what : str
         One line for the reader.
     data : tuple of str
-        Names as the paper's tables have them.
+        Names as in the paper's tables.
     methods : mapping of str to Method
     protocol : RunsJobs
     seeds : tuple of int
     cost : int
         Cheap experiments (low) are run first.
     quick_data : tuple of str
-        What a quick run looks at; the first data set unless given.
+        Data sets of a quick run; by default the first.
     """
 
     name: str
@@ -99,25 +98,25 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Table:
-    """What is shown, and which results it is filled from.
+    """A table of a paper, and the results it is filled from.
 
     Parameters
     ----------
     name, title : str
     data, methods, metrics : tuple of str
-        As the paper has them. Cells are their product, less those the paper leaves empty.
+        As in the paper. Cells are their product, except those the paper leaves empty.
     experiments : tuple of str
-        Results are looked for in the first, then in the next.
+        Searched for results in this order.
     metric_of : mapping of str to str
-        The paper's name of a metric and ours, where they differ.
+        The paper's name of a metric and ours, if they differ.
     averages : mapping of str to tuple of str
         Rows that are means of other rows.
     stand_ins : mapping of str to str
-        Generated data shown, and not judged, where a data set has no results.
+        Synthetic data to show, without judging it, if a data set has no results.
     judged : tuple of str or None
-        The methods whose cells have a better side and are counted; None for all.
+        The methods whose cells are judged and counted; None for all.
     notes : tuple of str
-        What a reader must know.
+        Remarks for the reader.
     """
 
     name: str
@@ -135,7 +134,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why cells come out otherwise; the first reason whose patterns fit a cell is given."""
+    """Why cells differ from the paper; the first reason whose patterns match a cell is used."""
 
     text: str
     table: str = "*"
@@ -144,29 +143,28 @@ class Reason:
     metric: str = "*"
 
     def fits(self, table: str, data: str, method: str, metric: str) -> bool:
-        """Tell whether the reason is one for a cell."""
+        """Tell whether the reason applies to a cell."""
         pairs = ((table, self.table), (data, self.data), (method, self.method))
         return all(fnmatchcase(*pair) for pair in (*pairs, (metric, self.metric)))
 
 
 @dataclass(frozen=True)
 class Check:
-    """A side experiment: the same tables, filled from other results, to see what a choice does.
+    """A variant: the same tables filled from other results, to show the effect of a choice.
 
     Parameters
     ----------
     experiment : str
-        Where the other results are.
+        The experiment with the other results.
     tables : tuple of str
     what : str
-        What is done otherwise.
+        What is different.
     listed : bool
-        Whether every cell is shown, or only how many came out how.
+        Whether every cell is shown, or only the counts of verdicts.
     counted : bool or None
-        Whether the summary says how many of the paper's cells come out so; None for where they are
-        listed.
+        Whether the summary counts the paper's cells with this variant; None to count listed ones.
     also : tuple of str
-        Where to look for what `experiment` has not.
+        Experiments searched for results that `experiment` lacks.
     """
 
     experiment: str
@@ -179,7 +177,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Order:
-    """A partial order of a paper, by paired tests over folds or data sets of `experiments`."""
+    """A partial order of a paper, from paired tests over folds or data sets of `experiments`."""
 
     table: str
     data: str
@@ -217,9 +215,9 @@ class RankTest:
     ----------
     figure, title : str
     experiments : tuple of str
-        The first that has a method's results counts.
+        The first one with results of a method is used.
     data, methods : tuple of str
-        Data without results of every method are left out, and said.
+        Data sets without results of every method are omitted, and this is stated.
     metric : str
     alpha : float
     """
@@ -235,7 +233,7 @@ class RankTest:
 
 @dataclass(frozen=True)
 class Paper:
-    """All that is reproduced of a paper.
+    """Everything reproduced from a paper.
 
     Parameters
     ----------
@@ -252,7 +250,7 @@ class Paper:
         Why cells are worse.
     notes : tuple of str
     derive : callable or None
-        Makes further results from those there are (``Figures``).
+        Derives further results from existing ones (``Figures``).
     """
 
     name: str
@@ -269,7 +267,7 @@ class Paper:
     derive: Callable[[Any], list[Result]] | None = None
 
     def kind(self, method: str) -> str:
-        """Tell whether a method is the library's own or one it is compared with."""
+        """Return whether a method is the library's own or a baseline."""
         return RIVAL if method in self.rivals else OWN
 
     def table(self, name: str) -> Table | None:

@@ -1,4 +1,4 @@
-"""Files that are on disk when a call returns, and errors that say which file and why."""
+"""Durable writes to disk, with errors that name the file and the cause."""
 
 import errno
 import os
@@ -10,9 +10,9 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errn
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk: a rename is not there for good before.
+    """Flush the entries of a folder to disk, which makes a rename durable.
 
-    Does nothing where folders cannot be opened or flushed (Windows, some network drives).
+    Does nothing if folders cannot be opened or flushed (Windows, some network drives).
 
     Examples
     --------
@@ -32,7 +32,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(file: Path) -> None:
-    """Bring the content of a file to disk."""
+    """Flush the content of a file to disk."""
     descriptor = os.open(file, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -42,7 +42,7 @@ def sync_file(file: Path) -> None:
 
 @contextmanager
 def naming(file: Path) -> Iterator[None]:
-    """Within, an error of the system names the file and the cause: a full disk, say.
+    """Make system errors inside the block name the file and the cause, such as a full disk.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The errors a user can meet. Bad values are ``ValueError``, whatever the layer."""
+"""The errors that users may see. Invalid values raise a ``ValueError`` in every layer."""
 
 
 class InvalidArgumentError(ValueError):
-    """An argument was refused: which one, what was expected, what came.
+    """An argument is invalid; the message names it, the expected value and the actual one.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class InvalidArgumentError(ValueError):
 
 
 class DataFormatError(ValueError):
-    """A file could not be read: where, what was expected, what came.
+    """A file could not be read; the message states where, what was expected and what was found.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class DataFormatError(ValueError):
     expected, got : str
         In words a user of the format knows.
     line : int or None
-        Line number counted from 1, where the format has lines.
+        Line number, counted from 1, if the format has lines.
     """
 
     def __init__(self, path: str, expected: str, got: str, line: int | None = None) -> None:
@@ -54,11 +54,11 @@ class ModelFormatError(ValueError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """A data set is not on this machine; says what was looked for, and where."""
+    """A data set is not available locally; the message states what was looked for and where."""
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is absent; says which extra brings it."""
+    """An optional dependency is not installed; the message names the extra to install."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ class MissingExtraError(ImportError):
 
 
 class MissingDistributionError(ImportError):
-    """A part that is installed separately is absent; says what to install."""
+    """A separate distribution is not installed; the message states what to install."""
 
     def __init__(self, part: str, distribution: str) -> None:
         super().__init__(f"{part} is installed separately: pip install {distribution}")

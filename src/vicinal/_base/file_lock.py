@@ -1,4 +1,4 @@
-"""Locks between threads and processes: a request to others, let go when their holder dies."""
+"""Advisory locks between threads and processes, released when their holder dies."""
 
 import sys
 from contextlib import suppress
@@ -8,16 +8,16 @@ if sys.platform != "win32":
 
 
 def lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
-    """Lock an open file or folder, and tell whether that succeeded.
+    """Lock an open file or folder and return whether that succeeded.
 
-    It does not where another holds the lock and `wait` is not wanted, nor where there are no locks
+    It fails if another process holds the lock and `wait` is False, and if locks are not supported
     (Windows, some network drives).
 
     Parameters
     ----------
     descriptor : int
     shared : bool
-        Whether others may share the lock; if not it is held alone.
+        Whether others may share the lock; otherwise it is exclusive.
     wait : bool
 
     Examples
@@ -38,7 +38,7 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
 
 
 def unlock(descriptor: int) -> None:
-    """Let go; closing alone does not where a child process has the descriptor too."""
+    """Release the lock; closing is not enough if a child process shares the descriptor."""
     if sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)

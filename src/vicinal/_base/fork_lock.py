@@ -1,4 +1,4 @@
-"""Locks that a forked child finds open."""
+"""Locks that are released in forked child processes."""
 
 import os
 import threading
@@ -9,11 +9,11 @@ _locks: WeakSet["ForkLock"] = WeakSet()
 
 
 class ForkLock:
-    """A reentrant lock that is made again in a forked child.
+    """A reentrant lock that is recreated in a forked child.
 
     A child has only the thread that forked. A plain lock that another thread held at that moment
-    stays locked there for ever; what it protects must therefore be whole at every moment, as it is
-    where a new version is built aside and then put in place by one assignment.
+    stays locked there for ever. The protected data must therefore be consistent at every moment,
+    for example because a new version is built separately and then put in place by one assignment.
 
     Examples
     --------
@@ -36,11 +36,11 @@ class ForkLock:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._lock.release()
 
     def renew(self) -> None:
-        """Forget who held the lock."""
+        """Reset the lock."""
         self._lock = threading.RLock()
 
 

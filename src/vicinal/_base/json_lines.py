@@ -1,10 +1,10 @@
-"""Files of JSON lines that grow as work is done, and survive being stopped at any byte.
+"""Append-only files of JSON lines that survive an interruption at any byte.
 
-A line is written whole or, if the machine dies meanwhile, not ended. Such a rest is passed over
-when the file is read, and cut off when the next line is added. Several processes may add lines to
-one file: each waits for the other, so that none takes a line half written for such a rest.
-Everything else that is no JSON object is an error: the file is not ours, or damaged, and is left as
-it is.
+If the machine crashes while a line is written, the line has no end. Such an incomplete line is
+skipped when the file is read and removed when the next line is added. Several processes may append
+to one file; they wait for each other, so that none mistakes a line being written for an incomplete
+one. Anything else that is not a JSON object is an error: the file belongs to another program or is
+damaged, and is not changed.
 """
 
 import json
@@ -28,11 +28,11 @@ _NOT_AS_EXPECTED = (
     ArithmeticError,
     RecursionError,
 )
-"""What a line of another program, or a damaged one, may raise where it is read."""
+"""Exceptions that reading a damaged line, or one from another program, may raise."""
 
 
 def without_nan(value: object) -> object:
-    """Return nested values with None for NaN and infinity, which JSON does not know.
+    """Return nested values with None for NaN and infinity, which JSON does not support.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def without_nan(value: object) -> object:
 
 
 def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
-    """Add a line to a file, which need not be there yet; it is on disk when this returns.
+    """Append a line to a file, which need not exist yet; it is on disk when this returns.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
 
 
 def _append(file: IO[bytes], line: bytes) -> None:
-    """Add a line behind the last that is whole."""
+    """Append a line after the last complete line."""
     rest = _after_last_line(file.fileno())
     if _is_torn(rest):
         os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
@@ -87,15 +87,15 @@ def _append(file: IO[bytes], line: bytes) -> None:
 def read_json_lines(
     path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
 ) -> Iterator[Item]:
-    """Yield what `read` makes of each line of a file; nothing where there is no file.
+    """Yield the result of `read` for each line of a file; nothing if there is no file.
 
     Parameters
     ----------
     path : Path
     expected : str
-        What a line holds, for the error, which names path and line.
+        What a line contains, for error messages, which name path and line.
     read : callable
-        Takes the JSON object of a line; raises ``ValueError`` where it is not as expected.
+        Takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
     """
     if not path.exists():
         return
@@ -111,7 +111,7 @@ def read_json_lines(
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the object that a line holds."""
+    """Return the JSON object of a line."""
     parts = json.loads(line)
     if not isinstance(parts, dict):
         raise InvalidArgumentError("line", "a JSON object", type(parts).__name__)
@@ -130,7 +130,7 @@ def _is_torn(rest: bytes) -> bool:
 
 
 def _after_last_line(file: int) -> bytes:
-    """Return what stands after the last line end; one byte is read where there is nothing."""
+    """Return the text after the last line break; only one byte is read if there is none."""
     size = os.fstat(file).st_size
     if not size or os.pread(file, 1, size - 1) == b"\n":
         return b""

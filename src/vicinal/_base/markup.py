@@ -1,4 +1,4 @@
-"""Markup that cannot be forged: whatever is not markup already is escaped when it is put in."""
+"""Safe HTML markup: everything that is not already markup is escaped."""
 
 import html
 import re
@@ -9,18 +9,18 @@ VOID = frozenset({"br", "col", "meta"})
 """Elements that have no end tag."""
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What no HTML document may hold."""
+"""Characters that are not allowed in HTML."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 class Html(str):
-    """Text that is markup: put into a page as it stands."""
+    """Text that is markup and is inserted unchanged."""
 
     __slots__ = ()
 
 
 def clean(text: str) -> str:
-    """Return the text with U+FFFD for what no document, and no figure, may hold.
+    """Return the text with U+FFFD in place of characters not allowed in documents and figures.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def clean(text: str) -> str:
 
 
 def escape(text: str) -> Html:
-    """Return any text as markup that shows it; what no document may hold becomes U+FFFD.
+    """Return any text as escaped markup; characters not allowed in HTML become U+FFFD.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
     ----------
     name : str
     *children : str or None
-        Put in one after the other; escaped unless they are :class:`Html`, None is nothing.
+        Inserted in order; escaped unless they are :class:`Html`; None is ignored.
     **attributes : str, int, bool or None
-        Underscores stand for hyphens, one at the end is dropped (``class_``). True is an attribute
-        without a value; False and None leave it out.
+        Underscores stand for hyphens, one at the end is dropped (``class_``). True gives an
+        attribute without a value; False and None omit it.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def element(name: str, /, *children: str | None, **attributes: str | int | bool 
 
 
 def together(*parts: str | None, between: str = "") -> Html:
-    """Return parts as one, those that are not markup escaped.
+    """Join parts, escaping those that are not markup.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def together(*parts: str | None, between: str = "") -> Html:
 
 
 def class_names(*names: str) -> str | None:
-    """Return class names for an attribute, or None where there are none.
+    """Return class names for an attribute, or None if there are none.
 
     Examples
     --------

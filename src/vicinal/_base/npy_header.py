@@ -1,4 +1,4 @@
-"""The header of an ``.npy`` file, read as strictly as a file from anywhere needs.
+"""Strict parsing of ``.npy`` headers, for files from untrusted sources.
 
 NumPy's own reader repairs headers of Python 2 with a tokenizer, and raises whatever that does.
 """
@@ -20,7 +20,7 @@ _NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 class NpyHeader(NamedTuple):
-    """What an array of numbers is: its shape, its order and its number type."""
+    """The shape, memory order and data type of an array of numbers."""
 
     shape: tuple[int, ...]
     is_fortran: bool
@@ -28,12 +28,12 @@ class NpyHeader(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array, exactly: the product of a shape may pass any machine number."""
+        """Exact size in bytes; the product of a shape may exceed any machine integer."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 def read_npy_header(stream: BinaryIO) -> NpyHeader:
-    """Read the header of an array of numbers; ``ValueError`` where there is none.
+    """Read the header of an array of numbers; raises ``ValueError`` if there is none.
 
     Examples
     --------

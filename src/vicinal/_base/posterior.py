@@ -1,4 +1,4 @@
-r"""The arithmetic of ML-kNN and its kin: prior, likelihood, posterior.
+r"""The arithmetic of the ML-kNN family: prior, likelihood, posterior.
 
 .. math::
 
@@ -11,8 +11,8 @@ Of *n* rows :math:`n_1` carry the label (:math:`n_0` do not), and of those :math
 0/0: as a probability it counts as 0, and where both products of the posterior are 0, the posterior
 is the prior.
 
-All functions are of arrays, cell by cell, so that the same counts give the same bits everywhere. It
-stands here, on NumPy alone, because the evaluation on a device ends with it too.
+All functions work element-wise on arrays, so that the same counts give the same bits everywhere.
+The module depends only on NumPy because the evaluation on a GPU uses it too.
 """
 
 import numpy as np
@@ -66,6 +66,6 @@ def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Flo
 
 
 def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:
-    """Return `part` / `whole`, 0 where that is 0/0."""
+    """Return `part` / `whole`, or 0 for 0/0."""
     ratio: Float = part / np.where(whole == 0, 1.0, whole)
     return ratio

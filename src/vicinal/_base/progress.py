@@ -1,7 +1,7 @@
-"""Progress bars on a terminal, silence everywhere else.
+"""Progress bars on a terminal, and no output elsewhere.
 
-Long work tells how far it is by :func:`part` or :func:`blocks`, wherever it stands. It is seen only
-where somebody further up said :func:`shown`: the command line, or a function asked for bars.
+Long computations report progress with :func:`part` or :func:`blocks`. Bars are displayed only if a
+caller used :func:`shown`: the command line, or a function that was asked for progress bars.
 """
 
 import sys
@@ -18,22 +18,22 @@ Item = TypeVar("Item")
 Advance: TypeAlias = Callable[[float], None]
 
 WHOLE_RUN = 1e9
-"""Seconds over which speed is measured: the time left is that at the mean speed so far."""
+"""Seconds over which speed is measured to estimate the remaining time."""
 FEWEST_ROWS = 1024
-"""A block that is seen is a hundredth of the rows, or so many: each costs a call."""
+"""With a progress bar, a block is a hundredth of the rows, but at least this many."""
 
 _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 
 def progress(items: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Yield from `items`, with a bar and the time left on standard error if it is a terminal.
+    """Yield from `items`, with a progress bar on standard error if it is a terminal.
 
     Examples
     --------
     >>> list(progress(range(3), "counting"))
     [0, 1, 2]
     """
-    if is_seen():  # there are bars already, and a terminal shows one display at a time
+    if is_seen():  # bars are already displayed, and a terminal shows one display at a time
         with part(description, total) as advance:
             for item in items:
                 yield item
@@ -47,9 +47,9 @@ def progress(items: Iterable[Item], description: str, total: int | None = None) 
 
 @contextmanager
 def shown(show: bool = True) -> Iterator[None]:
-    """Show what is done within, a bar for each part of it, on standard error if it is a terminal.
+    """Show progress bars inside the block, one per part, if standard error is a terminal.
 
-    Bars within bars stand below them. Not to be held open by a generator that yields.
+    Nested bars are shown below each other. Do not keep it open across a ``yield``.
     """
     if not show or not on_terminal() or _bars.get() is not None:
         yield
@@ -68,13 +68,13 @@ def shown(show: bool = True) -> Iterator[None]:
 
 @contextmanager
 def part(description: str, total: float | None = None) -> Iterator[Advance]:
-    """Tell of a part of the work; what it gives moves its bar by as much as was done.
+    """Report a part of the work; the returned function advances its bar.
 
     Parameters
     ----------
     description : str
     total : float or None
-        How much there is to do; None where nobody knows.
+        Total amount of work; None if unknown.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def part(description: str, total: float | None = None) -> Iterator[Advance]:
 
 
 def blocks(n_rows: int, most: int, description: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of blocks of rows, of at most so many each; smaller ones where it is seen.
+    """Yield the bounds of blocks of rows of limited size; smaller blocks with a progress bar.
 
     For work whose result does not depend on the blocks.
 
@@ -117,7 +117,7 @@ def is_seen() -> bool:
 
 
 def on_terminal() -> bool:
-    """Tell whether a person reads standard error."""
+    """Tell whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 

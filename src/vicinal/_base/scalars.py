@@ -1,4 +1,4 @@
-"""Numbers, flags and names a user passes, checked; on NumPy alone (see :mod:`vicinal.gpu`)."""
+"""Validate numbers, flags and names; needs only NumPy (see :mod:`vicinal.gpu`)."""
 
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from vicinal._base.errors import InvalidArgumentError
 
 
 def check_integer(name: str, value: object, low: int | None = None) -> int:
-    """Return `value` as an int, or say why it is none.
+    """Return `value` as an int, or raise if it is not an integer.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def check_sequence(name: str, values: object) -> list[Any]:
 
 
 def check_encodable(name: str, names: Sequence[str]) -> None:
-    r"""Refuse names that UTF-8 cannot hold: no file could keep them, and no later save would work.
+    r"""Raise for names that UTF-8 cannot encode, because no model could be saved with them.
 
     Examples
     --------

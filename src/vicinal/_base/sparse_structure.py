@@ -1,4 +1,4 @@
-"""The structure of sparse matrices: checked before SciPy or native code reads them.
+"""Validate the structure of sparse matrices before SciPy or native code reads them.
 
 SciPy trusts ``indptr`` and the ids; a wrong one makes its loops, and ours, read outside the arrays.
 Its own ``check_format`` subtracts neighbouring row starts, and such a difference wraps around:
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from vicinal._base.errors import InvalidArgumentError
 
 MOST_ROWS = 2**31 - 2
-"""Most rows and most columns of a sparse matrix: ids are 32-bit integers."""
+"""Maximum number of rows and columns of a sparse matrix, as ids are 32-bit integers."""
 
 
 def check_sparse_structure(X: object, name: str) -> None:
-    """Refuse CSR, CSC, BSR or COO arrays that would make native code read outside them.
+    """Raise for CSR, CSC, BSR or COO arrays that would make native code read out of bounds.
 
-    To be called before SciPy converts or copies: it trusts the arrays it reads. Anything else,
-    sparse or not, passes.
+    Call this before SciPy converts or copies, because SciPy trusts the arrays. Any other object is
+    accepted unchecked.
     """
     kind = getattr(X, "format", None)
     matrix = cast("Any", X)
@@ -44,19 +44,19 @@ def check_compressed(
     *,
     exact: bool = False,
 ) -> None:
-    """Refuse row starts and column ids (of CSR; the reverse of CSC) that do not fit each other.
+    """Raise for row starts and column ids (of CSR; the reverse for CSC) that are inconsistent.
 
     Parameters
     ----------
     indptr : ndarray of integers, shape (rows + 1,)
-        The first must be 0, none smaller than the one before.
+        The first must be 0, and they must not decrease.
     indices : ndarray of integers
         Those that a row refers to must be columns.
     n_values : int
-        How many values are stored.
+        The number of stored values.
     shape : (rows, columns)
     name : str
-        What the caller calls the matrix, for the error.
+        Name of the matrix in error messages.
     exact : bool
         Whether the last row must end where the ids and values do. SciPy allows longer arrays.
 
@@ -89,7 +89,7 @@ def check_compressed(
 
 
 def _check_coordinates(matrix: Any, name: str) -> None:
-    """Refuse COO coordinates outside the matrix, or fewer than values."""
+    """Raise for COO coordinates outside the matrix, or for fewer coordinates than values."""
     for ids, size in zip(matrix.coords, matrix.shape, strict=True):
         if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) != len(matrix.data):
             _refuse(name, f"{len(ids)} coordinates of {ids.dtype} for {len(matrix.data)} values")
@@ -97,11 +97,11 @@ def _check_coordinates(matrix: Any, name: str) -> None:
 
 
 def check_ids(ids: NDArray[Any], size: int, name: str) -> None:
-    """Refuse ids of rows, columns or blocks below 0 or past the last."""
+    """Raise for ids of rows, columns or blocks that are out of range."""
     if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= size):
         raise InvalidArgumentError(name, f"ids from 0 to {size - 1}", f"{ids.min()} to {ids.max()}")
 
 
 def _refuse(name: str, got: str) -> None:
-    """Raise with what is wrong."""
+    """Raise an error that describes the problem."""
     raise InvalidArgumentError(name, "a valid sparse structure", got)

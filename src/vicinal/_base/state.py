@@ -1,4 +1,4 @@
-"""What a fitted part is made of when it is saved: plain values and plain arrays, nothing that runs.
+"""The saved state of fitted parts: plain values and arrays, no code.
 
 A part that can be saved has ``get_state()``, a dictionary of such values and further parts, and a
 class method ``from_state(state)`` that checks every value before it builds anything: the folder
@@ -32,7 +32,7 @@ class Saveable(Protocol):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the part again; ``ModelFormatError`` where the state is not one of it."""
+        """Restore the part; raises ``ModelFormatError`` if the state is not valid."""
 
 
 class FieldState:
@@ -48,7 +48,7 @@ class SaveableRecord(FieldState):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
+        """Restore from the result of :meth:`get_state`, which is validated."""
         try:
             return cls(**state)
         except (TypeError, ValueError) as error:
@@ -56,7 +56,7 @@ class SaveableRecord(FieldState):
 
 
 def read_plain(state: Mapping[str, State], key: str, kind: type[Plain]) -> Plain:
-    """Return ``state[key]``, which must be of type `kind` (an int will do for a float).
+    """Return ``state[key]``, which must be of type `kind` (an int is accepted for a float).
 
     Examples
     --------
@@ -94,13 +94,13 @@ def read_names(state: Mapping[str, State], key: str) -> tuple[str, ...]:
 
 
 def feature_names_of(estimator: object) -> list[State] | None:
-    """Return the column names that an estimator saw at fit, None where it saw none."""
+    """Return the column names that an estimator saw in ``fit``, or None."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 def restore_feature_names(estimator: Any, state: Mapping[str, State], n_features: int) -> None:
-    """Give an estimator the names under ``feature_names``, as scikit-learn keeps them, if any."""
+    """Set the saved ``feature_names`` on an estimator as scikit-learn does, if there are any."""
     if state.get("feature_names", ()) is None:
         return
     names = read_names(state, "feature_names")
@@ -150,7 +150,7 @@ def read_part(state: Mapping[str, State], key: str, kind: type[Any]) -> Any:
 
 
 def read_value(state: Mapping[str, State], key: str) -> State:
-    """Return ``state[key]``, of any type, or say that it is missing."""
+    """Return ``state[key]``, of any type, or raise if it is missing."""
     if key not in state:
         raise ModelFormatError(f"{key}: missing")
     return state[key]
@@ -158,7 +158,7 @@ def read_value(state: Mapping[str, State], key: str) -> State:
 
 @contextmanager
 def damage_if_refused() -> Iterator[None]:
-    """Within, a refused argument is a damaged model, not a mistake of the caller.
+    """Report invalid arguments inside the block as a damaged model.
 
     Examples
     --------

@@ -78,6 +78,24 @@ def one_blas_thread() -> threadpool_limits:
     return _libraries().limit(limits=1, user_api="blas")
 
 
+def library_threads(most: int | None = None) -> threadpool_limits:
+    """Return a context in which BLAS and OpenMP use as many threads as the surrounding call may.
+
+    Parameters
+    ----------
+    most : int or None
+        No more than this, for work so small that threads would wait for each other.
+
+    Examples
+    --------
+    >>> with using_threads(1), library_threads():
+    ...     thread_count(-1)
+    1
+    """
+    allowed = thread_count()
+    return _libraries().limit(limits=allowed if most is None else min(most, allowed))
+
+
 def on_one_blas_thread(method: Call) -> Call:
     """Let a method give the same bits whatever number of threads matrix products may use.
 

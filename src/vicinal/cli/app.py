@@ -22,6 +22,7 @@ from vicinal.cli.explain import explain_rows
 from vicinal.cli.extensions import add_reproduce
 from vicinal.cli.notes import printed_notes
 from vicinal.cli.output import errors, say
+from vicinal.cli.plan import plan_search
 from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train
@@ -42,6 +43,7 @@ app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)
 app.command()(demo)
+app.command("plan")(plan_search)
 app.command()(serve)
 add_reproduce(app)
 

@@ -53,6 +53,7 @@ def bench(
         seconds_to_load = time.perf_counter() - began
     if metric == "auto":
         metric = (COSINE if sparse.issparse(dataset.X) else EUCLIDEAN).name
+    neighbors = max(neighbors, *(_needed(model) for model in models.values()))
     fold = held_out(dataset, metric)
     with errors.status("Searching"):
         search, fold = time_search(fold, neighbors)
@@ -70,3 +71,9 @@ def bench(
     cells = [(each.method, each.fit, each.predict, each.fit + each.predict) for each in timed]
     title = "Methods from the graphs above, seconds"
     print_table(title, ["method", "fit", "predict", "both"], cells)
+
+
+def _needed(model: object) -> int:
+    """Return how many neighbours a model needs to be given, 0 for one that is not of vicinal."""
+    needed = getattr(model, "needed_neighbors", None)
+    return 0 if needed is None else int(needed())

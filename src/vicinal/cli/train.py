@@ -23,19 +23,36 @@ from vicinal.cli.table_options import TableChoice, reads_tables
 def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the model in.")],
-    method: MethodOption = "mlknn",
+    method: MethodOption = "blend",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, as name=value; repeatable.")
     ] = None,
     preprocess: PreprocessOption = "auto",
     rows: RowsOption = "auto",
     imports: ImportOption = None,
+    out_of_core: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for rows that are larger than memory: DATA (extreme-classification text, "
+            "JSONL, CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
+        ),
+    ] = None,
+    max_memory: Annotated[
+        float, typer.Option(help="GB of memory for the search, with --out-of-core.")
+    ] = 1.0,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers search.")
+    ] = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Learn from a data set and save the model."""
+    """Learn from a data set and save the model.
+
+    Without --method it is the blend: neighbours and linear models, mixed without tuning.
+    """
     from vicinal.cli.scoring import save_named
+    from vicinal.cli.searching import searching
     from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
     from vicinal.cli.source import training_source
     from vicinal.persistence.folder import check_replaceable
@@ -44,15 +61,29 @@ def train(
     import_modules(imports, [method])
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
-    source, steps = training_source(data, rows, table, preprocess)
-    model = make_model(steps, estimator)
     began = time.perf_counter()
-    with shown(), part(f"Learning from {source.n_rows:,} rows"):
-        model.fit(
+    if out_of_core is not None:
+        from vicinal.cli.out_of_core import streamed_source
+
+        with shown():
+            source, steps = streamed_source(data, out_of_core, table, preprocess)
+    else:
+        source, steps = training_source(data, rows, table, preprocess)
+        began = time.perf_counter()
+    model = make_model(steps, estimator)
+    # Streamed rows have gone through the steps already, chunk by chunk.
+    learner = estimator if out_of_core is not None else model
+    prefix = "" if out_of_core is not None else "estimator__"
+    names = {"label_names": source.label_names, "row_names": source.row_names}
+    with (
+        shown(),
+        searching(estimator, out_of_core and out_of_core / "rows", max_memory, cluster),
+        part(f"Learning from {source.n_rows:,} rows"),
+    ):
+        learner.fit(
             source.X,
             source.labels(),
-            estimator__label_names=source.label_names,
-            estimator__row_names=source.row_names,
+            **{f"{prefix}{key}": value for key, value in names.items()},
         )
     seconds = time.perf_counter() - began
     save_named(model, source, output)

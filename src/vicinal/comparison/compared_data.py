@@ -1,4 +1,4 @@
-"""The data of a comparison, however they came: data sets, files, pairs (X, Y), texts."""
+"""The data of a comparison: data sets, files, pairs (X, Y) or texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ class ComparedData:
     Parameters
     ----------
     X : ndarray, csr_array, data frame, or list of str
-        Rows as they came.
+        Rows as the caller passed them.
     Y : csr_array of int32
         Label indicator.
     label_names : tuple of str
     source : str
-        What the data are called.
+        Name of the data.
     train, test : ndarray of int64 or None
         Rows of a published split.
     steps : sequence of (name, transformer), or None
-        What turns rows into features, before the comparison's own preprocessing, which is then
-        left out unless it is named; None where rows are features.
+        Steps that turn rows into features before the comparison's own preprocessing, which is then
+        skipped unless it is named; None if rows are already features.
     digest : str
-        Equal for equal data only.
+        Equal only for equal data.
     """
 
     X: Any
@@ -67,7 +67,7 @@ def compared_data(given: Any, name: str) -> ComparedData:
     given : Dataset, ComparedData, str or path, or (X, Y)
         Rows `X` may be texts; labels `Y` an indicator or names.
     name : str
-        What the caller calls the data, for errors.
+        Name of the data in error messages.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def compared_data(given: Any, name: str) -> ComparedData:
 
 
 def _table(path: Any) -> ComparedData:
-    """Return a table: its texts as they are, anything else as features."""
+    """Read a table: texts stay texts, everything else becomes features."""
     content = read_content(path)
     if not content.reading.reads_text_only or content.labels is None:
         return compared_data(load(path), str(path))
@@ -106,7 +106,7 @@ def _table(path: Any) -> ComparedData:
 
 
 def _pair(given: Sequence[Any], name: str) -> ComparedData:
-    """Return rows and labels that came as a pair."""
+    """Return the rows and labels of a pair (X, Y)."""
     if len(given) != 2:
         expected = "a data set, a name, a file or a pair (X, Y)"
         raise InvalidArgumentError(f"datasets[{name!r}]", expected, f"{len(given)} parts")

@@ -35,7 +35,7 @@ def run_comparison(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> list[Result]:
-    """Measure methods on data sets, every metric on every fold.
+    """Evaluate methods on data sets with every metric on every fold.
 
     Parameters
     ----------
@@ -44,43 +44,42 @@ def run_comparison(
         features or texts, and an indicator or label names. Words of texts are counted in each fold
         as ``vicinal train`` counts them.
     methods : sequence of str, or mapping of name to method or estimator
-        Names of ``vicinal.estimators.METHODS`` or of what the papers compare with (``boostexter``,
-        ``adtboost``, ``rank-svm``, ``br-svm``, ``frequency``), or ``module:Class``; or what to
-        call them and such a name, an estimator of vicinal, a :class:`Tuned` method (its settings
-        are chosen on the training rows of each fold), or any scikit-learn estimator that takes a
-        label indicator.
+        Names of ``vicinal.estimators.METHODS`` or of baselines (``boostexter``, ``adtboost``,
+        ``rank-svm``, ``br-svm``, ``frequency``), or ``module:Class``; or a mapping from display
+        names to such a name, an estimator of vicinal, a :class:`Tuned` method (its settings are
+        chosen on the training rows of each fold), or any scikit-learn estimator that takes a label
+        indicator.
     metrics : sequence of str or None
-        As in :data:`vicinal.metrics.METRICS`; None for all of them, at depths 1, 3 and 5. An
-        estimator without scores is measured by those that need none.
+        As in :data:`vicinal.metrics.METRICS`; None for all of them, with k = 1, 3 and 5. For an
+        estimator without scores, only metrics that need no scores are computed.
     folds : int, "split", splitter, or iterable of (train, test)
-        Folds of shuffled iterative stratification, the published split, or folds of your own: a
-        splitter of scikit-learn's kind, or row ids.
+        Folds of shuffled iterative stratification, the published split, or your own folds: a
+        scikit-learn splitter, or row ids.
     seeds : sequence of int
-        One set of folds each; the seed also goes to methods that left theirs open.
+        One set of folds per seed; the seed is also used for methods whose random_state is None.
     preprocess : str, transformer, or list of transformers
         Steps fitted on the training rows (:func:`vicinal.preprocess.make_steps`): ``"auto"`` scales
-        dense features to [0, 1] and leaves sparse ones as they are. Transformers, not fitted, take
-        the rows as they came.
+        dense features to [0, 1] and does not change sparse ones. Unfitted transformers receive the
+        rows as they were passed.
     store : path or None
-        Results are appended as they come. Those of the same data, settings and version that are
-        there already are returned and not run again. The folds of the data set and seed in
-        progress are in a file beside it, so that an interrupted run resumes with the next.
+        Results file. Existing results for the same data, settings and version are reused. The
+        completed folds of the current data set and seed are stored in a second file next to it, so
+        that an interrupted run resumes with the next fold.
     n_jobs : int or None
     progress : bool
-        Whether to show a bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Returns
     -------
     list of Result
-        By data set, method, seed. A method that fails is left out on that data set, with a warning
-        of the logger ``vicinal``; the others go on. ``per_label`` holds, over all test rows of a
-        result, the F1 and the number of rows that have the label.
+        Sorted by data set, method and seed. A method that fails is skipped on that data set, with a
+        warning from the logger ``vicinal``; the other methods continue. ``per_label`` contains the
+        F1 and the number of rows of each label over all test rows of a result.
 
     Notes
     -----
-    In each fold the neighbours are searched once for each metric, at the largest k that any method
-    looks at, and all methods share the two graphs; so each method's result equals that of fitting
-    it alone.
+    In each fold the neighbours are searched once per distance, with the largest k of any method,
+    and all methods share the two graphs. Each method's result equals that of fitting it alone.
 
     Examples
     --------
@@ -117,12 +116,12 @@ def run_comparison(
 
 
 def _reasons(runner: Runner) -> list[str]:
-    """Say why each method failed."""
+    """Return why each method failed."""
     return [f"{method} on {data}: {why}" for (data, method, _), why in runner.failed.items()]
 
 
 def _steps(runner: Runner, named: Mapping[str, One], seeds: Sequence[int]) -> Iterator[None]:
-    """Measure data set by data set, one step per fold; one data set is held at a time."""
+    """Evaluate one data set after the other, one step per fold; only one data set is in memory."""
     for name, given in named.items():
         dataset = compared_data(given, name)
         origin = {**provenance(), "data": dataset.digest}
@@ -153,7 +152,7 @@ def _are_data(given: Sequence[Any]) -> bool:
 
 
 def _name(given: One) -> str:
-    """Return what to call a data set that came without a name."""
+    """Return a name for a data set that was passed without one."""
     if isinstance(given, Dataset | ComparedData):
         return given.source or "data"
     if not isinstance(given, str | PathLike):
@@ -163,7 +162,7 @@ def _name(given: One) -> str:
 
 
 def _metric_names(metrics: Sequence[str] | None) -> list[str]:
-    """Return the metrics to measure, checked; all of them by default."""
+    """Return the validated metrics to compute; all by default."""
     if metrics is None:
         return every_metric()
     names = [metrics] if isinstance(metrics, str) else metrics

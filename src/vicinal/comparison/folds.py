@@ -1,4 +1,4 @@
-"""The folds of a comparison: which rows, how they are preprocessed, how deep they are searched."""
+"""The folds of a comparison: rows, preprocessing and neighbour search."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -14,15 +14,14 @@ from vicinal.selection.fold_source import PreparedFolds, Widths
 from vicinal.selection.splits import Split, read_splits
 
 Folds: TypeAlias = Any
-"""A number, ``"split"``, a splitter of scikit-learn's kind, or pairs of training and test rows."""
+"""A number, ``"split"``, a scikit-learn splitter, or pairs of training and test rows."""
 SPLIT = "split"
 
 
 def fold_splits(dataset: ComparedData, folds: Folds, seed: int | None) -> list[Split]:
-    """Return the training and test rows of each fold: the published split, shuffled folds, or own.
+    """Return the training and test rows of each fold.
 
-    Folds by number keep the labels in proportion
-    (:class:`vicinal.selection.IterativeStratification`).
+    A number of folds gives stratified folds (:class:`vicinal.selection.IterativeStratification`).
     """
     if is_custom(folds):
         rows = np.empty((dataset.Y.shape[0], 0))
@@ -41,12 +40,12 @@ def is_custom(folds: Folds) -> bool:
 
 
 def read_folds(folds: Folds) -> Folds:
-    """Return folds that can be gone through more than once."""
+    """Return folds that can be iterated more than once."""
     return folds if hasattr(folds, "split") or not is_custom(folds) else list(folds)
 
 
 def folds_text(folds: Folds) -> str:
-    """Return what tells one set of a caller's own folds from another.
+    """Return a text that identifies a caller's own folds.
 
     Examples
     --------
@@ -60,7 +59,7 @@ def folds_text(folds: Folds) -> str:
 
 
 def count_folds(folds: Folds) -> int:
-    """Return how many folds are asked for, checked."""
+    """Return the validated number of folds."""
     if folds == SPLIT:
         return 1
     if is_custom(folds):
@@ -77,7 +76,7 @@ def prepared_folds(
     preprocess: object,
     n_jobs: int | None,
 ) -> PreparedFolds:
-    """Return folds preprocessed by their training rows, searched as deep as any method asks for.
+    """Return folds preprocessed on their training rows, with the neighbours all methods need.
 
     Memory: 12 bytes per row and neighbour.
     """

@@ -40,7 +40,7 @@ from vicinal.comparison.ranks import Better, rank_table
 
 @dataclass(frozen=True)
 class FriedmanNemenyi(Tabular):
-    """What the two tests found.
+    """The results of the two tests.
 
     Parameters
     ----------
@@ -49,14 +49,15 @@ class FriedmanNemenyi(Tabular):
     n_samples : int
     alpha : float
     chi2, p_chi2 : float
-        Friedman's statistic and its probability were all methods alike.
+        Friedman's statistic and its p-value.
     f, p_f : float
-        The same by Iman and Davenport: less conservative, the one to read. Where all samples rank
-        the methods alike, `f` is infinite and `p_f` the exact probability of such agreement.
+        The same by Iman and Davenport, which is less conservative and preferable. Where all samples
+        rank the methods alike, `f` is infinite and `p_f` the exact probability of such agreement.
     critical_difference : float
-        Two methods differ (Nemenyi, at `alpha`) where their mean ranks are so far apart.
+        Two methods differ significantly (Nemenyi, at `alpha`) if their mean ranks differ by more.
     groups : tuple of tuples of str
-        Largest sets of methods that do not differ, best first; a method alone is not listed.
+        Largest groups of methods that cannot be told apart at this significance level, best first;
+        single methods are not listed.
     """
 
     mean_ranks: Mapping[str, float]
@@ -79,12 +80,12 @@ class FriedmanNemenyi(Tabular):
 
     @property
     def least_p(self) -> float:
-        """The smallest `p_f` that so few samples can give: that of complete agreement."""
+        """The smallest possible `p_f` with this number of samples: that of complete agreement."""
         return float(factorial(len(self.mean_ranks)) ** -(self.n_samples - 1))
 
     @property
     def rejected(self) -> bool:
-        """Whether the methods differ at all; if not, the groups mean little."""
+        """Whether the methods differ at all; if not, the groups are not meaningful."""
         return self.p_f < self.alpha
 
     def differ(self, first: str, second: str) -> bool:
@@ -96,21 +97,21 @@ class FriedmanNemenyi(Tabular):
 def friedman_nemenyi(
     table: object, alpha: float = 0.05, *, better: Better = "high", correct_ties: bool = False
 ) -> FriedmanNemenyi:
-    """Test methods over data sets by their ranks.
+    """Test whether methods differ, by their ranks over data sets.
 
     Parameters
     ----------
     table : mapping, frame or array
         Data sets × methods, as :func:`read_table` takes it.
     alpha : float
-        Level of significance.
+        Significance level.
     better : {"high", "low"}
-        Which scores are good.
+        Whether high or low scores are better.
     correct_ties : bool
-        Divide the statistic by the share of rank variance that ties leave, as SciPy does. The
-        formula above, and most papers, do not.
+        Whether to correct the statistic for ties, as SciPy does. The formula above and most papers
+        do not.
 
-    Warns where the samples are so few that even complete agreement would not be significant.
+    Warns if there are so few samples that even complete agreement would not be significant.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def rank_tests(
 
 
 def critical_difference(n_methods: int, n_samples: int, alpha: float = 0.05) -> float:
-    """Return how far apart the mean ranks of two methods must be (Nemenyi).
+    """Return the smallest significant difference of two mean ranks (Nemenyi).
 
     Examples
     --------
@@ -173,7 +174,7 @@ def critical_difference(n_methods: int, n_samples: int, alpha: float = 0.05) -> 
 
 
 def _p_of_f(f: float, n_samples: int, n_methods: int) -> float:
-    """Return the probability of a larger F, were all methods alike."""
+    """Return the probability of a larger F if all methods were equal."""
     return float(stats.f.sf(f, n_methods - 1, (n_methods - 1) * (n_samples - 1)))
 
 
@@ -192,7 +193,7 @@ def _p_of_agreement(ranks: Float) -> float:
 
 
 def _chi2(ranks: Float, correct_ties: bool) -> float:
-    """Return Friedman's statistic; 0 where every sample ties all methods."""
+    """Return Friedman's statistic; 0 if all methods tie on every sample."""
     n_samples, n_methods = ranks.shape
     middle = (n_methods + 1) / 2
     between = n_samples * np.sum((ranks.mean(axis=0) - middle) ** 2)

@@ -1,4 +1,4 @@
-"""The trials of a method as one result, and whether a result that was kept is still true."""
+"""Combine the trials of a method into one result, and check whether stored results are current."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from vicinal.results import Result
 EXPERIMENT = "compare"
 NO_SCORES = "has no scores: ranking metrics are left out"
 MOST_LABELS = 5000
-"""With more labels than this, nothing is kept for each of them: a result is one line of text."""
+"""With more labels than this, no values per label are stored, as a result is one line of text."""
 
 
 def experiment_name(folds: Folds) -> str:
-    """Return what results call the experiment.
+    """Return the name of the experiment in results.
 
     Examples
     --------
@@ -52,9 +52,9 @@ def is_current(
     metrics: Iterable[str],
     provenance: Mapping[str, str],
 ) -> bool:
-    """Tell whether a kept result is what running it again would give.
+    """Tell whether running again would give the stored result.
 
-    That is: of the same data to the bit, settings and version, and with all metrics asked for.
+    It must have the same data, settings and version, and contain all requested metrics.
     """
     scored = known.note != NO_SCORES
     wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
@@ -66,7 +66,7 @@ def is_current(
 
 
 def _chosen(trials: Sequence[Trial]) -> str:
-    """Say what a tuned method chose in each fold; nothing for other methods."""
+    """Return the settings that a tuned method chose in each fold; empty for other methods."""
     said = [", ".join(f"{name}={value}" for name, value in t.chosen.items()) for t in trials]
     return "chosen, fold by fold: " + "; ".join(said) if any(said) else ""
 
@@ -74,8 +74,8 @@ def _chosen(trials: Sequence[Trial]) -> str:
 def _per_label(trials: Sequence[Trial]) -> dict[str, tuple[float, ...]]:
     """Return F1 and number of rows of each label, over the test rows of all folds together.
 
-    A rare label is in few folds, so its F1 in each would say little. NaN where no row has the label
-    and none was given it.
+    A rare label occurs in few folds, so its F1 per fold would not be meaningful. NaN if no row has
+    the label and it is never predicted.
     """
     tp, fp, fn = (
         np.sum([getattr(trial.counts, part) for trial in trials], axis=0)

@@ -1,12 +1,11 @@
 r"""The partial order of methods by paired t-tests, and the total order of its sums.
 
-Per metric, A beats B where a two-tailed paired t-test rejects that they are equal and A is on the
-better side,
+For each metric, A beats B if a two-tailed paired t-test rejects equality and A is better,
 
 .. math:: t = \frac{\bar d}{s_d / \sqrt n}, \qquad d_i = a_i - b_i,
 
-with n − 1 degrees of freedom. Over all metrics each win adds 1 to the winner and takes 1 from the
-loser; the sums give the total order.
+with n − 1 degrees of freedom. Each win counts +1 for the winner and −1 for the loser; the sums over
+all metrics give the total order.
 
 References
 ----------
@@ -33,7 +32,7 @@ from vicinal.metrics import metric_info
 
 @dataclass(frozen=True)
 class Win:
-    """On `metric`, `winner` beats `loser`; `p` is the probability of so much were they equal."""
+    """On `metric`, `winner` beats `loser`; `p` is the p-value."""
 
     metric: str
     winner: str
@@ -50,7 +49,7 @@ class PairedOrder(Tabular):
     wins : tuple of Win
         By metric as given, then by pair of methods as given.
     scores : mapping of method to int
-        Wins less losses over all metrics, highest first.
+        Wins minus losses over all metrics, highest first.
     alpha : float
     """
 
@@ -59,12 +58,12 @@ class PairedOrder(Tabular):
     alpha: float
 
     def __repr__(self) -> str:
-        """Say in a line who wins most."""
+        """Summarise the order in one line."""
         said = ", ".join(f"{name} {score:+d}" for name, score in self.scores.items())
         return f"PairedOrder({said}; alpha={self.alpha:g})"
 
     def cells(self) -> Cells:
-        """Return wins less losses of each method."""
+        """Return wins minus losses of each method."""
         rows: list[list[object]] = [[name, score] for name, score in self.scores.items()]
         return Cells(["method", "wins − losses"], rows)
 
@@ -79,16 +78,17 @@ def paired_order(results: Mapping[str, object], alpha: float = 0.05) -> PairedOr
     Parameters
     ----------
     results : mapping of metric to table
-        For each metric (named as in ``vicinal.metrics.METRICS``, which knows the better side) the
-        scores of the methods, as :func:`read_table` takes them. Samples are folds or data sets, the
-        same for all methods of a metric; a method may lack a metric that it cannot be measured by.
+        For each metric (named as in ``vicinal.metrics.METRICS``, which states whether high or low
+        is better) the scores of the methods, as :func:`read_table` takes them. Samples are folds or
+        data sets, the same for all methods of a metric; a method may lack a metric that does not
+        apply to it.
     alpha : float
-        Level of significance.
+        Significance level.
 
     Notes
     -----
-    Where all differences are equal the t-test has no variance to go by: the better method wins,
-    and none wins where the differences are 0.
+    If all differences are equal, their variance is 0: the better method wins, or none if the
+    differences are 0.
 
     Examples
     --------

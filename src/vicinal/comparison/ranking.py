@@ -1,4 +1,4 @@
-"""One metric of many results: who stands where, and whether the difference counts."""
+"""Rank methods by one metric and test whether they differ."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +34,17 @@ class Ranking(Tabular):
         Best mean rank first; methods without one last.
     data : tuple of str
     marks : mapping of (data, method) to Mark
-        Absent where there is no value.
+        Missing if there is no value.
     mean_ranks : mapping of method to float
-        Over the samples on which all methods have a value; empty where there is none.
+        Over the samples on which all methods have a value; empty if there are none.
     samples : {"data sets", "folds"}
         What was ranked.
     table : Table
         The values that were ranked.
     tests : FriedmanNemenyi or None
-        None where there are fewer than two samples or methods.
+        None if there are fewer than two samples or methods.
     left_out : tuple of str
-        Data sets of which a method lacks the metric, or has NaN.
+        Data sets on which a method lacks the metric or has NaN.
     """
 
     metric: str
@@ -59,7 +59,7 @@ class Ranking(Tabular):
     left_out: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Say in a line who is ranked."""
+        """Summarise the ranking in one line."""
         return f"Ranking({self.metric}; {', '.join(self.methods)}; over {self.samples})"
 
     def cells(self) -> Cells:
@@ -74,14 +74,14 @@ class Ranking(Tabular):
 
     @property
     def differ(self) -> bool:
-        """Whether Friedman's test tells the methods apart."""
+        """Whether Friedman's test finds a significant difference."""
         return self.tests is not None and self.tests.rejected
 
     def groups_of(self, method: str) -> str:
-        """Return the letters of a method's groups; methods that share one do not differ (Nemenyi).
+        """Return the letters of a method's groups.
 
-        Empty for a method that differs from all others, and where Friedman's test finds no
-        difference: then there is none to look for between two.
+        Methods that share a group letter cannot be told apart at this significance level (Nemenyi).
+        Empty for a method that differs from all others, and if Friedman's test finds no difference.
         """
         if self.tests is None or not self.differ:
             return ""
@@ -98,7 +98,7 @@ def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) ->
         Of one experiment.
     metric : str
     alpha : float
-        Level of significance.
+        Significance level.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) ->
 
 
 def marks_of(results: Iterable[Result], metric: str) -> dict[tuple[str, str], Mark]:
-    """Return mean and deviation of each (data set, method) that has numbers only."""
+    """Return mean and deviation of each (data set, method) without NaN values."""
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         values.setdefault((result.data, result.method), []).extend(result.values.get(metric, ()))
@@ -153,7 +153,7 @@ def _mark(values: Sequence[float]) -> Mark:
 
 
 def _mean_ranks(table: Table, better: Better) -> dict[str, float]:
-    """Return the mean rank of each method, best first; one sample or one method will do."""
+    """Return the mean rank of each method, best first; a single sample or method is enough."""
     if not table.values.size:
         return {}
     if len(table.methods) == 1:

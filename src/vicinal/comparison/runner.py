@@ -32,7 +32,7 @@ FAILURES = (
     TypeError,
     ValueError,
 )
-"""What a method may raise without ending the comparison of the others."""
+"""Exceptions of a method that do not end the comparison."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(eq=False)
 class Runner:
-    """Measures methods, except for what the store holds already.
+    """Evaluates methods, reusing stored results.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Runner:
     n_jobs : int or None
     store : ResultStore or None
     found : dict of (data, method, seed) to Result
-        Filled as methods are measured.
+        Filled as methods are evaluated.
     failed : dict of (data, method, seed) to str
-        Why a method could not be measured; the others go on.
+        Why a method could not be evaluated; the others continue.
     """
 
     candidates: Sequence[Candidate]
@@ -73,7 +73,7 @@ class Runner:
     failed: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
     def run(self, at: Run) -> Iterator[None]:
-        """Measure the methods, one step per fold; results are kept when all folds are done."""
+        """Evaluate the methods, one step per fold; results are stored when all folds are done."""
         missing = [each for each in self.candidates if not self._is_known(at, each)]
         if not missing:
             yield from [None] * count_folds(self.folds)
@@ -102,16 +102,16 @@ class Runner:
 
     @cached_property
     def _trials(self) -> KeptTrials:
-        """The folds in progress, in a file beside the store."""
+        """The completed folds of the current run, in a file next to the store."""
         path = None if self.store is None else self.store.path
         return kept_trials(path if path is None else path.with_name(f"{path.name}.unfinished"))
 
     def _has_failed(self, at: Run, candidate: Candidate) -> bool:
-        """Tell whether a method could not be measured on a fold of this run."""
+        """Tell whether a method failed on a fold of this run."""
         return (at.data, candidate.name, at.seed) in self.failed
 
     def _fail(self, at: Run, candidate: Candidate, fold: int, error: BaseException) -> None:
-        """Report a method that cannot be measured; an only method ends the comparison."""
+        """Report a method that failed; if it is the only method, the comparison ends."""
         if len(self.candidates) == 1:
             raise error
         why = f"{type(error).__name__}: {error}"
@@ -125,7 +125,7 @@ class Runner:
         )
 
     def _key(self, at: Run, candidate: Candidate, fold: int) -> str:
-        """Return what tells a trial from every other."""
+        """Return a key that identifies a trial."""
         origin = (at.provenance["data"], at.provenance["vicinal"])
         asked = (folds_text(self.folds), at.seed, fold, sorted(self.metrics))
         settings = sorted(self._settings(candidate).items())
@@ -133,11 +133,11 @@ class Runner:
 
     @cached_property
     def _stored(self) -> dict[Key, Result]:
-        """What was in the store at the start."""
+        """The results in the store at the start."""
         return {} if self.store is None else {each.key: each for each in self.store.read()}
 
     def _is_known(self, at: Run, candidate: Candidate) -> bool:
-        """Take a result from the store, where it is there and still true."""
+        """Reuse a result from the store if it exists and is current."""
         known = self._stored.get((experiment_name(self.folds), at.data, candidate.name, at.seed))
         settings = self._settings(candidate)
         if known is None or not is_current(known, settings, self.metrics, at.provenance):
@@ -146,7 +146,7 @@ class Runner:
         return True
 
     def _keep(self, at: Run, candidate: Candidate, trials: Sequence[Trial]) -> None:
-        """Keep a result, in the store too."""
+        """Keep a result, and add it to the store."""
         result = as_result(
             trials,
             experiment=experiment_name(self.folds),
@@ -162,6 +162,6 @@ class Runner:
         self.found[at.data, candidate.name, at.seed] = result
 
     def _settings(self, candidate: Candidate) -> dict[str, object]:
-        """Return all that a result depends on besides data, folds and seed."""
+        """Return everything a result depends on other than data, folds and seed."""
         own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
         return {**candidate.settings(), "preprocess": plain(self.preprocess), **own}

@@ -1,4 +1,4 @@
-"""One metric, many methods, the same samples: the table that every comparison reads."""
+"""The table for statistical tests: one metric of several methods on the same samples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class Table(Tabular):
     Parameters
     ----------
     values : ndarray of float64, shape (n samples, n methods)
-        A row a sample (a fold or a data set), a column a method.
+        One row per sample (a fold or a data set), one column per method.
     methods : tuple of str
-        What the columns are called.
+        Names of the columns.
     samples : tuple of str
-        What the rows are called; empty where nobody said.
+        Names of the rows; empty if there are none.
     """
 
     values: Float
@@ -30,7 +30,7 @@ class Table(Tabular):
     samples: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Say in a line what it holds."""
+        """Summarise the table in one line."""
         return f"Table({len(self.values)} samples of {', '.join(self.methods)})"
 
     def cells(self) -> Cells:
@@ -43,7 +43,7 @@ class Table(Tabular):
 
 
 def read_table(table: object, methods: Sequence[str] | None = None, name: str = "table") -> Table:
-    """Return a table however it came, checked: paired, finite, two samples and methods at least.
+    """Return a validated table: paired, finite, at least two samples and two methods.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def read_table(table: object, methods: Sequence[str] | None = None, name: str = 
         the samples must be the same for all, in any order). Or samples × methods as a frame, whose
         columns name the methods, or as an array.
     methods : sequence of str or None
-        Names for the columns of an array; ``"1"``, ``"2"``, … where there are none.
+        Names for the columns of an array; ``"1"``, ``"2"``, … by default.
     name : str
-        What the caller calls the argument, for the error.
+        Name of the argument in error messages.
 
     Examples
     --------
@@ -110,11 +110,11 @@ def _names(table: object, methods: Sequence[str] | None, n_methods: int) -> tupl
 
 
 def _check_size(values: Float, names: tuple[str, ...], name: str) -> None:
-    """Refuse tables too small to compare, and names that do not name the columns."""
+    """Raise for tables that are too small, and for names that do not match the columns."""
     n_samples, n_methods = values.shape
     if n_samples < 2 or n_methods < 2:
         got = f"{n_samples} samples of {n_methods} methods"
         raise InvalidArgumentError(name, "at least two samples and two methods", got)
     if len(names) != n_methods or len(set(names)) != n_methods:
-        expected = f"{n_methods} different names, one a method"
+        expected = f"{n_methods} different names, one per method"
         raise InvalidArgumentError("methods", expected, f"{len(set(names))} of {len(names)}")

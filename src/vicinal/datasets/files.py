@@ -9,7 +9,8 @@ import os
 import stat
 import uuid
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
@@ -70,6 +71,23 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
             # The operating system's own errors carry a number; those of the archive do not.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
+            expected = f"a complete {packing} archive"
+            raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
+
+
+@contextmanager
+def open_stream(path: FilePath) -> Iterator[BinaryIO]:
+    """Open a file to be read in pieces, unpacked where it is gzip, bzip2 or xz.
+
+    Within, a damaged archive raises :class:`DataFormatError`. There is no limit on how much comes.
+    """
+    path = Path(path)
+    with _open_regular(path) as raw:
+        packing = _packing(path, raw)
+        try:
+            with _unpacker(packing, raw) as stream:
+                yield stream
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             expected = f"a complete {packing} archive"
             raise DataFormatError(str(path), expected, str(error) or repr(error)) from error
 

@@ -8,12 +8,14 @@ estimator holds parameters, validates, and calls the stages; whatever a method *
 from collections.abc import Mapping
 
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.blend import Blend
 from vicinal.estimators.brknn import BRkNN
 from vicinal.estimators.dmlknn import DMLkNN
 from vicinal.estimators.explained_models import explain
 from vicinal.estimators.feature_knn import FeatureKNN
 from vicinal.estimators.iblr import IBLR
 from vicinal.estimators.instance_knn import InstanceKNN
+from vicinal.estimators.label_ridge import LabelRidge
 from vicinal.estimators.lamlknn import LAMLkNN
 from vicinal.estimators.lcif import LCIF
 from vicinal.estimators.lpknn import LPkNN
@@ -25,6 +27,7 @@ from vicinal.estimators.pipeline import Pipeline, make_pipeline
 _LIBRARY: tuple[type[NeighborEstimator], ...] = (
     *(BRkNN, LPkNN, MLkNN, DMLkNN, LAMLkNN, IBLR),
     *(InstanceKNN, FeatureKNN, LCIF),
+    *(LabelRidge, Blend),
 )
 """In the order of tables; of equally good methods, tuning chooses the first."""
 
@@ -36,11 +39,13 @@ __all__ = [
     "LCIF",
     "METHODS",
     "BRkNN",
+    "Blend",
     "DMLkNN",
     "FeatureKNN",
     "InstanceKNN",
     "LAMLkNN",
     "LPkNN",
+    "LabelRidge",
     "MLkNN",
     "Method",
     "NeighborEstimator",

@@ -49,8 +49,6 @@ def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
 class SubsetAccuracy:
     """``score`` as scikit-learn's classifiers have it, for labels by column or by name."""
 
-    label_names_: tuple[str, ...]
-
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the share of rows whose label set is predicted exactly.
 
@@ -63,8 +61,9 @@ class SubsetAccuracy:
         sample_weight : array-like of shape (n,), optional
             How much each row counts.
         """
-        predicted = _two_dimensional(cast("Any", self).predict(X))
-        Y_true, labels, _ = together(_two_dimensional(y), predicted, None, self.label_names_)
+        model = cast("Any", self)
+        predicted = _two_dimensional(model.predict(X))
+        Y_true, labels, _ = together(_two_dimensional(y), predicted, None, model.label_names_)
         truth = check_truth(Y_true)
         right = _wrong_labels(truth, check_labels(labels, truth)) == 0
         weights = None if sample_weight is None else _weights(sample_weight, len(right))

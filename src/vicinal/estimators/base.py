@@ -45,6 +45,7 @@ from vicinal.persistence import write_folder
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, check_cells
+from vicinal.scoring.training import leave_one_out
 
 
 class NeighborEstimator(
@@ -220,7 +221,7 @@ class NeighborEstimator(
         if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)
         if needs.n_folds is None:
-            return decision.fit(scoring.scores(training.graph, search.X), training.Y)
+            return decision.fit(leave_one_out(scoring, training), training.Y)
         near, k = training.graph, scoring.k
         scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
         return decision.fit(scores, training.Y)
@@ -404,6 +405,8 @@ class NeighborEstimator(
             graph = known.by_place(graph)
             if graph.metric != known.metric:
                 raise InvalidArgumentError("graph", f"a {known.metric} graph", graph.metric)
+        elif k and known.prefers_whole_batches:
+            graph = known.query(queries, k)
         for start, stop in blocks(n_rows, block_rows(scoring), "Scoring rows"):
             some = queries if stop - start == n_rows else queries[start:stop]
             if graph is None:

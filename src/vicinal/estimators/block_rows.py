@@ -6,6 +6,7 @@ from vicinal._base.progress import blocks
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.every_label import EveryLabel, rows_at_once
+from vicinal.scoring.training import leave_one_out
 
 BLOCK_ROWS = 16_384
 """Most rows scored at a time."""
@@ -21,5 +22,4 @@ def block_rows(scoring: Scoring) -> int:
 def training_blocks(scoring: Scoring, training: Training) -> Iterator[Scores]:
     """Yield the leave-one-out scores of the training rows."""
     for start, stop in blocks(training.n_rows, block_rows(scoring), "Scoring training rows"):
-        X = None if training.X is None else training.X[start:stop]
-        yield scoring.scores(training.graph.queries(start, stop), X)
+        yield leave_one_out(scoring, training, slice(start, stop))

@@ -13,6 +13,7 @@ from vicinal.index import TrainingRows
 from vicinal.index.graph_updates import graph_without
 from vicinal.scores import DENSE_LIMIT, Scores
 from vicinal.scoring import Scoring, Training
+from vicinal.scoring.training import leave_one_out
 
 if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
@@ -35,7 +36,8 @@ def training_scores(model: "NeighborEstimator") -> Scores:
     if graph is None:
         graph = model.search_.query_self(model.scoring_.k)
     with using_threads(model.search_.n_jobs):
-        return model.scoring_.scores(graph, model.search_.X)
+        training = Training(graph, model.scoring_.Y, model.search_.X)
+        return leave_one_out(model.scoring_, training)
 
 
 def fold_scores(

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from vicinal._base.validation import check_flag
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_flag, check_positive
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.joint import with_joint_graph
@@ -20,6 +21,9 @@ class InstanceKNN(IncrementalEstimator):
     second_order : bool
         Let each neighbour speak for the rows most like it in features and labels together, instead
         of for its own labels only. For data with about as many labels as features a row.
+    power : float
+        Neighbours weigh their similarity to this power: above 1 the nearest ones count for more.
+        Not to be combined with `second_order`.
     metric : {"cosine", "dot", "euclidean"}
         Neighbours weigh as much as they are similar; at a Euclidean distance d, 1 / (1 + d).
     threshold : None, {"cardinality", "two-pass"}, float or decision object
@@ -68,6 +72,7 @@ class InstanceKNN(IncrementalEstimator):
         self,
         n_neighbors: int = 15,
         second_order: bool = False,
+        power: float = 1.0,
         *,
         metric: str = "cosine",
         threshold: object = None,
@@ -78,6 +83,7 @@ class InstanceKNN(IncrementalEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.second_order = second_order
+        self.power = power
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
@@ -87,7 +93,12 @@ class InstanceKNN(IncrementalEstimator):
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels, re-weighted in the second order."""
-        return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+        power = check_positive("power", self.power)
+        if power == 1:
+            return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
+        if check_flag("second_order", self.second_order):
+            raise InvalidArgumentError("power", "1 where second_order=True", power)
+        return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Keep the labels there are now; the second order is learned anew."""

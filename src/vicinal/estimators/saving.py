@@ -47,10 +47,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
     """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
     version = model._fitted().whole
     return {
-        "params": {
-            key: algorithm_name(value) if key == "algorithm" else _saved(value)
-            for key, value in model.get_params(deep=False).items()
-        },
+        "params": plain_parameters(model),
         "scoring": version.scoring,
         "decision": version.decision,
         "X": version.rows.X,
@@ -63,6 +60,14 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
         "calibration": list(astuple(version.calibration)),
         "feature_names": feature_names_of(model),
         "row_names": packed_names(version.row_names),
+    }
+
+
+def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
+    """Return the parameters of an estimator as a file can hold them."""
+    return {
+        key: algorithm_name(value) if key == "algorithm" else _saved(value)
+        for key, value in model.get_params(deep=False).items()
     }
 
 

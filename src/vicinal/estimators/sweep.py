@@ -17,6 +17,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
 from vicinal.scoring.each_k import at_each_k
+from vicinal.scoring.training import leave_one_out
 
 if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
@@ -67,7 +68,7 @@ def score_states(
         yield from zip(held_out, own, strict=True)
         return
     for state in chain([first], rest):
-        own_scores = state.scores(training.graph, training.X) if with_training else None
+        own_scores = leave_one_out(state, training) if with_training else None
         yield state.scores(fold.graph, fold.X), own_scores
 
 

@@ -1,6 +1,8 @@
 """The fitted attributes of an estimator: views of the version that it is at."""
 
 import copy
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, cast
 
 from sklearn.base import BaseEstimator
@@ -9,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._base.arrays import Int
 from vicinal._base.labels import Kind
 from vicinal.decision import FittedDecision
+from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.scoring import Scoring
@@ -91,6 +94,13 @@ class Versioned(BaseEstimator):
     def row_names_(self) -> tuple[str, ...] | None:
         """Names of the training rows, where they were given."""
         return self._whole("row_names_").row_names
+
+    @row_names_.setter
+    def row_names_(self, names: Sequence[str] | None) -> None:
+        """Name the training rows anew."""
+        version = self._whole("row_names_")
+        checked = None if names is None else check_row_names(names, version.rows.n_rows)
+        self._publish(replace(version, row_names=checked))
 
     @property
     def row_ids_(self) -> Int:

@@ -1,10 +1,10 @@
-"""Search and ML-ARP's loss on a device, by PyTorch; on the CPU too, for tests.
+"""Neighbour search and ML-ARP's loss on a GPU with PyTorch; on the CPU too, for tests.
 
-Input: dense rows (and labels) as plain arrays. Output: ids and values of the nearest rows in
-the order of the definition (:mod:`vicinal.index.reference`), or the loss of a projection. Imports
-NumPy, PyTorch and the standard library alone, so that it runs where neither the compiled core nor
-scikit-learn nor SciPy is installed; a Triton kernel takes over on CUDA where Triton is there. May
-be imported by ``index`` and everything after it, when a user asks for ``backend="torch"``.
+Input: dense rows (and labels) as plain arrays. Output: ids and values of the nearest rows in the
+order of the definition (:mod:`vicinal.index.reference`), or the loss of a projection. Imports only
+NumPy, PyTorch and the standard library, so that it runs without the compiled core, scikit-learn and
+SciPy. On CUDA, Triton kernels are used if Triton is installed. May be imported by ``index`` and
+later layers, if a user selects ``backend="torch"``.
 """
 
 from importlib import import_module

@@ -5,8 +5,8 @@ r"""The definition of :mod:`vicinal.index.reference`, for chosen rows, on tensor
     \mathrm{sim}(q, x) = \frac{\sum_j q_j x_j}{\lVert q\rVert \cdot \lVert x\rVert}, \qquad
     d(q, x)^2 = \sum_j (q_j - x_j)^2
 
-in float64, one addition at a time in ascending feature order. Each product and each sum is an
-operation of its own over all pairs at once, so that nothing is fused and nothing is reordered.
+in float64, one addition at a time in ascending feature order. Each product and each sum is a
+separate operation over all pairs at once, so that nothing is fused or reordered.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from vicinal.distances import Distance
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """What rows are ordered by (smaller is nearer); NaN where, and only where, one is no candidate.
+    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
 
     Parameters
     ----------
     X : Tensor of float32 or float64, shape (n, d)
     distance : Distance
-        One that the compiled core knows too.
+        A distance that the compiled core also supports.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Definition:
 
     @cached_property
     def norms(self) -> Tensor:
-        """Lengths of the rows, for the distance that needs them (zeros for others)."""
+        """Norms of the rows if the distance needs them, otherwise zeros."""
         return _norms(self.X, self.distance)
 
 
@@ -81,7 +81,7 @@ def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, distance: Distance) -> None:
-    """Add one feature's part to the sums, in place."""
+    """Add one feature to the sums, in place."""
     if not distance.is_similarity:
         difference = q - x
         keys += difference * difference
@@ -93,7 +93,7 @@ def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, distance: D
 def _finished(
     keys: Tensor, shares: Tensor, norms: Tensor, row_norms: Tensor, distance: Distance
 ) -> Tensor:
-    """Turn sums into keys: similarities with the opposite sign, NaN where no feature is shared."""
+    """Turn sums into keys: negated similarities, NaN if no feature is shared."""
     if not distance.is_similarity:
         return keys
     similarity = keys
@@ -105,7 +105,7 @@ def _finished(
 
 
 def _norms(rows: Tensor, distance: Distance) -> Tensor:
-    """Return lengths by the definition, for the distance that needs them."""
+    """Return norms by the definition if the distance needs them."""
     sums = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
     if distance.is_normalized:
         for j in range(rows.shape[1]):
@@ -115,7 +115,7 @@ def _norms(rows: Tensor, distance: Distance) -> Tensor:
 
 
 def square_roots(values: Tensor) -> Tensor:
-    """Return square roots rounded as IEEE says; on the CPU PyTorch's may be wrong in the last bit.
+    """Return correctly rounded square roots; PyTorch's may be wrong in the last bit on the CPU.
 
     Examples
     --------

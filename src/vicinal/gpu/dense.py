@@ -23,25 +23,26 @@ Graph = tuple[NDArray[np.int32], NDArray[np.float64]]
 class DenseSearch:
     """The nearest rows of a dense matrix on a device, exactly.
 
-    Products in low precision, each with a bound on its error (:mod:`vicinal.gpu.prepared`), give
-    each query a little more than k candidates; those are compared by the float64 definition
-    (:mod:`vicinal.gpu.definition`). Where the bound leaves it open whether the k nearest are among
-    them, as in data full of ties, the query is asked again with more candidates, and then compared
-    with every row.
+    Low-precision products with known error bounds (:mod:`vicinal.gpu.prepared`) select slightly
+    more than k candidates per query, which are compared by the float64 definition
+    (:mod:`vicinal.gpu.definition`). If the bounds do not guarantee that the k nearest rows are
+    among them, as in data with many ties, the query is repeated with more candidates and finally
+    compared with every row.
 
     Parameters
     ----------
     X : Tensor of float32 or float64, shape (n, d)
-        Finite; the search is made on its device.
+        Finite values; the search runs on its device.
     metric : {"euclidean", "cosine", "dot"}
-        For cosine and dot product only rows that share a non-zero feature are neighbours.
+        With cosine and dot product, only rows that share a non-zero feature are neighbours.
     fused : bool or None
-        Whether candidates are found by the Triton kernel; None for where it can be and pays.
+        Whether candidates are found by the Triton kernel; None to use it whenever it is available
+        and faster.
 
     Notes
     -----
-    Memory on the device: 4 bytes per cell of `X` besides `X` (8 with the kernel), and while searching
-    4 bytes for each of :func:`~vicinal.gpu.device.cells_at_once` cells.
+    Memory on the device: 4 bytes per cell of `X` in addition to `X` (8 with the kernel), and while
+    searching 4 bytes per cell of :func:`~vicinal.gpu.device.cells_at_once`.
 
     Examples
     --------
@@ -72,13 +73,13 @@ class DenseSearch:
         *,
         fused: bool | None = None,
     ) -> Self:
-        """Bring rows to a device: None for CUDA where there is one, else the CPU."""
+        """Copy rows to a device: None for CUDA if available, otherwise the CPU."""
         metric = get_distance(metric).name  # before anything is copied to the device
         return cls(on_device(X, "X", pick_device(device)), metric, fused=fused)
 
     @cached_property
     def fused(self) -> Fused | None:
-        """The kernel over these rows, or None where it is not used."""
+        """The kernel for these rows, or None if it is not used."""
         if self.prepared is None or self._wants_fused is False:
             return None
         return Fused.over(self.prepared, must=self._wants_fused is True)
@@ -88,7 +89,7 @@ class DenseSearch:
         return self._search(Q, None, k)
 
     def query_self(self, k: int) -> tuple[Tensor, Tensor]:
-        """Return the k nearest other rows for each row; a duplicate is another row."""
+        """Return the k nearest other rows of each row; duplicates count as other rows."""
         rows = self.definition.X
         return self._search(rows, torch.arange(len(rows), device=rows.device), k)
 
@@ -114,13 +115,13 @@ class DenseSearch:
         return ids, self._values(keys)
 
     def _values(self, keys: Tensor) -> Tensor:
-        """Turn keys into distances or similarities, padded as a graph is."""
+        """Turn keys into distances or similarities, padded as in a graph."""
         if not self.definition.distance.is_similarity:
             return square_roots(keys).nan_to_num(nan=torch.inf, posinf=torch.inf)
         return (-keys).nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
     def _answer(self, Q: Tensor, own: Tensor | None, ids: Tensor, keys: Tensor) -> None:
-        """Write the answers: by ever wider candidates, and the rest by comparing with every row."""
+        """Write the results, with more and more candidates and finally with every row."""
         left = torch.arange(len(Q), device=Q.device)
         width = list_width(ids.shape[1])
         for attempt in range(2):
@@ -137,7 +138,7 @@ class DenseSearch:
     def _attempt(
         self, Q: Tensor, own: Tensor | None, k: int, width: int, attempt: int
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return which queries are answered for sure, and answers."""
+        """Return which queries are certain, and their results."""
         if self.prepared is None:
             raise RuntimeError("rows without products")
         queries = self.prepared.queries(Q.double())
@@ -153,7 +154,7 @@ class DenseSearch:
         return sure, nearest(keys, candidates.ids, k)
 
     def _keys(self, Q: Tensor, ids: Tensor) -> Tensor:
-        """Compare with the candidates by the definition."""
+        """Compare queries with their candidates by the definition."""
         kernels = self._wants_fused or (self._wants_fused is None and runs_on(Q.device))
         if kernels and not self.definition.distance.is_similarity:
             return squared_distances(self.definition.X, Q, ids)
@@ -162,7 +163,7 @@ class DenseSearch:
     def _compare_with_all(
         self, Q: Tensor, own: Tensor | None, left: Tensor, ids: Tensor, keys: Tensor
     ) -> None:
-        """Write the answers of queries `left`, by the definition alone."""
+        """Write the results of the queries `left`, using only the definition."""
         every = torch.arange(len(self.definition.X), device=Q.device)
         step = max(1, cells_at_once(Q.device) // (8 * len(every)))
         for start in range(0, len(left), step):
@@ -174,7 +175,7 @@ class DenseSearch:
 
 
 def list_width(k: int) -> int:
-    """Return how many candidates a query gets at first.
+    """Return the initial number of candidates per query.
 
     Examples
     --------
@@ -198,11 +199,12 @@ def dense_graph(
     Parameters
     ----------
     X, Q : array-like of numbers, shapes (n, d) and (n_queries, d)
-        Without `Q` the rows of `X`, each left out of its own neighbours.
+        If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
+        neighbours.
     k : int
     metric : {"euclidean", "cosine", "dot"}
     device : str or None
-        None for CUDA where there is one, else the CPU.
+        None for CUDA if available, otherwise the CPU.
     fused : bool or None
         See :class:`DenseSearch`.
 
@@ -211,7 +213,7 @@ def dense_graph(
     ids : ndarray of int32, shape (n_queries, k)
         −1 where there is no further candidate.
     values : ndarray of float64, shape (n_queries, k)
-        Distances ascending (inf where there is none), or similarities descending (0 where there is none).
+        Ascending distances (inf for padding) or descending similarities (0 for padding).
 
     Examples
     --------
@@ -238,5 +240,5 @@ def on_device(rows: object, name: str, device: torch.device) -> Tensor:
 
 
 def as_arrays(ids: Tensor, values: Tensor) -> Graph:
-    """Return what a search gave as NumPy arrays."""
+    """Return the result of a search as NumPy arrays."""
     return ids.to(torch.int32).cpu().numpy(), values.cpu().numpy()

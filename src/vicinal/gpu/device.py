@@ -1,4 +1,4 @@
-"""Which device, how much of it a chunk may take, and products in full float32."""
+"""Device selection, chunk sizes, and products in full float32 precision."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ def cuda_available() -> bool:
 
 
 def device_name() -> str:
-    """Return what the first CUDA device is called, or ``"none"``."""
+    """Return the name of the first CUDA device, or ``"none"``."""
     return torch.cuda.get_device_name(0) if cuda_available() else "none"
 
 
 def pick_device(device: str | torch.device | None = None) -> torch.device:
-    """Return the device asked for; without a wish CUDA where there is one, else the CPU.
+    """Return the requested device; by default CUDA if available, otherwise the CPU.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def pick_device(device: str | torch.device | None = None) -> torch.device:
     if chosen.type not in ("cpu", "cuda"):
         raise InvalidArgumentError("device", "'cpu' or 'cuda'", device)
     if chosen.type == "cuda" and not cuda_available():
-        raise InvalidArgumentError("device", "a device that is there", device)
+        raise InvalidArgumentError("device", "an available device", device)
     return chosen
 
 
 def cells_at_once(device: torch.device) -> int:
-    """Return how many numbers a chunk of a search may hold: 2 GiB of float32 on a GPU, or 32 MiB.
+    """Return the maximum size of a chunk: 2 GiB of float32 on a GPU, 32 MiB on the CPU.
 
     Examples
     --------

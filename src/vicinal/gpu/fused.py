@@ -1,12 +1,12 @@
-r"""Candidates by fused kernels: products and selection in one go, on CUDA.
+r"""Candidates found by fused CUDA kernels, which combine products and selection.
 
-Two passes over tiles of rows. The first takes every eighth row and writes the best score of each
-tile of them; the (k + 1)-th best of those is reached by at least k rows other than the query
-itself, so no row below it is among the k nearest. The second meets all rows and keeps those that
-may reach it, some sixteen times k; the best of them are the candidates.
+There are two passes over tiles of rows. The first uses every eighth row and writes the best score
+of each tile. At least k rows other than the query itself reach the (k + 1)-th best of these scores,
+so no row below it is among the k nearest. The second pass visits all rows and keeps those that may
+reach this threshold, about 16 k rows; the best of them are the candidates.
 
-Products are made of float16 pairs on tensor cores: :math:`q \cdot x \approx q_h x_h + q_h x_l + q_l
-x_h`, with a bound on the error in :mod:`vicinal.gpu.prepared`.
+Products are computed from float16 pairs on tensor cores: :math:`q \cdot x \approx q_h x_h + q_h x_l
++ q_l x_h`, with a bound on the error in :mod:`vicinal.gpu.prepared`.
 """
 
 from dataclasses import dataclass
@@ -28,24 +28,24 @@ except ImportError:
     KERNELS = None
 
 QUERIES, ROWS = 128, 64
-"""Queries of a block, rows of a tile."""
+"""Number of queries per block and of rows per tile."""
 
 STRIDE = 8
-"""One row in so many is looked at for a threshold."""
+"""One row in this many is used to find the threshold."""
 
 CHUNK = 2**17
-"""Queries at a time."""
+"""Number of queries processed at a time."""
 
 LAUNCH = {"num_warps": 8, "num_stages": 3}
-"""How a block of a product is run."""
+"""Launch parameters of a product block."""
 
 PROGRAMS = 2**12
-"""About how many blocks are worth starting at a time."""
+"""Approximate number of blocks worth launching at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows as float16 pairs, padded to whole tiles.
+    """Rows as float16 pairs, padded to complete tiles.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Pairs:
 
 
 def depth(rows: Tensor) -> int:
-    """Return the number of features padded: a power of two to 128, then a multiple of 64.
+    """Return the padded number of features: a power of two up to 128, then a multiple of 64.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def depth(rows: Tensor) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """The kernels over prepared rows."""
+    """The kernels for prepared rows."""
 
     prepared: Prepared
     pairs: Pairs
@@ -91,7 +91,7 @@ class Fused:
 
     @classmethod
     def over(cls, prepared: Prepared, *, must: bool) -> Self | None:
-        """Return the kernels where they can run and (unless they `must`) pay, else None."""
+        """Return the kernels if they can run and (unless `must`) are worthwhile, otherwise None."""
         if KERNELS is None:
             if must:
                 raise InvalidArgumentError("fused", "None or False without Triton", True)
@@ -104,11 +104,11 @@ class Fused:
         return cls(prepared, Pairs.of(rows, biases, sizes, ROWS), sample)
 
     def takes(self, k: int) -> bool:
-        """Tell whether there are tiles enough for a threshold."""
+        """Tell whether there are enough tiles to find a threshold."""
         return len(self.sample.high) // ROWS > 2 * (k + 1) and k <= 256
 
     def candidates(self, queries: Queries, own: Tensor | None, k: int, width: int) -> Candidates:
-        """Return `width` rows per query that are surely the nearest, or say that it is not sure."""
+        """Return `width` candidates per query, with the bounds that show whether they suffice."""
         fits = queries.fits_float16()
         errors, constants = queries.float16_errors()
         itself = (
@@ -154,7 +154,7 @@ class Fused:
     def _collect(
         self, queries: Pairs, errors: Tensor, thresholds: Tensor, own: Tensor, k: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return how many rows may reach the thresholds, their ids, their highest scores."""
+        """Return the number of rows that may reach the thresholds, their ids and highest scores."""
         n_queries, room = len(queries.high), room_for(k)
         extra = n_queries - len(own)
         counts = torch.zeros(n_queries, dtype=torch.int32, device=errors.device)
@@ -172,7 +172,7 @@ class Fused:
 
 
 def runs_on(device: torch.device) -> bool:
-    """Tell whether kernels are used there: Triton, and a GPU with room on the chip for a block."""
+    """Tell whether kernels are used: needs Triton and a GPU with enough on-chip memory."""
     if KERNELS is None or device.type != "cuda":
         return False
     return torch.cuda.get_device_capability(device)[0] in (9, 10)
@@ -193,7 +193,7 @@ def squared_distances(X: Tensor, Q: Tensor, ids: Tensor) -> Tensor:
 
 
 def room_for(k: int) -> int:
-    """Return how many rows are kept of a query: about twice what a sample lets through.
+    """Return how many rows are kept per query: about twice the number expected to pass.
 
     Examples
     --------
@@ -204,17 +204,17 @@ def room_for(k: int) -> int:
 
 
 def _kernel(name: str) -> Any:
-    """Return a kernel by name; asked for only where there are some."""
+    """Return a kernel by name; only called if Triton is available."""
     return getattr(KERNELS, name)
 
 
 def _operands(queries: Pairs, rows: Pairs) -> tuple[Tensor, ...]:
-    """Return the matrices of a product and its biases, as kernels take them."""
+    """Return the operands and biases of a product in the order the kernels expect."""
     return queries.high, queries.low, rows.high, rows.low, rows.biases
 
 
 def _blocks(queries: Pairs) -> dict[str, object]:
-    """Return the sizes a kernel is compiled for; up to 128 features are held at once."""
+    """Return the sizes a kernel is compiled for; up to 128 features are loaded at once."""
     features = int(queries.high.shape[1])
     held = features <= 128
     return {
@@ -226,7 +226,7 @@ def _blocks(queries: Pairs) -> dict[str, object]:
 
 
 def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:
-    """Return the grid of blocks × runs of tiles, and how many tiles a run has."""
+    """Return the grid of blocks × runs of tiles, and the number of tiles per run."""
     blocks = n_queries // QUERIES
     runs = max(1, min(n_tiles, PROGRAMS // max(1, blocks)))
     each = -(-n_tiles // runs)

@@ -1,9 +1,9 @@
 """Triton kernels: scores of float16 pairs, and squared distances by the definition.
 
-A block of queries meets tile after tile of rows; the products of a tile stay on the chip. Rows and
-queries come as two float16 matrices, high and low part (:mod:`vicinal.gpu.fused`), padded to whole
-blocks: a padded row has an infinite bias, so that it scores −∞, a padded query an infinite
-threshold.
+A block of queries is multiplied with one tile of rows after another; the products of a tile stay on
+the chip. Rows and queries are two float16 matrices, the high and the low part
+(:mod:`vicinal.gpu.fused`), padded to complete blocks: a padded row has an infinite bias, so that it
+scores −∞, and a padded query has an infinite threshold.
 """
 
 import triton
@@ -48,7 +48,7 @@ def _held_scores(
     of_row: tl.tensor,
     DEPTH: tl.constexpr,
 ) -> tl.tensor:
-    """Return product − bias where all features of the queries are held already."""
+    """Return product − bias when all features of the queries are already loaded."""
     at_row = of_row.to(tl.int64)[None, :] * DEPTH + tl.arange(0, DEPTH)[:, None]
     row_high = tl.load(rows_high + at_row)
     scores = tl.dot(query_high, row_high)
@@ -121,7 +121,7 @@ def collect(
     QUERIES: tl.constexpr,
     ROWS: tl.constexpr,
 ) -> None:
-    """Write each row whose score may reach the query's threshold; count those without room too."""
+    """Write each row that may reach the query's threshold; excess rows are only counted."""
     of_query = tl.program_id(0) * QUERIES + tl.arange(0, QUERIES)
     error = tl.load(errors + of_query)
     threshold = tl.load(thresholds + of_query)
@@ -163,9 +163,9 @@ def squared_distances(
     QUERIES: tl.constexpr,
     WIDTH: tl.constexpr,
 ) -> None:
-    """Write the squared distances of chosen rows; to be launched with ``enable_fp_fusion=False``.
+    """Write the squared distances of chosen rows; launch with ``enable_fp_fusion=False``.
 
-    One feature after the other, float64, each operation rounded by itself.
+    One feature after the other in float64, with each operation rounded separately.
     """
     of_query = tl.program_id(0) * QUERIES + tl.arange(0, QUERIES)
     slot = tl.arange(0, WIDTH)

@@ -1,4 +1,4 @@
-r"""What ML-ARP minimises, on a device: see :mod:`vicinal.reduction._objective`.
+r"""The objective of ML-ARP on a device; see :mod:`vicinal.reduction._objective`.
 
 .. math:: \Theta(P) = \sum_i \mathrm{HL}\left(y_i, h_P(x_i)\right)
     = \sum_l \sum_j \left[ r_l(j) < \tfrac12 \right] c_l[j]
@@ -24,21 +24,21 @@ Int = NDArray[np.int64]
 
 
 class ProjectionLoss:
-    """The Hamming loss of ML-kNN on projected rows, each left out of its own neighbours.
+    """The leave-one-out Hamming loss of ML-kNN on projected rows.
 
-    Rows and labels stay on the device; a projection goes there and a table of counts comes back.
+    Rows and labels stay on the device; each evaluation sends a projection and receives counts.
 
     Parameters
     ----------
     X : array-like of numbers or Tensor, shape (n, m)
-        Dense, or of :func:`sparse_rows`.
+        Dense, or a result of :func:`sparse_rows`.
     indptr, indices : ndarray of int
         The labels of row i, ascending: ``indices[indptr[i]:indptr[i + 1]]``.
     n_labels : int
     k : int
     smoothing : float
     device : str or None
-        None for CUDA where there is one, else the CPU.
+        None for CUDA if available, otherwise the CPU.
 
     Notes
     -----
@@ -46,7 +46,7 @@ class ProjectionLoss:
 
     Examples
     --------
-    Rows 0 and 1 carry the label and are each other's neighbours, as are rows 2 and 3: no error.
+    Rows 0 and 1 have the label and are each other's neighbours, as are rows 2 and 3: no errors.
 
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
     >>> loss = ProjectionLoss(X, np.array([0, 1, 2, 2, 2]), np.array([0, 0]), 1, k=1, device="cpu")
@@ -80,7 +80,7 @@ class ProjectionLoss:
         return wrong / (len(self.X) * self.labels.n_labels)
 
     def of_rows(self, rows: Int) -> Self:
-        """Return the loss on some of the rows alone."""
+        """Return the loss on some of the rows only."""
         chosen = torch.from_numpy(rows).to(self.device)
         part = copy(self)
         part.X, part.labels = self.X.index_select(0, chosen), self.labels.of_rows(chosen)
@@ -129,7 +129,7 @@ def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -
 
     Examples
     --------
-    A vote for the label decides for it, which is wrong once of four:
+    A vote for the label predicts it, which is wrong in one of four cases:
 
     >>> wrong_cells(np.array([[0, 2]]), np.array([[1, 1]]), 0.0, k=1)
     1

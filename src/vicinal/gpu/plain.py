@@ -1,4 +1,4 @@
-"""Candidates by plain PyTorch: blocks of float32 products, the best of each query."""
+"""Candidates found with plain PyTorch: blocks of float32 products and the best of each query."""
 
 from typing import NamedTuple
 
@@ -10,16 +10,16 @@ from vicinal.gpu.prepared import Prepared, Queries
 
 
 class Candidates(NamedTuple):
-    """Rows that may be the nearest.
+    """Rows that may be among the nearest.
 
     Parameters
     ----------
     ids : Tensor of int64, shape (n_queries, width)
         −1 for none.
     low : Tensor of float64, shape (n_queries, width)
-        What the score of a candidate is at least.
+        A lower bound on the score of each candidate.
     outside : Tensor of float64, shape (n_queries,)
-        No row but those of `ids` scores more.
+        An upper bound on the score of every row that is not in `ids`.
     """
 
     ids: Tensor
@@ -27,9 +27,9 @@ class Candidates(NamedTuple):
     outside: Tensor
 
     def certain(self, real: Tensor, k: int) -> Tensor:
-        """Say of which queries the k nearest are surely here; `real` tells candidates from others.
+        """Return for which queries the k nearest are certain; `real` marks actual candidates.
 
-        So it is where k of them lie above whatever is not here, or where nothing is not here.
+        They are certain if k candidates are above all other rows, or if there are no other rows.
         """
         above = real & (self.low > self.outside[:, None])
         return (above.sum(dim=1) >= k) | (self.outside == -torch.inf)
@@ -38,10 +38,10 @@ class Candidates(NamedTuple):
 def plain_candidates(
     prepared: Prepared, queries: Queries, own: Tensor | None, width: int
 ) -> Candidates:
-    """Return the `width` rows with the highest scores, errors counted in their favour.
+    """Return the `width` rows with the highest upper bounds on their scores.
 
-    `own` holds the row id of each query, which is left out, or is None. Memory: 4 bytes per cell of
-    a block of products, at most :func:`~vicinal.gpu.device.cells_at_once`.
+    `own` contains the row id of each query, which is excluded, or is None. Memory: 4 bytes per cell
+    of a block of products, at most :func:`~vicinal.gpu.device.cells_at_once`.
     """
     n_rows = len(prepared.rows)
     width = min(width, n_rows)

@@ -1,23 +1,22 @@
-r"""Rows prepared for products in low precision, and how wrong those products can be.
+r"""Rows prepared for products in low precision, with error bounds for the products.
 
-As :mod:`vicinal.index.products` does on the CPU: for the Euclidean metric rows and queries are
-moved by the mean of the rows and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which falls
-with the distance; for cosine both are scaled to one length, for the dot product the queries. A
-power of two common to all rows brings the largest entry near 2\ :sup:`8`, so that float16 holds
-them.
+As in :mod:`vicinal.index.products` for the CPU, Euclidean rows and queries are centred at the mean
+of the rows and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which decreases with the
+distance. For cosine both are scaled to unit length, for the dot product only the queries. All rows
+are scaled by a common power of two so that the largest entry is close to 2\ :sup:`8` and float16
+can represent them.
 
-A score is wrong by at most error(q) · size(x) + constant(q), size(x) ≥ ‖x‖. With d features,
-:math:`u = 2^{-24}` and M the largest size:
+The error of a score is at most error(q) · size(x) + constant(q), where size(x) ≥ ‖x‖. With d
+features, :math:`u = 2^{-24}` and M the largest size:
 
 - products in float32, summed in any order: :math:`1.1u\,((d + 16)\lVert q\rVert + 4.4 M)`;
 - products of float16 pairs (:mod:`vicinal.gpu.fused`): a number is split into two of 11 bits,
-  :math:`v = h + l + r` with :math:`|r| \le 2^{-22}|v| + 2^{-25}`, and of the four products that of
-  the two low parts is left out: :math:`3 \cdot 2^{-22}`, and :math:`2u` for the float32 they came
-  from. Tensor cores multiply exactly and align
-  what they add to the largest term with at least 23 bits of fraction, so that each of 3d additions
-  loses at most :math:`2^{-22}` of the sum of absolute values. Together
-  :math:`1.1 \cdot 2^{-22}((3d + 16)\lVert q\rVert + 2.2 M)`, and
-  :math:`2^{-24}\sqrt d\,(\lVert q\rVert + M)` for what float16 cannot hold.
+  :math:`v = h + l + r` with :math:`|r| \le 2^{-22}|v| + 2^{-25}`, and of the four products, that of
+  the two low parts is omitted: :math:`3 \cdot 2^{-22}`, and :math:`2u` for the float32 they came
+  from. Tensor cores multiply exactly and align what they add to the largest term with at least 23
+  bits of fraction, so that each of 3d additions loses at most :math:`2^{-22}` of the sum of
+  absolute values. Together :math:`1.1 \cdot 2^{-22}((3d + 16)\lVert q\rVert + 2.2 M)`, and
+  :math:`2^{-24}\sqrt d\,(\lVert q\rVert + M)` for values that float16 cannot represent.
 
 The constant covers the float64 rounding of the definition itself,
 :math:`(d + 8)\,2^{-50}(\lVert q\rVert^2 + M^2)`, and numbers too small for float32.
@@ -33,21 +32,21 @@ from vicinal.distances import Distance
 
 UNIT = 2.0**-24
 LARGEST_EXPONENT = 8
-"""Entries of rows are brought below 2 to this."""
+"""Entries of rows are scaled below 2 to the power of this."""
 
 FLOAT16_ROOM = 2.0**15
-"""Entries of queries up to this are held by float16 with room to spare."""
+"""Entries of queries up to this value are safely representable in float16."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows ready to be multiplied.
+    """Rows ready for products.
 
     Parameters
     ----------
     rows : Tensor of float32, shape (n, d)
     sizes, biases : Tensor of float32, shape (n,)
-        What the error of a score grows with; what is taken off a product.
+        The factor of the error bound, and the term subtracted from a product.
     center : Tensor of float64, shape (d,)
     scale : float
         A power of two.
@@ -67,7 +66,7 @@ class Prepared:
         return float(self.sizes.max())
 
     def queries(self, Q: Tensor) -> "Queries":
-        """Return queries moved as the rows were; those that no bound holds for as zeros."""
+        """Return queries transformed like the rows; queries without a valid bound become zeros."""
         sizes = _sizes(Q)
         if not self.distance.is_similarity:
             usable = sizes * self.scale < 1e15
@@ -81,7 +80,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries ready to be multiplied with rows of at most the size `largest`.
+    """Queries ready for products with rows of at most the size `largest`.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class Queries:
         return _up(errors), _up(self._constants() + unheld)
 
     def fits_float16(self) -> Tensor:
-        """Say which queries float16 holds."""
+        """Return which queries float16 can represent."""
         return self.usable & (_sizes(self.rows) < FLOAT16_ROOM)
 
     def _constants(self) -> Tensor:
@@ -119,9 +118,9 @@ class Queries:
 
 
 def prepare(X: Tensor, distance: Distance) -> Prepared | None:
-    """Return `X` ready for products, or None where they would say nothing.
+    """Return `X` ready for products, or None if the bounds would be useless.
 
-    Memory: 4 bytes per cell and 8 per row; 16 per cell while it is made.
+    Memory: 4 bytes per cell and 8 per row; 16 per cell during preparation.
     """
     if not _in_range(X, distance):
         return None
@@ -136,13 +135,13 @@ def prepare(X: Tensor, distance: Distance) -> Prepared | None:
 
 
 def _power_of_two(largest: float) -> float:
-    """Return what brings `largest` below two to :data:`LARGEST_EXPONENT`."""
+    """Return the power of two that scales `largest` below 2 to :data:`LARGEST_EXPONENT`."""
     exponent = int(torch.frexp(torch.tensor(largest, dtype=torch.float64)).exponent)
     return float(2.0 ** (LARGEST_EXPONENT - exponent))
 
 
 def _in_range(X: Tensor, distance: Distance) -> bool:
-    """Say whether squares neither overflow nor vanish, so that relative errors mean something."""
+    """Tell whether squares neither overflow nor underflow, so that relative errors are valid."""
     if not X.numel() or X.shape[1] > 2**16:
         return False
     sizes = _sizes(X)
@@ -161,7 +160,7 @@ def _sizes(rows: Tensor) -> Tensor:
 
 
 def _one_length(rows: Tensor) -> Tensor:
-    """Scale rows to one length, through the largest value so that no square overflows."""
+    """Scale rows to unit length, dividing by the largest value first to avoid overflow."""
     sizes = _sizes(rows)[:, None]
     small = rows / torch.where(sizes == 0, 1.0, sizes)
     norms = _norms(small)[:, None]
@@ -169,7 +168,7 @@ def _one_length(rows: Tensor) -> Tensor:
 
 
 def _norms(rows: Tensor) -> Tensor:
-    """Return the length of each row, rounded up."""
+    """Return the norm of each row, rounded up."""
     lengths: Tensor = torch.linalg.vector_norm(rows, dim=1)
     return lengths * (1 + 1e-9)
 

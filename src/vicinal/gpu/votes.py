@@ -1,7 +1,7 @@
-r"""ML-kNN's tables on a device: how many neighbours of a row carry a label, tabulated by truth.
+r"""The count tables of ML-kNN on a device: votes of neighbours, by label and true value.
 
-Everything is as long as the labels of all neighbours together, n × k × labels a row; nothing has
-the size rows × labels.
+Arrays have the size of all neighbours' labels together, n × k × labels per row; nothing has the
+size rows × labels.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Labels:
     Parameters
     ----------
     starts, lengths : Tensor of int64, shape (n,)
-        Where the labels of a row begin, and how many it has.
+        Start and number of the labels of each row.
     indices : Tensor of int64
-        The labels of all rows, one after the other, ascending within a row.
+        The concatenated labels of all rows, ascending within a row.
     n_labels : int
     """
 
@@ -39,7 +39,7 @@ class Labels:
         n_labels: int,
         device: torch.device,
     ) -> Self:
-        """Take over the parts of a CSR indicator, rows sorted."""
+        """Copy a CSR indicator with sorted rows to a device."""
         pointers = torch.from_numpy(np.array(indptr, dtype=np.int64)).to(device)
         columns = torch.from_numpy(np.array(indices, dtype=np.int64)).to(device)
         return cls(pointers[:-1], pointers.diff(), columns, n_labels)
@@ -81,7 +81,7 @@ class Labels:
 
 
 def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Tabulate votes of neighbours by truth, label and number of votes.
+    """Tabulate the votes of neighbours by true value, label and number of votes.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     ids : Tensor of int64, shape (n, k)
         Neighbours of the same rows.
     width : int
-        1 + the most votes there can be.
+        1 + the maximum number of votes.
 
     Returns
     -------
     Tensor of int64, shape (2, n_labels, width)
-        The rows without a label that got so many votes for it, and those with it.
+        The number of rows without, and with, each label that have each number of votes for it.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     n_labels = labels.n_labels
     place = (carries.long() * n_labels + cells % n_labels) * width + votes
     table = torch.bincount(place, minlength=2 * n_labels * width).reshape(2, n_labels, width)
-    # Rows that got no vote are listed nowhere: they are the rest.
+    # Rows without votes are not listed; they are the remainder.
     positives = torch.bincount(labels.indices, minlength=n_labels)
     sizes = torch.stack([labels.n_rows - positives, positives])
     table[:, :, 0] = sizes - table.sum(dim=2)
@@ -117,7 +117,7 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
 
 
 def _counted(ordered: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the different values of ascending ones, and how often each occurs."""
+    """Return the distinct values of a sorted tensor and how often each occurs."""
     first = torch.ones(ordered.shape, dtype=torch.bool, device=ordered.device)
     first[1:] = ordered[1:] != ordered[:-1]
     starts = first.nonzero()[:, 0]
@@ -126,7 +126,7 @@ def _counted(ordered: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _contains(sorted_cells: Tensor, asked: Tensor) -> Tensor:
-    """Tell of each of `asked` whether it is one of `sorted_cells`."""
+    """Return for each of `asked` whether it is one of `sorted_cells`."""
     if not len(sorted_cells):
         return torch.zeros(asked.shape, dtype=torch.bool, device=asked.device)
     at = torch.searchsorted(sorted_cells, asked).clamp(max=len(sorted_cells) - 1)

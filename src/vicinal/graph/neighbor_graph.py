@@ -135,6 +135,10 @@ class NeighborGraph:
         """Return the graph of queries `start` to `stop` (excluded), a view of this one."""
         return self._trusted(self.ids[start:stop], self.values[start:stop])
 
+    def some(self, queries: slice | Int) -> "NeighborGraph":
+        """Return the graph of some queries: a slice of them, or their numbers."""
+        return self._trusted(self.ids[queries], self.values[queries])
+
     def without(self, rows: object) -> tuple["NeighborGraph", Int]:
         """Drop training rows from every list, and say which queries ran short.
 

@@ -1,11 +1,11 @@
-"""Nearest rows: one protocol, one order from every exact index.
+"""Nearest-neighbour search: one protocol, and the same results from every exact index.
 
 Input: a matrix of training rows, then queries. Output: a
-:class:`~vicinal.graph.neighbor_graph.NeighborGraph`. :mod:`~vicinal.index.protocol` says what an
-index is, :mod:`~vicinal.index.reference` is the definition that exact ones answer to,
-:func:`build_index` makes one by name or by a caller's factory, and
-:mod:`~vicinal.index.training_rows` keeps a model's rows. May be imported by ``scoring`` and
-everything after it.
+:class:`~vicinal.graph.neighbor_graph.NeighborGraph`. :mod:`~vicinal.index.protocol` defines the
+interface, :mod:`~vicinal.index.reference` is the definition that exact indexes must match,
+:func:`build_index` creates an index by name or with a caller's factory, and
+:mod:`~vicinal.index.training_rows` manages a model's rows. May be imported by ``scoring`` and later
+layers.
 """
 
 from vicinal.index.approximate import ApproximateIndex
@@ -14,6 +14,7 @@ from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex
 from vicinal.index.reference import ReferenceIndex
+from vicinal.index.segmented import SegmentedAlgorithm, SegmentedIndex
 from vicinal.index.training_rows import TrainingRows
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "InvertedIndex",
     "MutableIndex",
     "ReferenceIndex",
+    "SegmentedAlgorithm",
+    "SegmentedIndex",
     "TrainingRows",
     "algorithm_names",
     "build_index",

@@ -1,4 +1,4 @@
-"""Search that may miss neighbours, and says how many: never the default."""
+"""Approximate search that may miss neighbours and measures its recall; never the default."""
 
 import importlib
 from typing import Any
@@ -17,16 +17,16 @@ from vicinal.index.protocol import Index
 from vicinal.index.widths import graph_width
 
 SAMPLE = 200
-"""Queries that recall is measured on, at most."""
+"""Maximum number of queries used to measure recall."""
 
 
 class ApproximateIndex:
-    """Near rows, most of the nearest among them.
+    """Approximate nearest neighbours.
 
-    Sparse rows are searched with the heaviest features of each query only, those that hold `keep`
-    of its squared length. Dense rows are searched through the small-world graph (HNSW) of faiss,
-    from the extra ``approx``. What is found is compared in full and ordered; only what was not
-    found is missing. For sparse rows and queries of few features the exact index is as fast.
+    Sparse rows are searched with only the heaviest features of each query, those that make up
+    `keep` of its squared length. Dense rows are searched through the small-world graph (HNSW) of
+    faiss, from the extra ``approx``. What is found is compared in full and ordered; only what was
+    not found is missing. For sparse rows and queries of few features the exact index is as fast.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ApproximateIndex:
     keep : float
         Share of a sparse query's squared length that is searched, from 0 to 1 (all: exact).
     oversample : int
-        Candidates compared for each neighbour wanted.
+        Number of candidates compared per requested neighbour.
     n_jobs : int or None
 
     Attributes
@@ -145,7 +145,7 @@ class ApproximateIndex:
         return np.asarray(ids, dtype=np.int32)
 
     def _keys(self, queries: Features, ids: Int32) -> Float:
-        """Return what candidates are ordered by, smaller is nearer."""
+        """Return the sort keys of candidates; smaller is nearer."""
         keys = np.zeros(ids.shape)
         for place in range(ids.shape[1]):
             rows = self._rows[np.maximum(ids[:, place], 0)]
@@ -154,7 +154,7 @@ class ApproximateIndex:
 
     @staticmethod
     def _sample(n_queries: int) -> Int:
-        """Return the queries that recall is measured on, evenly spread."""
+        """Return evenly spaced queries for measuring recall."""
         if not n_queries:
             return np.zeros(0, dtype=np.int64)
         return np.unique(np.linspace(0, n_queries - 1, SAMPLE).astype(np.int64))
@@ -173,7 +173,7 @@ class ApproximateIndex:
         return graph
 
     def _placed(self, rows: Features) -> Any:
-        """Return rows as faiss wants them: float32, for cosine of length one."""
+        """Return rows for faiss: float32, and unit length for cosine."""
         dense = as_dense(rows)
         if self._distance.is_normalized:
             norms = np.sqrt(np.einsum("ij,ij->i", dense, dense))[:, np.newaxis]
@@ -182,7 +182,7 @@ class ApproximateIndex:
 
 
 def _heaviest(queries: Csr, keep: float) -> Csr:
-    """Keep the largest values of each row, the fewest that hold `keep` of its squared length."""
+    """Keep the fewest largest values of each row that make up `keep` of its squared length."""
     squares = queries.data.astype(np.float64) ** 2
     row_of = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
     order = np.lexsort((-squares, row_of))
@@ -198,7 +198,7 @@ def _heaviest(queries: Csr, keep: float) -> Csr:
 
 
 def _recall(exact: Int32, near: Int32) -> float:
-    """Return the share of the exact neighbours that were found; 1 where there are none."""
+    """Return the share of the exact neighbours that were found; 1 if there are none."""
     if not exact.size:
         return 1.0
     hits = (exact[:, :, np.newaxis] == near[:, np.newaxis, :]).any(axis=2) & (exact >= 0)

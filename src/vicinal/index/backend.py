@@ -1,4 +1,4 @@
-"""Where a search or a loss is computed: here, or by PyTorch on a device."""
+"""Choose the backend: the compiled core on the CPU, or PyTorch on a device."""
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
@@ -8,15 +8,15 @@ BACKENDS = ("numpy", "torch")
 
 
 def chosen_backend(backend: object, device: str | None) -> str:
-    """Return the backend to use: PyTorch without a device named and without CUDA is not.
+    """Return the backend to use: ``"torch"`` without CUDA and without a named device falls back.
 
-    ``"numpy"`` is the compiled core on the CPU, which is the faster of the two there; a warning
-    says so. A device that is named (``"cpu"``, ``"cuda:1"``) is used, or refused.
+    The fallback is ``"numpy"``, the compiled core, which is faster on the CPU; a warning is issued.
+    A named device (``"cpu"``, ``"cuda:1"``) is used, or an error is raised.
 
     Raises
     ------
     MissingExtraError
-        Where PyTorch is asked for and not installed.
+        If PyTorch is requested but not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Indexes by name: the one that suits the data, a named one, or a caller's own."""
+"""Create indexes: the best one for the data, a named one, or a caller's own."""
 
 from collections.abc import Callable
 from typing import cast
@@ -13,6 +13,7 @@ from vicinal.index.exact import exact_index
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, IndexFactory
 from vicinal.index.reference import ReferenceIndex
+from vicinal.index.segmented import SegmentedAlgorithm
 
 _FACTORIES: dict[str, IndexFactory] = {
     "auto": exact_index,
@@ -20,18 +21,19 @@ _FACTORIES: dict[str, IndexFactory] = {
     "dense": lambda X, metric, n_jobs: DenseIndex(X, metric, n_jobs=n_jobs),
     "approximate": lambda X, metric, n_jobs: ApproximateIndex(X, metric, n_jobs=n_jobs),
     "reference": lambda X, metric, n_jobs: ReferenceIndex(X, metric),
+    SegmentedAlgorithm.saved_as: SegmentedAlgorithm(),
 }
 _OURS = frozenset(_FACTORIES)
-"""Their indexes check what they are given, and need no check themselves."""
+"""Built-in indexes validate their input and need no further checks."""
 
 
 def register_index(name: str, factory: IndexFactory) -> None:
-    """Let ``algorithm=`` take a further index by name, so that models that use it can be saved.
+    """Register an index under a name for ``algorithm=``, so that models that use it can be saved.
 
     Parameters
     ----------
     name : str
-        Not yet taken by another factory.
+        A name that no other factory uses.
     factory : callable
         ``factory(X, metric, n_jobs)`` returns an :class:`~vicinal.index.protocol.Index`.
     """
@@ -40,12 +42,12 @@ def register_index(name: str, factory: IndexFactory) -> None:
 
 
 def algorithm_names() -> tuple[str, ...]:
-    """Return the names that ``algorithm=`` takes."""
+    """Return the names that ``algorithm=`` accepts."""
     return tuple(_FACTORIES)
 
 
 def index_factory(algorithm: object) -> IndexFactory:
-    """Return the factory that ``algorithm=`` stands for: a registered name, or a factory itself.
+    """Return the factory for ``algorithm=``, given a registered name or a factory.
 
     Examples
     --------
@@ -53,7 +55,8 @@ def index_factory(algorithm: object) -> IndexFactory:
     Traceback (most recent call last):
     ...
     vicinal._base.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
-    'dense', 'approximate', 'reference' or a factory (X, metric, n_jobs) -> Index, got 'ball_tree'
+    'dense', 'approximate', 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got
+    'ball_tree'
     """
     if isinstance(algorithm, str) and algorithm in _FACTORIES:
         factory = _FACTORIES[algorithm]
@@ -67,15 +70,17 @@ def index_factory(algorithm: object) -> IndexFactory:
 
 
 def algorithm_name(algorithm: object) -> str:
-    """Return the name under which a saved model holds ``algorithm=``.
+    """Return the name that represents ``algorithm=`` in a saved model.
 
     Raises
     ------
     InvalidArgumentError
-        For a factory that has none: code is never saved.
+        For a factory without a registered name, because code is never saved.
     """
     for name, factory in _FACTORIES.items():
         if algorithm == name or algorithm is factory:
+            return name
+        if getattr(algorithm, "saved_as", None) == name:  # an object that names its stand-in
             return name
     raise InvalidArgumentError(
         "algorithm",
@@ -96,8 +101,8 @@ def build_index(
         Name of a distance (:mod:`vicinal.distances`).
     n_jobs : int or None
     algorithm : str or callable
-        ``"auto"``: exact, inverted where `X` is sparse, else dense. Else another registered name,
-        or a factory ``(X, metric, n_jobs) -> Index``.
+        ``"auto"`` for an exact index (inverted if `X` is sparse, otherwise dense), another
+        registered name, or a factory ``(X, metric, n_jobs) -> Index``.
 
     Examples
     --------
@@ -110,7 +115,7 @@ def build_index(
 
 
 def _checked(factory: Callable[..., object]) -> IndexFactory:
-    """Return a caller's factory, what it builds compared with what was asked for."""
+    """Return a caller's factory, wrapped in a check of the index that it builds."""
 
     def build(X: Features, metric: str, n_jobs: int | None) -> Index:
         index = factory(X, metric, n_jobs)

@@ -1,4 +1,4 @@
-"""Queries a piece at a time, so that no copy of all of them is ever made."""
+"""Process queries in chunks, so that they are never all copied."""
 
 from collections.abc import Iterator
 
@@ -8,10 +8,10 @@ from scipy import sparse
 from vicinal._base.arrays import Features, Float
 
 CELLS = 2**22
-"""Most cells of a dense piece: 32 MiB of float64."""
+"""Maximum number of cells of a dense chunk: 32 MiB of float64."""
 
 ROWS = 2**16
-"""Most rows of a piece."""
+"""Maximum number of rows of a chunk."""
 
 
 def row_chunks(queries: Features) -> Iterator[tuple[int, int]]:

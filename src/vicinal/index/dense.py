@@ -1,4 +1,4 @@
-"""Exact search over dense rows: products in float32, the nearest compared by the definition."""
+"""Exact search over dense rows: float32 products select candidates for exact comparison."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -35,33 +35,33 @@ takes less time than to prepare products."""
 class DenseIndex:
     """The nearest rows of a dense matrix, exactly.
 
-    Blocks of float32 products, each with a bound on its error (:mod:`vicinal.index.products`), say
-    which rows could be among the k nearest; those are compared by the float64 definition of
-    :mod:`vicinal.index.reference`. So neighbours, order and values are those of the definition.
+    Blocks of float32 products with known error bounds (:mod:`vicinal.index.products`) select the
+    rows that could be among the k nearest; these are compared by the float64 definition of
+    :mod:`vicinal.index.reference`. Neighbours, order and values therefore match the definition.
 
     Parameters
     ----------
     X : ndarray, shape (n, d)
         Kept by reference. A sparse matrix is made dense.
     metric : {"euclidean", "cosine", "dot"}
-        For cosine and dot product only rows that share a non-zero feature are neighbours.
+        With cosine and dot product, only rows that share a non-zero feature are neighbours.
     n_jobs : int or None
-        Threads of a query; None for all cores.
+        Number of threads of a query; None for all cores.
     block_rows, batch_queries : int
         Size of a block of products.
     simd : {"plain", "avx2", "avx512"} or None
         Vector instructions of the compiled part, as for
         :class:`~vicinal.index.inverted.InvertedIndex`.
     backend : {"numpy", "torch"}
-        ``"torch"`` searches on a GPU, with the same answers (:mod:`vicinal.gpu`); needs the extra
-        ``vicinal[gpu]``. Without a GPU the CPU is used, and a warning says so.
+        ``"torch"`` searches on a GPU with the same results (:mod:`vicinal.gpu`); it requires the
+        extra ``vicinal[gpu]``. If there is no GPU, the CPU is used with a warning.
     device : str or None
-        Which device of PyTorch, such as ``"cuda:1"``; None for the first GPU.
+        PyTorch device, such as ``"cuda:1"``; None for the first GPU.
 
     Notes
     -----
-    Memory: 4 bytes per cell of `X` and 16 per row; while searching, 4 bytes per cell of the block of
-    products and about 24 bytes per query and neighbour, for each thread. Once rows were added, half
+    Memory: 4 bytes per cell of `X` and 16 per row; while searching, per thread, 4 bytes per cell of
+    a block of products and about 24 bytes per query and neighbour. After rows have been added, half
     as much again, and a copy of `X`. On a GPU: 12 to 20 bytes per cell of `X` and up to 2 GiB while
     searching.
 
@@ -105,7 +105,7 @@ class DenseIndex:
         self._writing = ForkLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rows that are left and build again: the index is made from nothing else."""
+        """Pickle the remaining rows; the index is rebuilt from them."""
         rows = self._rows.compacted()
         options = {
             "n_jobs": self.n_jobs,
@@ -124,7 +124,7 @@ class DenseIndex:
 
     @property
     def n_rows(self) -> int:
-        """Number of row ids given so far; ids of removed rows are never given again."""
+        """Number of row ids assigned so far; ids of removed rows are never reused."""
         return self._rows.n_ids
 
     @property
@@ -134,7 +134,7 @@ class DenseIndex:
 
     @property
     def nbytes(self) -> int:
-        """Main memory of the index in bytes, `X` itself not counted."""
+        """Main memory of the index in bytes, excluding `X` itself."""
         return self._rows.room.nbytes
 
     def query(self, Q: object, k: int) -> NeighborGraph:
@@ -143,9 +143,9 @@ class DenseIndex:
         return self._search(self._rows, queries, check_integer("k", k, low=1), leave_out=False)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the k nearest other rows for each indexed row; a duplicate is another row.
+        """Return the k nearest other rows of each indexed row; duplicates count as other rows.
 
-        A removed row has no neighbours, and is nobody's.
+        A removed row has no neighbours and is not a neighbour of any row.
         """
         k, rows = check_integer("k", k, low=1), self._rows
         if self._on_device is not None:
@@ -155,16 +155,16 @@ class DenseIndex:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether rows can be added and removed: not on a device."""
+        """Whether rows can be added and removed, which is not possible on a device."""
         return self._on_device is None
 
     def add(self, rows: object) -> Int:
-        """Index more rows, and return the ids they got: the next ones, in order.
+        """Add rows and return their ids, which are the next free ones in order.
 
-        The index stays exact. Rows are written behind those there, into arrays that grow by half
-        when they are full, so that a row is copied a few times in all, however many calls bring it;
-        the first call copies `X`. Rows more than a thousand times larger than all before, and
-        float64 rows for a float32 index, have all rows prepared again.
+        The index stays exact. Rows are appended to arrays that grow by half when they are full, so
+        that each row is copied only a few times in total, however many calls add rows; the first
+        call copies `X`. Adding rows more than a thousand times larger than all others, or float64
+        rows to a float32 index, prepares all rows again.
         """
         self._refuse_on_device()
         fresh = _dense_features(rows, "rows", self.n_features)
@@ -176,9 +176,9 @@ class DenseIndex:
         return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
-        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
+        """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
-        Their memory is released by :meth:`compact`, which happens by itself once more than
+        Their memory is released by :meth:`compact`, which is called automatically once more than
         :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are removed.
         """
         self._refuse_on_device()
@@ -193,7 +193,7 @@ class DenseIndex:
             self._rows = self._rows.compacted()
 
     def copy(self) -> "DenseIndex":
-        """Return an index of the same rows; changes of one leave the other as it is."""
+        """Return an independent copy of the index."""
         twin = object.__new__(DenseIndex)
         with self._writing:  # shared: both may write to the same arrays
             twin.__dict__.update(self.__dict__)
@@ -201,7 +201,7 @@ class DenseIndex:
 
     def _refuse_on_device(self) -> None:
         if not self.is_mutable:
-            raise InvalidArgumentError("backend", "'numpy' for rows that come and go", "'torch'")
+            raise InvalidArgumentError("backend", "'numpy' for add() and remove()", "'torch'")
 
     def _search(
         self, rows: DenseRows, queries: Features, k: int, *, leave_out: bool
@@ -228,7 +228,7 @@ class DenseIndex:
     def _answer(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
     ) -> None:
-        """Write the answers of one chunk: certain ones by products, the rest by comparing all."""
+        """Write the results of one chunk: by products if certain, otherwise by all rows."""
         left: list[Int] = []
         if rows.prepared is None or len(Q) * rows.values.size <= FEW_CELLS:
             left.append(np.arange(len(Q)))
@@ -241,7 +241,7 @@ class DenseIndex:
     def _by_products(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float
     ) -> list[Int]:
-        """Answer batches of queries on several threads; return those that are left."""
+        """Search batches of queries on several threads; return the queries that are not settled."""
         one = partial(self._batch, rows, Q, excluded, ids, values)
         starts = range(0, len(Q), self.batch_queries)
         if len(starts) == 1:
@@ -283,7 +283,7 @@ def _dense_features(X: object, name: str, n_features: int | None = None) -> NDAr
 
 
 def _device_search(rows: Features, metric: str, device: str | None) -> "DenseSearch":
-    """Bring rows to a device; PyTorch is loaded only here."""
+    """Copy rows to a device; PyTorch is only imported here."""
     from vicinal.gpu import DenseSearch
 
     return DenseSearch.of(rows, metric, device)

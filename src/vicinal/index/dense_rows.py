@@ -1,4 +1,4 @@
-"""The rows of a dense index, in arrays with room for more."""
+"""The rows of a dense index, in arrays with spare capacity."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,11 +23,11 @@ class Room:
     values : ndarray of float32 or float64, shape (capacity, d)
     norms : ndarray of float64, shape (capacity,)
     prepared : Prepared or None
-        `values` for float32 products; None where those would say nothing.
+        `values` for float32 products; None if the bounds would be useless.
     used : int
         Rows written so far, by any of the versions that share the arrays.
     owned : bool
-        False while `values` is the caller's array, which has no room.
+        False while `values` is the caller's array, which has no spare capacity.
     """
 
     values: NDArray[Any]
@@ -38,7 +38,7 @@ class Room:
 
     @classmethod
     def joined(cls, old: NDArray[Any], fresh: NDArray[Any], distance: Distance) -> "Room":
-        """Copy rows into new arrays, half as long again as need be."""
+        """Copy rows into new arrays with half as much spare capacity."""
         count = len(old) + len(fresh)
         capacity = count + count // 2
         values = np.empty((capacity, old.shape[1]), dtype=np.result_type(old, fresh))
@@ -56,16 +56,16 @@ class Room:
         return own + self.norms.nbytes + (0 if self.prepared is None else self.prepared.nbytes)
 
     def takes(self, fresh: NDArray[Any], first: int) -> bool:
-        """Say whether rows can be written from `first` on, exactly and with the same bounds.
+        """Tell whether rows can be written from `first` on, exactly and with the same bounds.
 
-        Not where another version has written there already.
+        They cannot if another version has already written there.
         """
         fits = first == self.used and first + len(fresh) <= len(self.values)
         same = np.result_type(self.values, fresh) == self.values.dtype
         return fits and same and (self.prepared is None or self.prepared.takes(fresh))
 
     def write(self, fresh: NDArray[Any], first: int) -> None:
-        """Write rows behind those there."""
+        """Append rows."""
         stop = first + len(fresh)
         self.values[first:stop] = fresh
         self.norms[first:stop] = dense_norms(self.values[first:stop])
@@ -76,21 +76,21 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class DenseRows:
-    """The rows searched at one time; a change makes another, so that a search keeps what it has.
+    """An immutable version of the rows; changes create a new version, so running searches are safe.
 
     Parameters
     ----------
     room : Room
         Shared with the rows after a change, which are written behind the first `count`.
     count : int
-        Rows in the arrays, removed ones among them. A row's number there is its place.
+        Number of rows in the arrays, including removed ones. The index of a row there is its place.
     removed : ndarray of uint8
-        1 for a row that is no longer there; empty while all are.
+        1 for a removed row; empty if none has been removed.
     distance : Distance
     n_ids : int
-        How many ids were given so far.
+        Number of ids assigned so far.
     ids : ndarray of int32, shape (count,), or None
-        The id of the row at each place, ascending; None where it is the place.
+        The id of the row at each place, ascending; None if ids equal places.
     """
 
     room: Room
@@ -114,7 +114,7 @@ class DenseRows:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The rows, removed ones among them."""
+        """The rows, including removed ones."""
         return self.room.values[: self.count]
 
     @cached_property
@@ -130,7 +130,7 @@ class DenseRows:
         return kind(self.values, self.room.norms[: self.count], self.distance.native())
 
     def with_rows(self, fresh: NDArray[Any]) -> "DenseRows":
-        """Return these rows and further ones behind them, which get the next ids."""
+        """Return these rows with further rows appended, which get the next ids."""
         room, ids = self.room, self.ids
         if room.takes(fresh, self.count):
             room.write(fresh, self.count)
@@ -145,7 +145,7 @@ class DenseRows:
         return DenseRows(room, self.count + len(fresh), removed, self.distance, n_ids, ids)
 
     def without(self, ids: Int) -> "DenseRows":
-        """Return these rows, those of `ids` removed; compacted where many have been."""
+        """Return these rows without `ids`; compacted if many rows have been removed."""
         places = places_of(ids, self.ids)
         removed = self.removed.copy() if len(self.removed) else np.zeros(self.count, np.uint8)
         removed[places] = 1
@@ -153,7 +153,7 @@ class DenseRows:
         return fewer.compacted() if should_compact(removed) else fewer
 
     def compacted(self) -> "DenseRows":
-        """Return the rows that are left, in arrays of their own."""
+        """Return the remaining rows in new arrays."""
         if not self.removed.any():
             return self
         kept = np.flatnonzero(self.removed == 0)

@@ -10,9 +10,9 @@ from vicinal.index.reference import ReferenceIndex
 
 
 def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
-    """Return an exact index over the rows of `X`: inverted where `X` is sparse, else dense.
+    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense.
 
-    A distance that the compiled core does not know is searched by its definition.
+    A distance that the compiled core does not support is searched by its definition.
     """
     if get_distance(metric).native_code is None:
         return ReferenceIndex(X, metric)

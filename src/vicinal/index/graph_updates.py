@@ -1,4 +1,4 @@
-"""The leave-one-out graph after rows were added or removed: equal to a fresh search."""
+"""Update the leave-one-out graph after rows were added or removed, equal to a new search."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) 
     Parameters
     ----------
     old : NeighborGraph
-        The graph before they came.
+        The graph before the rows were added.
     rows : TrainingRows
         All rows, old and new.
     fresh : ndarray or csr_array
@@ -39,7 +39,7 @@ def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) 
 def graph_without(
     old: NeighborGraph, rows: TrainingRows, kept: Int, gone: Int, k: int
 ) -> NeighborGraph:
-    """Return the leave-one-out graph of `rows`, which holds the `kept` rows of the old ones."""
+    """Return the leave-one-out graph of `rows`, which contains the `kept` old rows."""
     if k == 0:
         return no_neighbors(rows.n_rows, rows.n_rows, rows.metric)
     rest, short = old.without(gone)
@@ -53,7 +53,7 @@ def graph_without(
 def _replaced(
     graph: NeighborGraph, rows: TrainingRows, asked: Int, width: int, k: int
 ) -> NeighborGraph:
-    """Return `graph`, `width` wide and with the lists of the rows `asked` searched afresh."""
+    """Return `graph` with the given width and with the lists of the rows `asked` searched again."""
     ids: Int32 = np.full((rows.n_rows, width), -1, dtype=np.int32)
     values: Float = np.full((rows.n_rows, width), graph.distance_kind.padding)
     common = min(width, graph.k)

@@ -22,35 +22,35 @@ from vicinal.index.widths import graph_width
 class InvertedIndex:
     """The nearest rows of a sparse matrix, exactly.
 
-    Feature by feature, the rows that have it add to integer accumulators; rows whose sum, with its
-    largest possible error, cannot reach the k-th best are dropped, and the others are compared by
-    the float64 definition of :mod:`vicinal.index.reference`. So neighbours, order and values are
-    those of the definition, whatever the block size, batch size and number of threads.
+    Feature by feature, integer sums are accumulated for the rows that have it. Rows whose sum
+    cannot reach the k-th best even with the largest possible error are dropped, and the others are
+    compared by the float64 definition of :mod:`vicinal.index.reference`. Neighbours, order and
+    values therefore match the definition for any block size, batch size and number of threads.
 
     Parameters
     ----------
     X : sparse array, shape (n, m)
         Kept by reference. A dense array is converted.
     metric : {"cosine", "dot", "euclidean"}
-        For cosine and dot product only rows that share a non-zero feature are neighbours.
+        With cosine and dot product, only rows that share a non-zero feature are neighbours.
     n_jobs : int or None
-        Threads of a query; None for all cores.
+        Number of threads of a query; None for all cores.
     block_rows : int
-        Rows searched at a time, at most 65,536.
+        Number of rows searched at a time, at most 65,536.
     batch_queries : int
-        Queries that share a block while it is in the cache.
+        Number of queries that share a block while it is in the cache.
     simd : {"plain", "avx2", "avx512"} or None
-        Vector instructions to use; None for the best this machine has, or what the environment
-        variable ``VICINAL_SIMD`` says. The answers are the same.
+        Vector instructions to use; None for the environment variable ``VICINAL_SIMD`` or the best
+        available. The results are the same.
     patterns : bool
-        Count shared features where all values of a row are equal, instead of weighing them; the
-        answers are the same.
+        Whether to count shared features instead of weighting them if all values of a row are equal;
+        the results are the same.
 
     Notes
     -----
-    Memory: at most 16 bytes an entry of `X` besides `X` itself, 42 for each feature that occurs and
-    20 a row; while searching, 64 or 128 kilobytes for each query of a batch and thread, and at most
-    512 a thread. Removed rows are held until a segment has lost more than
+    Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
+    and 20 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
+    at most 512 per thread. Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index.row_ids.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
     Examples
@@ -87,7 +87,7 @@ class InvertedIndex:
         self._writing = ForkLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rows that are left and build again: the index is made from nothing else."""
+        """Pickle the remaining rows; the index is rebuilt from them."""
         options = {
             "n_jobs": self.n_jobs,
             "block_rows": self.block_rows,
@@ -105,7 +105,7 @@ class InvertedIndex:
 
     @property
     def n_rows(self) -> int:
-        """Number of row ids given so far; ids of removed rows are never given again."""
+        """Number of row ids assigned so far; ids of removed rows are never reused."""
         return self._rows.n_ids
 
     @property
@@ -115,7 +115,7 @@ class InvertedIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the index in bytes, `X` itself not counted."""
+        """Memory of the index in bytes, excluding `X` itself."""
         return sum(segment.nbytes for segment in self._rows.segments)
 
     @property
@@ -131,9 +131,9 @@ class InvertedIndex:
         return NeighborGraph.trusted(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the k nearest other rows for each indexed row; a duplicate is another row.
+        """Return the k nearest other rows of each indexed row; duplicates count as other rows.
 
-        A removed row has no neighbours, and is nobody's.
+        A removed row has no neighbours and is not a neighbour of any row.
         """
         k, rows = check_integer("k", k, low=1), self._rows
         parts = [
@@ -148,11 +148,11 @@ class InvertedIndex:
         return NeighborGraph(ids, values, self.metric, rows.n_ids)
 
     def add(self, rows: object) -> Int:
-        """Index more rows, and return the ids they got: the next ones, in order.
+        """Add rows and return their ids, which are the next free ones in order.
 
-        The index stays exact and is not built again: rows added go to a segment of their own, which
-        takes in the segments before it that are not much larger. So a row is indexed at most
-        ``log2(n_rows)`` times, however many calls bring it.
+        The index stays exact and is not rebuilt: added rows form a new segment, which absorbs
+        preceding segments that are not much larger. Each row is therefore indexed at most
+        ``log2(n_rows)`` times, however many calls add rows.
         """
         checked = check_features(rows, "rows", n_features=self.n_features)
         fresh = as_csr(owned(checked, rows))
@@ -164,7 +164,7 @@ class InvertedIndex:
         return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
-        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
+        """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
         Removed rows are no longer found. Their memory is released when the segment they are in is
         built again: once more than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed,
@@ -175,12 +175,12 @@ class InvertedIndex:
             self._rows = self._rows.without(ids, self._build)
 
     def compact(self) -> None:
-        """Release the memory of removed rows now; segments that lost none stay as they are."""
+        """Release the memory of removed rows now; segments without removed rows do not change."""
         with self._writing:
             self._rows = self._rows.compacted(self._build)
 
     def copy(self) -> "InvertedIndex":
-        """Return an index of the same rows; changes of one leave the other as it is."""
+        """Return an independent copy of the index."""
         twin = object.__new__(InvertedIndex)
         twin.__dict__.update(self.__dict__, _writing=ForkLock())
         return twin

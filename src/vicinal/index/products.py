@@ -1,9 +1,9 @@
-r"""Rows prepared for float32 products, and how wrong those products can be.
+r"""Rows prepared for float32 products, with error bounds for the products.
 
-For the Euclidean metric rows and queries are moved by the mean of the rows (distances stay, norms
-shrink) and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which falls with the distance; for
-cosine both are scaled to length one, for the dot product the queries. A power of two common to all
-rows keeps float32 in range.
+For Euclidean distance, rows and queries are centred at the mean of the rows (distances stay the
+same, norms shrink) and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which decreases with the
+distance. For cosine both are scaled to unit length, for the dot product only the queries. A power
+of two common to all rows keeps float32 in range.
 
 With :math:`u = 2^{-24}` and d features, rounding q and x to float32, the product of any order of
 summation, the bias and the difference are together wrong by at most
@@ -32,18 +32,18 @@ UNIT = 2.0**-24
 STEP = 2048
 
 HEADROOM = 2.0**10
-"""How large a row written later may be, once scaled; those there at first are below 1."""
+"""Largest scaled size of rows added later; the initial rows are below 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows ready to be multiplied.
+    """Rows ready for products.
 
     Parameters
     ----------
     rows : ndarray of float32, shape (n, d)
     sizes, biases : ndarray of float32, shape (n,)
-        What the error of a score grows with; what is taken off a product.
+        The factor of the error bound, and the term subtracted from a product.
     center : ndarray of float64, shape (d,)
     scale : float
         A power of two.
@@ -73,7 +73,7 @@ class Prepared:
         return Prepared(*parts, self.center, self.scale, self.distance)
 
     def takes(self, X: NDArray[Any]) -> bool:
-        """Say whether the bounds hold for further rows too: none too large for the scale."""
+        """Tell whether the bounds also hold for further rows, that is, none is too large."""
         sizes = _sizes(X)
         if self.distance.is_normalized:
             return _tame(sizes[sizes > 0])
@@ -105,9 +105,9 @@ class Prepared:
 
 
 def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> Prepared | None:
-    """Return `X` ready for products, or None where float32 products would say nothing.
+    """Return `X` ready for products, or None if the bounds would be useless.
 
-    Memory: 4 bytes per cell and 8 per row, of `capacity` rows where room for more is wanted.
+    Memory: 4 bytes per cell and 8 per row, for `capacity` rows if rows are to be added.
     """
     if not _in_range(X, distance):
         return None
@@ -123,7 +123,7 @@ def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) ->
 
 
 def usable(Q: Float, prepared: Prepared) -> Bool:
-    """Say which queries the error bound holds for."""
+    """Return for which queries the error bound holds."""
     sizes = _sizes(Q)
     if not prepared.distance.is_similarity:
         near: Bool = sizes * prepared.scale < 1e15
@@ -133,7 +133,7 @@ def usable(Q: Float, prepared: Prepared) -> Bool:
 
 
 def _in_range(X: NDArray[Any], distance: Distance) -> bool:
-    """Say whether squares neither overflow nor vanish, so that relative errors mean something."""
+    """Tell whether squares neither overflow nor underflow, so that relative errors are valid."""
     if not X.size or X.shape[1] > 2**20:
         return False
     sizes = _sizes(X)
@@ -144,7 +144,7 @@ def _in_range(X: NDArray[Any], distance: Distance) -> bool:
 
 
 def _tame(sizes: Float) -> bool:
-    """Say whether rows of these sizes can be scaled to length one."""
+    """Tell whether rows of these sizes can be scaled to unit length."""
     return bool(np.all((sizes > 1e-140) & (sizes < 1e140)))
 
 
@@ -156,7 +156,7 @@ def _sizes(rows: NDArray[Any]) -> Float:
 
 
 def _unit_length(rows: Float) -> Float:
-    """Scale rows to length one, through the largest value so that no square overflows."""
+    """Scale rows to unit length, dividing by the largest value first to avoid overflow."""
     sizes = _sizes(rows)[:, np.newaxis]
     small: Float = rows / np.where(sizes == 0, 1.0, sizes)
     norms = _norms(small)[:, np.newaxis]

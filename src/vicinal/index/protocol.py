@@ -1,15 +1,16 @@
-"""What an index is: the protocol that estimators search through.
+"""The index protocol that estimators use for searching.
 
-Anything with these properties and methods can be searched: pass a factory
-``(X, metric, n_jobs) -> Index`` as ``algorithm=`` of an estimator, or give it a name with
-:func:`vicinal.index.register_index`. The contract of the answers:
+Anything with these properties and methods can be searched: pass a factory ``(X, metric, n_jobs) ->
+Index`` as ``algorithm=`` of an estimator, or give it a name with
+:func:`vicinal.index.register_index`. Every index must satisfy this contract:
 
-- **Order.** Neighbours are sorted by distance ascending or similarity descending, equal ones by row id
-  ascending. An exact index returns the neighbours and values of :mod:`vicinal.index.reference`.
-- **Ids.** Rows are numbered from 0 in the order in which they came. An id is never given twice;
-  those of other rows stay when a row is removed.
+- **Order.** Neighbours are sorted by ascending distance or descending similarity, and ties by
+  ascending row id. An exact index returns the neighbours and values of
+  :mod:`vicinal.index.reference`.
+- **Ids.** Rows are numbered from 0 in the order in which they were added. Ids are never reused,
+  and removing a row does not change the ids of other rows.
 - **Width.** A graph is `k` wide and padded with id −1 (:func:`vicinal.index.widths.graph_width`
-  says how wide where `k` exceeds the number of rows).
+  gives the width if `k` exceeds the number of rows).
 - **Threads.** Any number of threads may query at the same time.
 """
 
@@ -30,7 +31,7 @@ class Index(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """Number of row ids given so far: ids lie in [0, n_rows)."""
+        """Number of row ids assigned so far: ids are in [0, n_rows)."""
 
     @property
     def n_features(self) -> int:
@@ -38,15 +39,15 @@ class Index(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, the rows it was given not counted."""
+        """Memory in bytes, excluding the rows it was built from."""
 
     def query(self, Q: Any, k: int) -> NeighborGraph:
         """Return the `k` nearest rows for each row of `Q`, dense or sparse."""
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the `k` nearest other rows for each row; a duplicate is another row.
+        """Return the `k` nearest other rows of each row; duplicates count as other rows.
 
-        Query i is row i; a removed row has no neighbours, and is nobody's.
+        Query i is row i; a removed row has no neighbours and is not a neighbour of any row.
         """
 
 
@@ -54,17 +55,17 @@ class Index(Protocol):
 class MutableIndex(Index, Protocol):
     """An index that rows can be added to and removed from.
 
-    Writers are serialised. A query that is under way when rows change answers for the rows from
-    before or after the change, never for a part of it. An :class:`Index` without these methods is
-    built again when rows change.
+    Writers are serialised. A query that runs while rows change sees the rows either before or after
+    the change, never a part of it. An :class:`Index` without these methods is rebuilt when rows
+    change.
     """
 
     @property
     def is_mutable(self) -> bool:
-        """Whether :meth:`add` and :meth:`remove` are possible as the index was set up."""
+        """Whether :meth:`add` and :meth:`remove` are supported by this index."""
 
     def add(self, rows: Any) -> Int:
-        """Index more rows and return their ids: the next ones, in order."""
+        """Add rows and return their ids, which are the next free ones in order."""
 
     def remove(self, rows: Any) -> None:
         """Remove rows by id."""
@@ -73,9 +74,9 @@ class MutableIndex(Index, Protocol):
         """Release the memory of removed rows now."""
 
     def copy(self) -> Self:
-        """Return an index of the same rows; changes of one leave the other as it is.
+        """Return an independent copy of the index.
 
-        Cheap: the two share what neither changes.
+        Cheap, because both share unchanged data.
         """
 
 
@@ -84,5 +85,5 @@ IndexFactory: TypeAlias = Callable[[Features, str, int | None], Index]
 
 
 def is_mutable(index: Index) -> TypeGuard[MutableIndex]:
-    """Tell whether rows of an index can change."""
+    """Tell whether rows of an index can be added and removed."""
     return isinstance(index, MutableIndex) and index.is_mutable

@@ -1,4 +1,4 @@
-"""Row ids that stay while the rows of an index are moved together."""
+"""Stable row ids while an index is compacted."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,19 +7,19 @@ from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import InvalidArgumentError
 
 COMPACT_SHARE = 0.1
-"""Share of removed rows past which an index is built again without them."""
+"""Share of removed rows above which an index is compacted."""
 
 MOST_IDS = 2**31 - 1
-"""Ids are int32: so many can be given, in the life of an index or a model."""
+"""Ids are int32, which limits the number of ids of an index or a model."""
 
 
 def should_compact(removed: NDArray[np.uint8]) -> bool:
-    """Say whether more than :data:`COMPACT_SHARE` of the rows are marked as removed."""
+    """Tell whether more than :data:`COMPACT_SHARE` of the rows are marked as removed."""
     return bool(np.count_nonzero(removed) > COMPACT_SHARE * len(removed))
 
 
 def check_room_for_ids(n_ids: int, n_more: int) -> None:
-    """Refuse rows whose ids an int32 cannot hold.
+    """Raise if the new ids would not fit in an int32.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def check_room_for_ids(n_ids: int, n_more: int) -> None:
 
 
 def places_of(wanted: Int, ids: Int32 | None) -> Int:
-    """Return where rows stand, of the ids `wanted` that are still there.
+    """Return the places of those ids in `wanted` that still exist.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def ids_at(places: Int32, ids: Int32 | None) -> Int32:
 def by_row_id(
     found: Int32, values: Float, left: Int32, n_ids: int, padding: float
 ) -> tuple[Int32, Float]:
-    """Return lists of the rows `left` as those of all ids: the others have no neighbours."""
+    """Expand lists of the remaining rows to all ids; removed rows have no neighbours."""
     ids = np.full((n_ids, found.shape[1]), -1, dtype=np.int32)
     spread = np.full(ids.shape, padding)
     ids[left], spread[left] = found, values

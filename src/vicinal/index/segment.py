@@ -1,4 +1,4 @@
-"""A run of rows with its compiled index: what an inverted index is made of."""
+"""A segment of an inverted index: a run of rows with its compiled index."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ class Segment:
     ids : ndarray of int32
         One per row, ascending.
     removed : ndarray of uint8
-        1 for a row that is no longer there; empty while all are.
+        1 for a removed row; empty if none has been removed.
     native : compiled index over `rows`
     """
 
@@ -59,12 +59,12 @@ class Segment:
         return cls(rows, ids, np.zeros(0, dtype=np.uint8), native)
 
     def __len__(self) -> int:
-        """Return the number of rows, removed ones among them."""
+        """Return the number of rows, including removed ones."""
         return len(self.ids)
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, the rows themselves not counted."""
+        """Memory in bytes, excluding the rows themselves."""
         return self.native.bytes() + self.ids.nbytes + self.removed.nbytes
 
     @property
@@ -73,7 +73,7 @@ class Segment:
         return np.flatnonzero(self.removed == 0) if len(self.removed) else np.arange(len(self))
 
     def without(self, ids: NDArray[np.int64]) -> "Segment":
-        """Return this segment, those of `ids` that lie in it marked as removed."""
+        """Return this segment with its rows among `ids` marked as removed."""
         places = places_of(ids, self.ids)
         if not len(places):
             return self
@@ -91,7 +91,7 @@ class Segment:
         n_threads: int,
         batch: int,
     ) -> None:
-        """Let this segment's rows take part in what was `found`: places and keys, sorted.
+        """Merge this segment's rows into `found`: sorted places and keys.
 
         Its rows have the places from `first` on, of `n_rows` in all segments.
         """

@@ -7,7 +7,7 @@ from vicinal._native import simd_levels
 
 
 def simd_level(asked: str | None) -> str:
-    """Return the level asked for, else that of ``VICINAL_SIMD``, else the best there is.
+    """Return the requested level, or that of ``VICINAL_SIMD``, or the best available.
 
     Examples
     --------

@@ -114,6 +114,11 @@ class TrainingRows:
             return index.is_mutable
         return is_mutable(index)
 
+    @property
+    def prefers_whole_batches(self) -> bool:
+        """Whether each call of a search costs much, however few the queries: ask all at once."""
+        return bool(getattr(self.index, "prefers_whole_batches", False))
+
     def build_index(self, X: Features) -> Index:
         """Return an index over other rows, of the kind that these rows have."""
         return build_index(X, self.metric, self.n_jobs, self.algorithm)
@@ -130,7 +135,7 @@ class TrainingRows:
         self._refuse_empty_places()
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
-        if is_seen():
+        if is_seen() and not self.prefers_whole_batches:
             return self._query_self_by_blocks(k)
         index, ids = self._index_and_ids()
         graph = index.query_self(self.width_among_others(k))

@@ -1,14 +1,14 @@
-"""How wide an answer is."""
+"""The width of neighbour graphs."""
 
 WIDEST_PADDING = 1024
-"""Columns up to which lists are padded where k exceeds the number of rows."""
+"""Maximum width to which lists are padded if k exceeds the number of rows."""
 
 
 def graph_width(k: int, n_rows: int) -> int:
     """Return the width of a graph of the k nearest of `n_rows` rows.
 
-    It is `k`. Where that is more than the number of rows, the columns past it can only be padding,
-    and those past :data:`WIDEST_PADDING` are left out: a huge `k` costs nothing.
+    It is `k`. If `k` exceeds the number of rows, the additional columns are only padding, and
+    columns beyond :data:`WIDEST_PADDING` are omitted, so that a huge `k` costs nothing.
 
     Examples
     --------

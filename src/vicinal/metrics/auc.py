@@ -1,9 +1,9 @@
-r"""Areas under ROC curves: of the cells with a label and those without, who scores higher.
+r"""Areas under ROC curves (AUC).
 
-The area is the share of (true, false) pairs of cells in which the true one scores higher, a tie
-counting half: within each label, then the mean (*macro*), or over all cells at once (*micro*).
-Scores closer than a system's tie tolerance do not tie here: Mulan too takes areas from the scores,
-not from ranks.
+The area is the share of (true, false) pairs of cells in which the true cell scores higher, with
+ties counting half. *Macro* is the mean over labels, *micro* the area over all cells together. The
+tie tolerance of the conventions does not apply: Mulan too computes areas from the scores and not
+from ranks.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from vicinal.scores import Scores
 def macro_auc(
     Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    """Mean area over the labels that some rows have and some lack; NaN where there are none.
+    """Mean AUC over the labels that some but not all rows have; NaN if there are none.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def macro_auc(
 
 
 def micro_auc(Y_true: object, scores: object) -> float:
-    """Area over all cells in one pool; NaN where all labels are true or all are false.
+    """AUC over all cells together; NaN if all cells are true or all are false.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def micro_auc(Y_true: object, scores: object) -> float:
 
 
 def macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
-    """Take the macro-average of checked input."""
+    """Compute macro AUC from validated input."""
     areas = _label_areas(truth, scores, n_jobs)
     usable = ~np.isnan(areas)
     if not usable.any() or (rules.auc_needs_all and not usable.all()):
@@ -64,7 +64,7 @@ def macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | Non
 def micro_area(
     truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
 ) -> float:
-    """Take the pooled area of checked input."""
+    """Compute micro AUC from validated input."""
     n_rows, n_labels = truth.shape
     n_false = n_rows * n_labels - truth.nnz
     if truth.nnz == 0 or n_false == 0:
@@ -77,7 +77,7 @@ def micro_area(
 
 
 def _label_areas(truth: Csr, scores: Scores, n_jobs: int | None) -> Float:
-    """Area of each label; NaN where one of the classes is missing."""
+    """Return the AUC of each label; NaN if one of the classes is missing."""
     indptr, indices = csr_parts(truth)
     rows = scores.native_rows()
     positives = true_scores(rows, indptr, indices)
@@ -90,7 +90,7 @@ def _label_areas(truth: Csr, scores: Scores, n_jobs: int | None) -> Float:
 
 
 def _carriers(truth: Csr) -> Int:
-    """Count the rows that carry each label."""
+    """Count the rows that have each label."""
     return np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.int64)
 
 

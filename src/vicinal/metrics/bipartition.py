@@ -1,4 +1,4 @@
-r"""Example-based metrics of predicted label sets: a value per row, then the mean.
+r"""Example-based metrics of predicted label sets: one value per row, then the mean.
 
 :math:`Y_i` are the true labels of row i, :math:`Z_i` the predicted ones, L is the number of labels.
 """
@@ -70,7 +70,7 @@ def jaccard_loss(
 def example_precision(
     Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Mean of :math:`|Y_i \cap Z_i| / |Z_i|`; 0 where only :math:`Z_i` is empty.
+    r"""Mean of :math:`|Y_i \cap Z_i| / |Z_i|`; 0 if only :math:`Z_i` is empty.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def example_precision(
 def example_recall(
     Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Mean of :math:`|Y_i \cap Z_i| / |Y_i|`; 0 where only :math:`Y_i` is empty.
+    r"""Mean of :math:`|Y_i \cap Z_i| / |Y_i|`; 0 if only :math:`Y_i` is empty.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def example_f1(
 def example_f1_of_means(
     Y_true: object, labels: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    """F1 of the mean precision P and the mean recall R: 2PR/(P + R), 0 where both are 0.
+    """F1 of the mean precision P and the mean recall R: 2PR/(P + R), or 0 if both are 0.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _jaccard_loss(rows: RowCounts, rules: Conventions) -> float:
 
 
 def _without_denominator(rows: RowCounts, rules: Conventions) -> Float:
-    """Precision and recall of rows where they are 0/0: 0 unless both sets are empty."""
+    """Precision and recall of rows for which they are 0/0: 0 unless both sets are empty."""
     return np.where(rows.union == 0, rules.both_empty_f1, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Every metric by name: what it needs and which way is better. Data, for tables and tuning."""
+"""Every metric by name, with its requirements and whether high or low is better."""
 
 import difflib
 import re
@@ -15,21 +15,21 @@ Needs: TypeAlias = Literal["labels", "scores"]
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """What is known of a metric besides its formula.
+    """Facts about a metric other than its formula.
 
     Parameters
     ----------
     name : str
-        As in the answer of ``evaluate``; those at k are catalogued as ``"precision@k"``.
+        As in the result of ``evaluate``; metrics at k are listed as ``"precision@k"``.
     better : {"low", "high", "none"}
     needs : {"labels", "scores"}
-        Predicted sets or a ranking.
+        Predicted label sets or a ranking.
     group : str
         Heading in tables.
     k : int or None
-        How many labels it looks at, for those at k.
+        The k of a metric at k.
     needs_counts : bool
-        Whether it needs the training label counts too.
+        Whether it also needs the label counts of the training rows.
     """
 
     name: str
@@ -41,7 +41,7 @@ class MetricInfo:
 
 
 def _group(group: str, needs: Needs, **better_by_name: Better) -> tuple[MetricInfo, ...]:
-    """Catalogue the metrics of one group; underscores stand for hyphens."""
+    """List the metrics of one group; underscores stand for hyphens."""
     return tuple(
         MetricInfo(name.replace("_", "-"), better, needs, group)
         for name, better in better_by_name.items()
@@ -94,11 +94,11 @@ METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info i
 
 
 DEPTHS = (1, 3, 5)
-"""Depths of the metrics at k, unless others are asked for."""
+"""Default values of k for the metrics at k."""
 
 
 def every_metric(depths: Sequence[int] = DEPTHS) -> list[str]:
-    """Return the names of all metrics, those at k once for each depth.
+    """Return the names of all metrics, with metrics at k listed once per k.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def metric_info(name: object) -> MetricInfo:
 
 
 def _hint(name: object) -> str:
-    """Name the metrics that look alike; for those at k, how to say k."""
+    """Suggest metrics with similar names, including how to write k."""
     close = difflib.get_close_matches(str(name), METRICS, n=2)
     if not close:
         return f" ({', '.join(METRICS)})"

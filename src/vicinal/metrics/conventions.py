@@ -1,7 +1,7 @@
-"""The edge cases that systems decide differently, declared as data.
+"""Edge cases that implementations treat differently, declared as data.
 
-The definitions of the metrics are the same everywhere; what happens when a set is empty or scores
-tie is not, and moves published figures by more than methods differ.
+The definitions of the metrics are the same everywhere; the treatment of empty sets and tied scores
+is not, and it can change published figures by more than the differences between methods.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 
 TieRule: TypeAlias = Literal["lower", "higher", "worst"]
-"""Rank of a label among those with its score: after the lower ids, after the higher ids, last."""
+"""Rank of a label among tied labels: after lower ids, after higher ids, or last."""
 
 
 @dataclass(frozen=True)
 class Conventions:
-    r"""What a system does where the definitions are silent.
+    r"""How a system treats cases that the definitions leave open.
 
     ========================================  =========  ============  ==========  ==============
     case                                      vicinal    scikit-learn  Mulan       MEKA
@@ -41,27 +41,27 @@ class Conventions:
     macro-auc, label of one class             left out   left out*     NaN         left out*
     ========================================  =========  ============  ==========  ==============
 
-    \* The system has no such metric, or says nothing; chosen here.
-    † Mulan takes scores within 1e-6 for equal: from the lowest score up, all that lie less than
-    1e-6 above the lowest of their group.
+    \* The system does not have this metric or does not define the case; our choice. † Mulan treats
+    scores within 1e-6 as equal: starting from the lowest score, a group contains all scores less
+    than 1e-6 above its lowest one.
 
     Parameters
     ----------
     name : str
-        For tables.
+        Name used in tables.
     both_empty_jaccard, both_empty_f1 : float
         Value of a row with Y = Z = ∅; the second also for precision and recall.
     unused_label : float
-        Per-label precision, recall and F1 where no row carries or is given the label.
+        Per-label precision, recall and F1 of a label that no row has and that is never predicted.
     ties, graded_ties, loss_ties : {"lower", "higher", "worst"}
         Rank among tied scores: in one-error and the metrics at k; in coverage and
         average-precision; in ranking-loss, where ``"worst"`` makes each tie an error.
     tie_tolerance : float
         Scores closer than this tie.
     coverage_offset : int
-        What coverage takes from the rank of the last true label.
+        The value that coverage subtracts from the rank of the last true label.
     average_precision_empty : float or None
-        Value of a row with Y = ∅; None leaves the row out.
+        Value of a row with Y = ∅; None excludes the row.
     auc_needs_all : bool
         Whether one label without both classes makes macro-auc NaN.
     """
@@ -110,7 +110,7 @@ CONVENTIONS: Mapping[str, Conventions] = MappingProxyType(
 
 
 def check_conventions(conventions: object) -> Conventions:
-    """Return the conventions of that name, or such already.
+    """Return conventions by name, or the given :class:`Conventions`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def check_conventions(conventions: object) -> Conventions:
 
 
 def _check_rules(conventions: Conventions) -> None:
-    """Refuse tie rules that are none: types are not checked at run time."""
+    """Raise for invalid tie rules, as types are not checked at run time."""
     for rule in (conventions.ties, conventions.graded_ties, conventions.loss_ties):
         check_option("conventions", rule, ("lower", "higher", "worst"))
     if not 0 <= conventions.tie_tolerance < float("inf"):

@@ -32,34 +32,34 @@ def evaluate(
     Y_true : array-like or SciPy sparse, shape (n, L), or list of label-name collections
         True labels: 0/1, or the names of each row's labels.
     labels : same, or None
-        Predicted labels; brings the example-based and label-based metrics.
+        Predicted labels, for the example-based and label-based metrics.
     scores : Scores, array-like or SciPy sparse (absent = 0), shape (n, L), or None
-        Finite; brings the ranking metrics.
+        Finite scores, for the ranking metrics.
     conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
-        What happens in edge cases.
+        Conventions for edge cases.
     k : int or iterable of int
-        Depths of the metrics at k.
+        Values of k for the metrics at k.
     train_label_counts : array-like of shape (L,), training indicator of shape (N, L), or None
-        Brings the propensity-scored metrics.
+        For the propensity-scored metrics.
     n_train_rows : int or None
         N for the propensities; see :func:`vicinal.metrics.propensities`.
     metrics : str, iterable of str, or None
-        Compute these only, in this order; names at any k are allowed, e.g. ``"ndcg@10"``.
+        Compute only these metrics, in this order; any k is allowed, e.g. ``"ndcg@10"``.
     label_names : sequence of str or None
-        Names of the columns of whatever comes as an array, where the rest comes as names:
-        ``model.label_names_``. Labels that only the truth has are always missed.
+        Names of the columns of arrays if other arguments are label names: ``model.label_names_``.
+        Labels that only occur in `Y_true` always count as missed.
     n_jobs : int or None
-        Threads; None for all there are. The result does not depend on it.
+        Number of threads; None for all cores. The result does not depend on it.
 
     Returns
     -------
     dict of str to float
-        By the names of :data:`METRICS`, in that order. NaN where a metric has nothing to look at.
+        By the names of :data:`METRICS`, in that order. NaN if a metric is undefined.
 
     Notes
     -----
-    Nothing of size n × L is made unless the input has that size. Memory: some 100 bytes for each
-    true label and 16 for each predicted one, beside the input.
+    No n × L array is created unless the input has that size. Memory: about 100 bytes per true label
+    and 16 per predicted one, in addition to the input.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def evaluate(
 
 
 def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:
-    """List what the input allows, those at k once for each depth."""
+    """List the metrics that the input allows, with metrics at k listed once per k."""
     if evidence.labels is None and evidence.scores is None:
         raise InvalidArgumentError("labels, scores", "at least one of the two", "neither")
     infos = map(metric_info, every_metric(_depths(k)))
@@ -96,13 +96,13 @@ def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:
 
 
 def _depths(k: int | Iterable[int]) -> list[int]:
-    """Return the depths asked for, each once."""
+    """Return the distinct values of k."""
     depths = list(k) if isinstance(k, Iterable) else [k]
     return list(dict.fromkeys(check_integer("k", depth, low=1) for depth in depths))
 
 
 def _named(evidence: Evidence, metrics: str | Iterable[str]) -> list[MetricInfo]:
-    """Look up the metrics asked for and see that the input allows them."""
+    """Look up the requested metrics and check that the input allows them."""
     names = [metrics] if isinstance(metrics, str) else check_sequence("metrics", metrics)
     chosen = [metric_info(name) for name in names]
     for info in chosen:

@@ -1,4 +1,4 @@
-"""One prediction to evaluate, and the counts that metrics share, made when first asked."""
+"""One prediction to evaluate, and the counts that metrics share, computed when first needed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Checked truth, predictions and rules; the parts that were not given are None."""
+    """Validated true labels, predictions and conventions; parts that were not given are None."""
 
     truth: Csr
     labels: Csr | None
@@ -32,7 +32,7 @@ class Evidence:
     n_jobs: int | None = None
 
     def lacks(self, info: MetricInfo) -> str | None:
-        """Name the argument that the metric needs and nobody gave."""
+        """Return the name of an argument that the metric needs and that was not given."""
         if info.needs == "labels":
             return "labels" if self.labels is None else None
         if self.scores is None:
@@ -76,7 +76,7 @@ class Evidence:
 
 
 def _given(value: Given | None, name: str) -> Given:
-    """Return what is there, or say that it is not."""
+    """Return a value, or raise if it is missing."""
     if value is None:
         raise InvalidArgumentError(name, "a value, which the metric needs", None)
     return value

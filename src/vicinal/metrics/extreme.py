@@ -1,11 +1,11 @@
-r"""Metrics of the first k labels, as used where labels are many.
+r"""Metrics of the first k labels, as used in extreme multi-label classification.
 
-:math:`r_i(l)` is the rank of label l in row i, tied scores by lower label id first unless the
-conventions say otherwise. A row without true labels counts 0.
+:math:`r_i(l)` is the rank of label l in row i, with ties broken by the lower label id unless the
+conventions differ. A row without true labels counts as 0.
 
-The propensity-scored ones weigh a true label l by :math:`1/p_l` (:func:`propensities`) and are
-ratios: the mean over rows, divided by the mean that the best ranking attains; 0 where no row has a
-true label.
+The propensity-scored metrics weight a true label l by :math:`1/p_l` (:func:`propensities`) and are
+ratios: the mean over rows divided by the mean of the best possible ranking; 0 if no row has a true
+label.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,9 +25,9 @@ from vicinal.metrics.true_ranks import TrueRanks, check_ranks
 def precision_at_k(
     Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Share of true ones in the first k labels: mean of :math:`|\{y \in Y_i : r_i(y) \le k\}|/k`.
+    r"""Share of true labels among the first k: mean of :math:`|\{y \in Y_i : r_i(y) \le k\}|/k`.
 
-    Divided by k also where there are fewer than k labels.
+    Divided by k even if there are fewer than k labels.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def precision_at_k(
 def ndcg_at_k(
     Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Discounted gain of the first k labels over the best possible; mean over rows.
+    r"""Discounted gain of the first k labels relative to the best possible, averaged over rows.
 
     .. math:: \frac{\sum_{y \in Y_i,\, r_i(y) \le k} 1/\log_2(r_i(y) + 1)}
                    {\sum_{r = 1}^{\min(k, |Y_i|)} 1/\log_2(r + 1)}
@@ -70,7 +70,7 @@ def psp_at_k(
 
     Examples
     --------
-    Labels equally common weigh the same; of two true labels one is among the first two:
+    Equally frequent labels have equal weights; one of two true labels is among the first two:
 
     >>> psp_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2, train_label_counts=[4, 4, 4])
     0.5
@@ -123,12 +123,12 @@ def _check(
 
 
 def _discount(ranks: Int, k: int) -> Float:
-    """1/log2(rank + 1) down to rank k, then 0."""
+    """Return 1/log2(rank + 1) up to rank k, then 0."""
     return np.where(ranks <= k, 1.0 / np.log2(ranks + 1.0), 0.0)
 
 
 def _attainable(sizes: Int, k: int) -> Float:
-    """Discounted gain of as many true labels as fit into the first k."""
+    """Return the highest possible discounted gain of the first k labels."""
     most = int(min(k, sizes.max()))
     sums = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, most + 2)))])
     return sums[np.minimum(sizes, most)]
@@ -144,7 +144,7 @@ def _ndcg(ranks: TrueRanks, rules: Conventions, k: int) -> float:
 
 
 def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
-    """Ranks of the true labels in the ranking that puts them first, the heaviest at the top."""
+    """Return the ranks of the true labels in the best ranking, sorted by descending weight."""
     order = np.lexsort((-weights[ranks.truth.indices], ranks.row_of))
     best = np.empty(len(order), dtype=np.int64)
     best[order] = np.arange(len(order)) - ranks.truth.indptr[ranks.row_of] + 1

@@ -1,4 +1,4 @@
-"""What the metrics accept, checked once: truth, predicted sets, scores."""
+"""Validation of the metrics' input: true labels, predicted sets, scores."""
 
 from typing import cast
 
@@ -35,7 +35,7 @@ def check_ranking(scores: object, truth: Csr) -> Scores:
 
 
 def _check_shape(name: str, shape: tuple[int, ...], truth: Csr) -> None:
-    """Refuse another shape than that of Y_true."""
+    """Raise unless the shape is that of Y_true."""
     if shape != truth.shape:
         raise InvalidArgumentError(name, f"the shape {truth.shape} of Y_true", f"shape {shape}")
 
@@ -46,7 +46,7 @@ def row_sizes(matrix: Csr) -> Int:
 
 
 def ratio(part: Float | Int, whole: Float | Int, otherwise: Float | float) -> Float:
-    """Return part / whole, and `otherwise` where whole is 0.
+    """Return part / whole, or `otherwise` where whole is 0.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 r"""Micro- and macro-averages: precision, recall and F1 from counts per label.
 
-tp, fp and fn of a label are the rows that rightly have it, wrongly have it, wrongly lack it.
+tp, fp and fn of a label are its numbers of true positives, false positives and false negatives.
 *Micro* adds them over labels before dividing; *macro* divides per label and takes the mean over all
 labels.
 """
@@ -39,7 +39,7 @@ def count_labels(truth: Csr, predicted: Csr) -> LabelCounts:
 
 
 def _check_counts(Y_true: object, labels: object) -> LabelCounts:
-    """Check what a caller passed, then count."""
+    """Validate the arguments, then count."""
     truth = check_truth(Y_true)
     return count_labels(truth, check_labels(labels, truth))
 
@@ -84,7 +84,7 @@ def macro_precision(
 
     Examples
     --------
-    Label 0 is right in one of two rows, label 1 is never given:
+    Label 0 is correct in one of two rows, label 1 is never predicted:
 
     >>> macro_precision([[1, 0], [0, 1]], [[1, 0], [1, 0]])
     0.25
@@ -114,7 +114,7 @@ def macro_f1(
 
     Examples
     --------
-    Nobody has label 1 and nobody is given it, which Mulan takes for perfect:
+    No row has label 1 and it is never predicted, which Mulan counts as perfect:
 
     >>> Y = Z = [[1, 0], [1, 0]]
     >>> macro_f1(Y, Z), macro_f1(Y, Z, conventions="mulan")
@@ -125,7 +125,7 @@ def macro_f1(
 
 
 def _unused(counts: LabelCounts, value: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Value of each label where its ratio is 0/0: `value` if it occurs nowhere, else 0."""
+    """Return the value of labels whose ratio is 0/0: `value` if a label never occurs, else 0."""
     return np.where(counts.tp + counts.fp + counts.fn == 0, value, 0.0)
 
 

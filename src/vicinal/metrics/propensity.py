@@ -1,4 +1,4 @@
-r"""How likely a true label is to have been noticed, from how often it occurs in training."""
+r"""Propensities: the probability that a true label was annotated, from its training frequency."""
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +10,7 @@ from vicinal._base.validation import check_integer, check_real
 
 A = 0.55
 B = 1.5
-"""The parameters used where a data set has none of its own."""
+"""The default parameters, for data sets without their own."""
 
 
 def propensities(
@@ -27,11 +27,11 @@ def propensities(
     Parameters
     ----------
     train_label_counts : array-like of shape (L,), or an indicator of shape (N, L)
-        :math:`N_l`, the number of training rows with each label; or the training labels
-        themselves, which say N too.
+        :math:`N_l`, the number of training rows with each label; or the training labels themselves,
+        which also determine N.
     n_train_rows : int or None
-        N, at least 3 so that C > 0. None with counts takes their total, which is N where each row
-        has one label and too large otherwise: pass N to compare with published figures.
+        N, at least 3 so that C > 0. None with counts uses their sum, which is N if each row has
+        exactly one label and too large otherwise: pass N to compare with published figures.
     a, b : float
         :math:`A` and :math:`B`.
 
@@ -63,7 +63,7 @@ def propensities(
 
 
 def _counts(given: object) -> tuple[Float, int]:
-    """Return the label counts and, as good as they tell, the number of rows."""
+    """Return the label counts and the number of rows, estimated if necessary."""
     name = "train_label_counts"
     if sparse.issparse(given):
         return _indicator_counts(given, name)
@@ -76,7 +76,7 @@ def _counts(given: object) -> tuple[Float, int]:
     if counts.ndim != 1:
         raise InvalidArgumentError(name, "a number for each label", f"shape {counts.shape}")
     if not (np.isfinite(counts) & (counts >= 0)).all():
-        raise InvalidArgumentError(name, "counts of at least 0", "others")
+        raise InvalidArgumentError(name, "counts of at least 0", "negative or NaN counts")
     return counts, max(int(counts.sum()), 3)
 
 

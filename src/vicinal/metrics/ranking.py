@@ -1,7 +1,7 @@
-r"""Metrics of the order in which scores put a row's labels.
+r"""Ranking metrics: the order of a row's labels by score.
 
 :math:`Y_i` are the true labels of row i; :math:`r_i(l)` is the rank of label l, 1 for the highest
-score, tied scores by lower label id first unless the conventions say otherwise.
+score, with ties broken by the lower label id unless the conventions differ.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def one_error(
 def coverage(
     Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Depth of the ranking that has all true labels: mean of :math:`\max_{y \in Y_i} r_i(y) - 1`.
+    r"""Depth that contains all true labels: mean of :math:`\max_{y \in Y_i} r_i(y) - 1`.
 
     A row without true labels counts 0.
 
@@ -64,7 +64,7 @@ def coverage_normalised(
 def ranking_loss(
     Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
 ) -> float:
-    r"""Share of (true, false) label pairs in the wrong order, a tie being wrong; mean over rows.
+    r"""Share of wrongly ordered (true, false) label pairs, including ties; mean over rows.
 
     .. math:: \frac{|\{(y, y') \in Y_i \times \bar Y_i : f_i(y) \le f_i(y')\}|}
                    {|Y_i| \, |\bar Y_i|}
@@ -90,7 +90,7 @@ def average_precision(
     .. math:: \frac{1}{|Y_i|} \sum_{y \in Y_i}
               \frac{|\{y' \in Y_i : r_i(y') \le r_i(y)\}|}{r_i(y)}
 
-    Rows without true labels are left out; NaN where all are.
+    Rows without true labels are excluded; NaN if all are.
 
     Examples
     --------

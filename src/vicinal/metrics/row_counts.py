@@ -1,4 +1,4 @@
-"""Per row: how many labels are true, predicted, and both. All example-based metrics follow."""
+"""Numbers of true, predicted and correct labels per row, for all example-based metrics."""
 
 from dataclasses import dataclass
 
@@ -34,6 +34,6 @@ def count_rows(truth: Csr, predicted: Csr) -> RowCounts:
 
 
 def check_rows(Y_true: object, labels: object) -> RowCounts:
-    """Check what a caller passed, then count."""
+    """Validate the arguments, then count."""
     truth = check_truth(Y_true)
     return count_rows(truth, check_labels(labels, truth))

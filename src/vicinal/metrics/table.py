@@ -1,4 +1,4 @@
-"""Metrics for people: a table, grouped, with an arrow towards the better side."""
+"""A printable table of metrics, grouped, with arrows in the direction that is better."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -12,12 +12,12 @@ ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
 
 
 def metrics_table(results: Mapping[str, Mapping[str, float]], title: str | None = None) -> Table:
-    """Lay out answers of :func:`evaluate` side by side.
+    """Show results of :func:`evaluate` side by side.
 
     Parameters
     ----------
     results : dict of column heading to dict of metric to value
-        A metric that a column lacks stays blank there.
+        A metric that a column lacks is left blank.
     title : str or None
 
     Examples
@@ -59,5 +59,5 @@ def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
 
 
 def _cell(value: float | None) -> str:
-    """Four decimals, as the papers print them; blank where there is no value."""
+    """Return four decimals, as printed in papers; blank if there is no value."""
     return "" if value is None else f"{value:.4f}"

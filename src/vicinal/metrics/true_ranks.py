@@ -1,4 +1,4 @@
-"""Where each true label stands in its row's ranking. All ranking metrics follow.
+"""The rank of each true label in its row, for all ranking metrics.
 
 This is the thin module through which the metrics reach the compiled core for ranks.
 """
@@ -25,11 +25,11 @@ class TrueRanks:
     ----------
     truth : csr_array of int32, shape (n, L)
     best, lower, worst : ndarray of int32
-        Rank with ties broken for the label, by lower id first, and against the label.
+        Rank with ties broken in favour of the label, by lower id, and against the label.
 
     Notes
     -----
-    Memory: 20 bytes a true label, whatever L is.
+    Memory: 20 bytes per true label, whatever L is.
     """
 
     truth: Csr
@@ -66,13 +66,13 @@ class TrueRanks:
         return self.best.astype(np.int64) + self.worst - self.lower
 
     def true_up_to(self, ranks: Int) -> Int:
-        """Count for each true label the row's true labels of at most its rank, itself included."""
+        """Count, for each true label, the row's true labels up to its rank, including itself."""
         keys = self.row_of * (self.n_labels + 1) + ranks
         in_rows_before = self.truth.indptr[self.row_of]
         return np.searchsorted(np.sort(keys), keys, side="right") - in_rows_before
 
     def row_sums(self, values: Float | Int) -> Float:
-        """Add a number for each true label by rows; 0 for rows without."""
+        """Sum values of true labels per row; 0 for rows without true labels."""
         weights = np.asarray(values, dtype=np.float64)
         sums = np.bincount(self.row_of, weights=weights, minlength=self.n_rows)
         return sums.astype(np.float64, copy=False)
@@ -83,8 +83,8 @@ def rank_truth(
 ) -> TrueRanks:
     """Rank the true labels among all labels; scores closer than `tolerance` tie.
 
-    Costs s log s a row that stores s scores and log L a true label, not L. With a tolerance, also
-    one step per row for each distinct base score.
+    Costs s log s per row with s stored scores and log L per true label, not L. With a tolerance,
+    also one step per row and distinct base score.
     """
     indptr, indices = csr_parts(truth)
     places = place_true_labels(
@@ -94,6 +94,6 @@ def rank_truth(
 
 
 def check_ranks(Y_true: object, scores: object, tolerance: float) -> TrueRanks:
-    """Check what a caller passed, then rank."""
+    """Validate the arguments, then rank."""
     truth = check_truth(Y_true)
     return rank_truth(truth, check_ranking(scores, truth), tolerance)

@@ -1,4 +1,4 @@
-"""One array of a model in one ``.npy`` file: written with its checksum, read after it."""
+"""Read and write the arrays of a model, one ``.npy`` file each, with checksums."""
 
 import hashlib
 import math
@@ -27,10 +27,10 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.npy")
 
 
 class _Sink:
-    """Takes the bytes of an array, and knows their number and checksum.
+    """Writes the bytes of an array and tracks their number and checksum.
 
-    NumPy hands an array to a real file as a whole and reports only how many items went; to anything
-    else it writes piece by piece, and the system's own error comes through.
+    NumPy writes an array to a real file in one call and only reports the number of items written;
+    to other objects it writes in pieces, so that the system's own error is raised.
     """
 
     def __init__(self, stream: BufferedWriter) -> None:
@@ -47,7 +47,7 @@ class _Sink:
 
 
 def write_array(file: Path, array: NDArray[Any]) -> dict[str, Json]:
-    """Write one array to disk; return what the manifest says of it."""
+    """Write one array to disk and return its manifest entry."""
     with naming(file), file.open("wb") as stream:
         sink = _Sink(stream)
         np.save(sink, np.ascontiguousarray(array), allow_pickle=False)
@@ -83,7 +83,7 @@ def read_arrays(folder: Path, files: Json, verify: bool, mmap: Mapping) -> Array
 
 
 def _entry(folder: Path, entry: Json) -> tuple[str, int, Json]:
-    """Return what the manifest says of an array: its file, the bytes and the checksum."""
+    """Return the manifest entry of an array: its file, size and checksum."""
     name = entry.get("file") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(name, str) or not FILE_NAME.fullmatch(name):
         raise ModelFormatError(f"{folder}: the manifest lists an array without a file name")
@@ -94,7 +94,7 @@ def _entry(folder: Path, entry: Json) -> tuple[str, int, Json]:
 
 
 def _read_array(folder: Path, entry: Json, verify: bool, is_mapped: bool) -> NDArray[Any]:
-    """Read or map one array, after its file is as the manifest says."""
+    """Read or map one array after checking its file against the manifest."""
     name, size, checksum = _entry(folder, entry)
     file = folder / name
     if not file.is_file():

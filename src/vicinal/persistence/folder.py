@@ -1,14 +1,14 @@
 """A model on disk: ``manifest.json`` and one ``.npy`` file per array.
 
 The manifest holds the format number, the versions that wrote it, the parameters, and name, size and
-SHA-256 of every array's file; its own SHA-256 stands in front.
+SHA-256 of every array's file; its own SHA-256 comes first.
 
-A save is one rename, whenever the machine dies. A new folder is written beside its place, flushed,
-and renamed into it. A model that replaces another writes its arrays beside the older ones, under
-names of their own, and its manifest last, over the older one; then the older arrays go. A reader
-sees the old model or the new one, never half of either (one whose arrays went meanwhile reads
-again). A save that was killed leaves files that no manifest lists, or a folder beside the model's
-place, and that harm nothing; the next one that ends takes them away, if no other is in progress.
+A save is atomic, even if the machine crashes. A new folder is written next to its destination,
+flushed, and renamed. A model that replaces another writes its arrays next to the old ones under new
+names, and finally its manifest over the old one; then the old arrays are deleted. A reader sees the
+old model or the new one, never a mixture (if its arrays disappear meanwhile, it reads again). A
+killed save leaves unlisted files or a temporary folder, which do no harm; the next completed save
+removes them if no other save is in progress.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ FORMAT = 1
 _ATTEMPTS = 20
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 2**28
-"""Longest manifest that is read or written: 256 MiB, the names of some ten million labels."""
+"""Maximum size of a manifest: 256 MiB, enough for the names of about ten million labels."""
 _WRONG_VALUES = (
     ValueError,
     TypeError,
@@ -47,10 +47,10 @@ _WRONG_VALUES = (
     AttributeError,
     RecursionError,
 )
-"""What a value that no check foresaw may raise where a part is built from it."""
+"""Exceptions that unexpected values may raise when a part is built from them."""
 _KEPT_MANIFEST = re.compile(r"manifest\.[0-9a-f]{16}\.json")
 _OF_A_SAVE = re.compile(rf"model[A-Za-z0-9_.-]*\.npy|{_KEPT_MANIFEST.pattern}")
-"""Names of files that a save which was killed may have left."""
+"""Names of files that a killed save may have left behind."""
 _SURELY_OF_A_SAVE = re.compile(r"model\.([A-Za-z0-9_.-]+\.)?[0-9a-f]{16}\.npy")
 """Of arrays' names, those that nobody else gives."""
 
@@ -58,8 +58,8 @@ _SURELY_OF_A_SAVE = re.compile(r"model\.([A-Za-z0-9_.-]+\.)?[0-9a-f]{16}\.npy")
 def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
     """Save `part` as the folder `path`; an older model there is replaced as a whole.
 
-    Refused where `path` exists and is no model, or holds other files besides, so that nothing else
-    is ever overwritten.
+    Raises an error if `path` exists and is not a model, or contains other files, so that nothing
+    else is ever overwritten.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:
 
 
 def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
-    """Write a new folder; tell whether no other save was quicker."""
+    """Write a new folder; return False if another save was faster."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = unfinished_folder(target)
     try:
@@ -101,7 +101,7 @@ def _create(target: Path, encoded: Json, arrays: Arrays) -> bool:
 
 
 def _replace(target: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write a model into the folder of an older one, and remove what killed saves left there."""
+    """Write a model into the folder of an older one and remove leftovers of killed saves."""
     with SaveLock(target) as save:
         _overwrite(target, encoded, arrays)
         if save.is_alone():
@@ -109,7 +109,7 @@ def _replace(target: Path, encoded: Json, arrays: Arrays) -> None:
 
 
 def _overwrite(target: Path, encoded: Json, arrays: Arrays) -> None:
-    """Write a model over an older one; until its manifest is there, that stands.
+    """Replace an older model, which stays valid until the new manifest is written.
 
     The older manifest is kept until all it lists is gone: names of a first save tell nothing.
     """

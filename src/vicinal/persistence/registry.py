@@ -21,7 +21,15 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
-from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
+from vicinal.preprocess import (
+    BM25,
+    Binary,
+    LabelWeights,
+    MinMax,
+    TextVectorizer,
+    TfIdf,
+    UnitRows,
+)
 
 _TYPES: dict[str, type[Saveable]] = {
     "datasets.Reading": Reading,
@@ -40,6 +48,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "decision.PCut": PCut,
     "preprocess.BM25": BM25,
     "preprocess.Binary": Binary,
+    "preprocess.LabelWeights": LabelWeights,
     "preprocess.MinMax": MinMax,
     "preprocess.TextVectorizer": TextVectorizer,
     "preprocess.TfIdf": TfIdf,

@@ -1,4 +1,4 @@
-"""Saves into one folder that know of each other, across threads and processes."""
+"""Coordinate concurrent saves into one folder, across threads and processes."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,10 @@ from vicinal._base.file_lock import lock, unlock
 
 
 class SaveLock:
-    """A save in progress: a shared lock on the folder, which the system takes back from the dead.
+    """A save in progress: a shared lock on the folder, released by the system if the process dies.
 
-    Where folders cannot be locked (Windows, some network drives) no save knows of another, and none
-    counts as alone.
+    If folders cannot be locked (Windows, some network drives), saves do not know of each other, and
+    none counts as alone.
 
     Examples
     --------

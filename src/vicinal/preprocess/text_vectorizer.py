@@ -16,7 +16,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.scalars import check_encodable
 from vicinal._base.state import State, damage_if_refused, read_names, read_plain, read_value
-from vicinal._base.validation import canonical_csr, check_integer, check_option
+from vicinal._base.validation import canonical_csr, check_flag, check_integer, check_option
 from vicinal.preprocess._checks import check_frequency
 from vicinal.preprocess._documents import read_documents
 from vicinal.preprocess._weights import reweigh
@@ -41,15 +41,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     ----------
     weighting : {"binary", "counts", "tfidf"}
         1 for a word that is there; how often it is there; :class:`TfIdf` of that.
-    tokens : {"ascii", "unicode"}
-        Whether letters and digits are a to z and 0 to 9, or those of any script.
+    tokens : {"unicode", "ascii"}
+        Whether letters and digits are those of any script, or a to z and 0 to 9.
+    sublinear : bool
+        Let a count c grow as 1 + ln c, before any tf-idf.
     min_df, max_df : int or float
         Fewest and most documents a word may be in: an int is their number, a float their share.
     max_features : int or None
         Keep the most frequent words only: in the most documents where the weighting is binary,
         with the most occurrences otherwise; at a tie, the first in alphabetical order.
     ngram_range : (int, int)
-        Fewest and most consecutive words that make a column, at most 100.
+        Fewest and most consecutive words that make a column, at most 100: (1, 2) adds pairs of
+        words.
     stop_words : "english", list of str, or None
         Words to leave out; ``"english"`` is scikit-learn's list.
 
@@ -76,7 +79,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self,
         *,
         weighting: str = "binary",
-        tokens: str = "ascii",
+        tokens: str = "unicode",
+        sublinear: bool = False,
         min_df: int | float = 1,
         max_df: int | float = 1.0,
         max_features: int | None = None,
@@ -85,6 +89,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     ) -> None:
         self.weighting = weighting
         self.tokens = tokens
+        self.sublinear = sublinear
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
@@ -155,6 +160,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return {
             "weighting": check_option("weighting", self.weighting, WEIGHTINGS),
             "tokens": check_option("tokens", self.tokens, TOKEN_PATTERNS),
+            # Left out where False, as in models of earlier versions.
+            **({"sublinear": True} if check_flag("sublinear", self.sublinear) else {}),
             "min_df": check_frequency("min_df", self.min_df),
             "max_df": check_frequency("max_df", self.max_df),
             "max_features": _check_max_features(self.max_features),
@@ -171,6 +178,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             self = cls(
                 weighting=read_plain(state, "weighting", str),
                 tokens=read_plain(state, "tokens", str),
+                sublinear=check_flag("sublinear", state.get("sublinear", False)),
                 min_df=check_frequency("min_df", read_value(state, "min_df")),
                 max_df=check_frequency("max_df", read_value(state, "max_df")),
                 max_features=_check_max_features(read_value(state, "max_features")),
@@ -200,12 +208,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _weighted(self, counts: Csr) -> Features:
         """Return the rows with the weights asked for; the counter has seen to zeros and ones."""
+        sublinear = check_flag("sublinear", self.sublinear)
         if self.weighting != "tfidf":
-            return counts
+            return _damped(counts) if sublinear else counts
         idf = self.idf_
         if idf is None:
             raise InvalidArgumentError("weighting", "the one of the fit", repr(self.weighting))
-        return reweigh(counts, lambda stored: tfidf_weights(stored, idf, False, "l2"))
+        return reweigh(counts, lambda stored: tfidf_weights(stored, idf, sublinear, "l2"))
 
     def __sklearn_tags__(self) -> Tags:
         """Documents come in, not rows of numbers."""
@@ -220,6 +229,11 @@ def _fresh(counts: Any) -> Csr:
     return canonical_csr(
         sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
     )
+
+
+def _damped(counts: Csr) -> Features:
+    """Return 1 + ln of counts, which are at least 1 where they are stored."""
+    return reweigh(counts, lambda stored: 1.0 + np.log(stored.data))
 
 
 def _most_frequent(counts: Csr, limit: int | None) -> NDArray[np.intp]:

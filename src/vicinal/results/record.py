@@ -13,31 +13,31 @@ Key: TypeAlias = tuple[str, str, str, int | None]
 
 @dataclass(frozen=True)
 class Result(Tabular):
-    """What a method reached on a data set.
+    """The result of a method on a data set.
 
     Parameters
     ----------
     experiment : str
-        What was asked, e.g. ``"compare"`` or ``"zhang2007/2"``.
+        Name of the experiment, e.g. ``"compare"`` or ``"zhang2007/2"``.
     data, method : str
         Names, as tables show them.
     values : mapping of str to tuple of float
-        By metric, one value a fold, in the order of the folds; one value for a single split. NaN
-        where a metric had nothing to look at.
+        By metric, one value per fold, in the order of the folds; one value for a single split. NaN
+        if a metric is undefined.
     settings : mapping of str to plain values
         Parameters of the method.
     seed : int or None
-        Of the folds, or of whatever is random.
+        Random seed for the folds and for stochastic methods.
     seconds : mapping of str to float
         By step, e.g. ``"fit"``, ``"predict"``.
     per_label : mapping of str to tuple of float
-        By metric, one value a label; empty where none was kept.
+        By metric, one value per label; empty if none was stored.
     note : str
-        What a reader of the figure must know.
+        Remark for the reader of the figure.
     provenance : mapping of str to str
         See :func:`vicinal.results.provenance`.
     label_names : tuple of str
-        Of the values in `per_label`, in their order.
+        Names of the labels in `per_label`, in their order.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Result(Tabular):
     label_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Say in a line what it is of; values may be hundreds."""
+        """Summarise the result in one line, as there may be hundreds of values."""
         folds = max(map(len, self.values.values()), default=0)
         said = f"{self.experiment!r}, {self.data!r}, {self.method!r}"
         return f"Result({said}, {len(self.values)} metrics × {folds} values)"
@@ -77,7 +77,7 @@ class Result(Tabular):
 
     @property
     def key(self) -> Key:
-        """What the result is of; a later result of the same key replaces an earlier one."""
+        """Identifies the result; a later result with the same key replaces an earlier one."""
         return self.experiment, self.data, self.method, self.seed
 
     def mean(self, metric: str) -> float:
@@ -94,7 +94,7 @@ class Result(Tabular):
         return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
     def _of(self, metric: str) -> tuple[float, ...]:
-        """Return the values of a metric, which must be there."""
+        """Return the values of a metric, which must exist."""
         values = self.values.get(metric, ())
         if not values:
             raise InvalidArgumentError("metric", f"one of {', '.join(self.values)}", repr(metric))
@@ -119,7 +119,7 @@ class Result(Tabular):
 
     @classmethod
     def from_json(cls, parts: Mapping[str, Any]) -> Self:
-        """Build from :meth:`to_json`, checked."""
+        """Build from the result of :meth:`to_json`, which is validated."""
         for name, kind in (("experiment", str), ("data", str), ("method", str), ("values", dict)):
             if not isinstance(parts.get(name), kind):
                 raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts.get(name)))
@@ -150,7 +150,7 @@ _OPTIONAL: Mapping[str, type] = {
     "note": str,
     "provenance": dict,
 }
-"""Parts that a result may lack, and what they are."""
+"""Optional parts of a result, and their types."""
 
 
 def _nullable(values: Mapping[str, tuple[float, ...]]) -> dict[str, list[float | None]]:

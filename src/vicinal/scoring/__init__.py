@@ -14,6 +14,7 @@ from vicinal.scoring.lamlknn import LAMLkNNScoring
 from vicinal.scoring.lcif import LCIFScoring
 from vicinal.scoring.lpknn import LPkNNScoring
 from vicinal.scoring.mlknn import MLkNNScoring
+from vicinal.scoring.ridge import RidgeScoring
 from vicinal.scoring.second_order import SecondOrderScoring
 from vicinal.scoring.training import Scoring, Training
 
@@ -27,6 +28,7 @@ __all__ = [
     "LCIFScoring",
     "LPkNNScoring",
     "MLkNNScoring",
+    "RidgeScoring",
     "Scoring",
     "SecondOrderScoring",
     "Training",

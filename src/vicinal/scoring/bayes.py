@@ -1,6 +1,6 @@
-"""What ML-kNN, DML-kNN and LAML-kNN share: how votes are tabulated.
+"""Tabulate votes for ML-kNN, DML-kNN and LAML-kNN.
 
-The arithmetic on those tables is that of :mod:`vicinal._base.posterior`.
+:mod:`vicinal._base.posterior` computes posteriors from these tables.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ __all__ = ["likelihood", "posterior", "prior", "tally"]
 
 
 def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
-    r"""Tabulate the votes that rows got by label, number of votes and truth.
+    r"""Tabulate the votes of rows by label, number of votes and true value.
 
     Parameters
     ----------
     counts : csr_array of int32, shape (n, L)
-        Votes for each row and label, none stored where there are none; all less than `width`.
+        Votes for each row and label, without explicit zeros; all less than `width`.
     Y : csr_array of int32, shape (n, L)
         Labels of the same rows.
     width : int
-        1 + the most votes there can be.
+        1 + the maximum number of votes.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:
         np.bincount(cells[chosen], minlength=n_labels * width).reshape(n_labels, width)
         for chosen in (carries, ~carries)
     )
-    # Rows that got no vote are stored nowhere: they are the rest.
+    # Rows without votes are not stored; they are the remainder.
     positives = np.bincount(Y.indices, minlength=n_labels)
     with_label[:, 0] = positives - with_label.sum(axis=1)
     without_label[:, 0] = n_rows - positives - without_label.sum(axis=1)

@@ -1,4 +1,4 @@
-r"""BRkNN: the share of the neighbours that carry the label.
+r"""BRkNN: the share of the neighbours that have the label.
 
 .. math:: c(l) = C_x(l) / |N(x)|, \qquad C_x(l) = \sum_{a \in N(x)} y_a(l)
 
@@ -32,7 +32,7 @@ class BRkNNScoring(KeptLabels):
 
     Examples
     --------
-    Of the two neighbours of the query, both carry the first label and one the second:
+    Both neighbours of the query have the first label, and one has the second:
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 1], [1, 0], [0, 1]], dtype=np.int32))

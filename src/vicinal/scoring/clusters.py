@@ -11,26 +11,26 @@ from vicinal.distances import EUCLIDEAN
 from vicinal.index import build_index
 
 MINI_BATCH_ROWS = 20_000
-"""Rows past which k-means looks at a sample of them at a time."""
+"""Number of rows above which mini-batch k-means is used."""
 
 
 def find_centers(X: Features, n_clusters: int, random_state: object = None) -> Float:
-    """Return the centres of k-means, as many as asked for or fewer.
+    """Return the centres of k-means, at most `n_clusters`.
 
-    Fewer where there are fewer rows than `n_clusters`, and where a centre is nearest to no row
-    (rows that repeat; samples): it would stand for nothing.
+    There are fewer if there are fewer rows than `n_clusters`, or if a centre is nearest to no row
+    (duplicate rows; mini-batches), because it would represent nothing.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, m)
     n_clusters : int
     random_state : None, int or RandomState
-        Of scikit-learn's ``KMeans`` (``MiniBatchKMeans`` past 20,000 rows).
+        Seed of scikit-learn's ``KMeans`` (``MiniBatchKMeans`` above 20,000 rows).
 
     Returns
     -------
     ndarray of float64, shape (c, m)
-        Dense, whatever `X` is: 8 bytes a cluster and feature.
+        Dense, even if `X` is sparse: 8 bytes per cluster and feature.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
     n_rows = X.shape[0]
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
     model = kind(min(n_clusters, n_rows), random_state=random_state)
-    # Threads add up in another order, and the last bit of a centre would depend on their number.
+    # With several threads the order of additions, and so the last bit of a centre, would vary.
     with threadpool_limits(1):
         model.fit(_short_indices(X))
     centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
@@ -49,7 +49,7 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
 
 
 def _short_indices(X: Features) -> Features:
-    """Return sparse rows with 32-bit indices, the only ones that scikit-learn's k-means takes."""
+    """Return sparse rows with 32-bit indices, which scikit-learn's k-means requires."""
     if not isinstance(X, sparse.csr_array):
         return X
     if X.nnz >= 2**31:
@@ -61,7 +61,7 @@ def _short_indices(X: Features) -> Features:
 
 
 def nearest_center(X: Features, centers: Float) -> Int32:
-    """Return the number of the nearest centre of each row, the lower of two as near.
+    """Return the number of the nearest centre of each row; the lower number wins ties.
 
     Examples
     --------

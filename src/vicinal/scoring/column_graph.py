@@ -1,4 +1,4 @@
-"""Neighbours between columns: which labels are most like a feature, or features like a label."""
+"""Nearest columns: the labels most similar to a feature, or the reverse."""
 
 from typing import cast
 
@@ -19,8 +19,8 @@ from vicinal.scoring.row_sums import native_matrix
 def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) -> NeighborGraph:
     """Return, for each column of `A`, the k columns of `B` with the highest cosine.
 
-    The order is that of every search: similarity descending, then column id ascending. Columns that share
-    no row are no candidates.
+    The order is the same as in every search: descending similarity, then ascending column id.
+    Columns that share no row are not candidates.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def column_graph(A: Features, B: Features, k: int, n_jobs: int | None = None) ->
 
     Notes
     -----
-    Exact, and as much work as there are triples of a row, an entry of `A` and one of `B` in it.
-    Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not float64, 12 for
-    each answer, 9 a column of `B` and thread. Nothing of a × b.
+    The search is exact; its cost is the number of pairs of an entry of `A` and one of `B` in the
+    same row. Memory: 12 bytes per entry of `A` for its transpose and 8 of `B` where it is not
+    float64, 12 for each result, and 9 per column of `B` and thread. No a × b matrix is built.
 
     Examples
     --------

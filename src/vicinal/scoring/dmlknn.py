@@ -1,7 +1,7 @@
 r"""DML-kNN: the posterior of a label, given the votes for all labels together.
 
-ML-kNN looks at the votes for label *l* alone. Here the evidence is joint: as many votes for *l*,
-and about as many, up to a tolerance :math:`\delta`, for each other label. For a query *x*,
+ML-kNN only uses the votes for label *l*. Here the evidence is joint: the same number of votes for
+*l*, and, up to a tolerance :math:`\delta`, for every other label. For a query *x*,
 
 .. math::
 
@@ -46,17 +46,17 @@ from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
 SLOW = 2 * 10**10
-"""Votes compared, when as many rows are scored as were learned from, past which ``fit`` warns."""
+"""Number of comparisons for scoring as many rows as the training set, above which ``fit`` warns."""
 
 
 @dataclass(frozen=True, eq=False)
 class DMLkNNScoring(FieldState, EveryLabel):
-    r"""The votes each training row got.
+    r"""The votes that each training row received.
 
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     smoothing : float
         The *s* above.
     tolerance : int
@@ -70,9 +70,9 @@ class DMLkNNScoring(FieldState, EveryLabel):
     -----
     Cost: a query is compared with the rows that have votes for its rarest label of more than
     :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
-    stopping at the first difference. Memory: 8 bytes a vote stored; the score of a label depends on
-    all others, so scores are dense (:mod:`vicinal.scoring.every_label`), 16 bytes per query and label
-    more while they are made.
+    stopping at the first difference. Memory: 8 bytes per stored vote; the score of a
+    label depends on all others, so scores are dense (:mod:`vicinal.scoring.every_label`), which
+    takes 16 more bytes per query and label while scoring.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
 
     @classmethod
     def fit(cls, training: Training, k: int, smoothing: float, tolerance: int) -> Self:
-        """Count votes of the training rows' neighbours, each row left out of its own."""
+        """Count the votes of the training rows' neighbours, leave-one-out."""
         near = training.graph.prefix(min(k, training.graph.k))
         counts = votes(near, training.Y)
         warn_if_slow(training.n_rows, int(counts.nnz))
@@ -177,7 +177,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
         return vote_breakdowns(places, said, values, bases, facts)
 
     def _score_without_votes(self, asked: Csr, label: int) -> float:
-        """Return what a label would score if it had no vote and all others had theirs."""
+        """Return the score of a label if it had no votes and all other labels kept theirs."""
         fewer = asked.copy()
         fewer.data[fewer.indices == label] = 0
         fewer.eliminate_zeros()
@@ -204,7 +204,7 @@ class DMLkNNScoring(FieldState, EveryLabel):
 
 
 def warn_if_slow(n_rows: int, n_votes: int) -> None:
-    """Warn where scoring as many rows as there are takes minutes."""
+    """Warn if scoring as many rows as the training set would take minutes."""
     if n_rows * n_votes > SLOW:
         warn_user(
             f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "

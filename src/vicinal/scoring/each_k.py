@@ -1,4 +1,4 @@
-"""Values along increasing k, where a graph may be narrower than the k that is asked for."""
+"""Values for increasing k, if a graph may have fewer than k neighbours."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 def at_each_k(
     sweep: Callable[[list[int]], Iterable[Value]], ks: Sequence[int], width: int
 ) -> Iterator[Value]:
-    """Yield the value of each of the increasing `ks`; past `width` it stays that of the width.
+    """Yield the value of each of the increasing `ks`; above `width` it stays the same.
 
     Examples
     --------
@@ -30,5 +30,5 @@ def at_each_k(
 
 
 def votes_at_each_k(graph: NeighborGraph, Y: Csr, ks: Sequence[int]) -> Iterator[Csr]:
-    """Yield the votes of the nearest k, or of all there are, for each of the increasing `ks`."""
+    """Yield the votes of the k nearest (or all) rows for each of the increasing `ks`."""
     return at_each_k(partial(votes_by_k, graph, Y), ks, graph.k)

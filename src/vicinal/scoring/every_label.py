@@ -1,7 +1,7 @@
-"""For methods that give each row and label a score of its own: there is no base to leave out.
+"""Methods that score every label of every row, so that no base score can be omitted.
 
 Their scores are dense, 8 bytes per row and label. An estimator therefore scores few rows at a time
-where labels are many; scores that must all be there at once are limited.
+if there are many labels; the size of scores that must be in memory at once is limited.
 """
 
 from vicinal._base.errors import InvalidArgumentError
@@ -12,11 +12,11 @@ BLOCK_CELLS = 2**24
 
 
 class EveryLabel:
-    """The mark of a method whose scores are dense."""
+    """Marks a method whose scores are dense."""
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:
-    """Raise where dense scores of so many rows and labels would take more than 2 GiB.
+    """Raise if the dense scores of the rows and labels would take more than 2 GiB.
 
     Examples
     --------

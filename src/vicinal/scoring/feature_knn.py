@@ -1,4 +1,4 @@
-r"""Feature kNN: the labels most like the features that a row has.
+r"""Feature kNN: the labels most similar to the features of a row.
 
 A feature *f* and a label *y* are compared by their columns over the training rows:
 
@@ -7,18 +7,17 @@ A feature *f* and a label *y* are compared by their columns over the training ro
     sim_{FL}(f, y) &= \frac{\vec f \cdot \vec y}{\lVert \vec f \rVert \lVert \vec y \rVert} \\
     \mathrm{conf}_{FL}(x, y) &= \frac{\sum_j x_j \cdot sim_{FL}(f_j, y)}{\sum_j x_j}
 
-Each feature keeps its k most similar labels only; the numerator runs over the features *j* that
-keep *y*, the denominator over all features of *x*. Two switches depart from the paper's text:
+Each feature keeps only its k most similar labels; the numerator runs over the features *j* that
+keep *y*, the denominator over all features of *x*. Two switches deviate from the paper's text:
 
 - ``neighbors_of="label"``: each label keeps its k most similar features instead;
 - ``aggregate="max"``: the largest :math:`sim_{FL}(f_j, y)` of the features *x* has, 0 if none;
-  ``aggregate="kept-mean"``: the mean over the features that keep *y* alone, 0 if none does. The
-  paper's figures come out with this one, and not with its formula.
+  ``aggregate="kept-mean"``: the mean over only the features that keep *y*, 0 if none does. This one
+  reproduces the paper's figures; its formula does not.
 
-The search is made when fitting, all its rows included, and a prediction is one sparse product.
-
-Features are meant to lie in [0, 1], where scores do too. A value below 0 counts for nothing in
-*x*, nor does a negative similarity; a row without a positive value scores 0 everywhere.
+The search takes place in ``fit`` and includes all rows; a prediction is one sparse product.
+Features are expected to be in [0, 1]; then scores are too. Negative values of *x* and negative
+similarities are ignored; a row without a positive value scores 0 for all labels.
 
 References
 ----------
@@ -54,7 +53,7 @@ AGGREGATES = ("mean", "max", "kept-mean")
 
 @dataclass(frozen=True, eq=False)
 class FeatureKNNScoring:
-    """The similarities of features and labels that were kept.
+    """The k largest similarities of features and labels.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ class FeatureKNNScoring:
 
     @property
     def k(self) -> int:
-        """No row is looked at when scoring."""
+        """No neighbours are used for scoring."""
         return 0
 
     @property
@@ -113,7 +112,7 @@ class FeatureKNNScoring:
         aggregate: str = "mean",
         n_jobs: int | None = None,
     ) -> Self:
-        """Search the k labels most like each feature, or the k features most like each label."""
+        """Find the k labels most similar to each feature, or the k features to each label."""
         return next(cls.fit_sweep(training, [k], neighbors_of, aggregate, n_jobs))
 
     @classmethod
@@ -137,7 +136,7 @@ class FeatureKNNScoring:
             yield cls(kept.T.tocsr() if of_label else kept, aggregate, training.Y)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the rows of `X`; `graph` is not looked at."""
+        """Score the rows of `X`; `graph` is not used."""
         if X is None:
             raise InvalidArgumentError("X", "the features of the rows to score", None)
         rows = as_csr(X)

@@ -1,7 +1,7 @@
 r"""IBLR-ML: neighbours' labels as features of a logistic regression.
 
-One regression a label, on the shares of the neighbours that carry *each* label, so that one label
-may speak for or against another:
+One regression per label on the shares of the neighbours that have *each* label, so that one label
+may be evidence for or against another:
 
 .. math::
 
@@ -9,8 +9,8 @@ may speak for or against another:
     p(l) &= \sigma\Big(b_l + \sum_{j=1}^L \alpha_{jl} \, \phi_j(x)\Big), \qquad
     \sigma(z) = 1 / (1 + e^{-z})
 
-with row i left out of its own neighbours when fitting. IBLR-ML+ adds the features of *x* itself
-to the :math:`\phi_j`. A label that all training rows carry, or none, scores 1 or 0.
+with row i excluded from its own neighbours in ``fit``. IBLR-ML+ adds the features of *x* to the
+:math:`\phi_j`. A label that all or no training rows have scores 1 or 0.
 
 References
 ----------
@@ -44,7 +44,7 @@ from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training
 
 LARGE = 2**27
-"""Weights past which ``fit`` warns: 1 GiB."""
+"""Number of weights above which ``fit`` warns: 1 GiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class IBLRScoring(FieldState, EveryLabel):
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     augment : bool
         Whether the features of a row follow the shares (IBLR-ML+).
     weights : ndarray of float64, shape (L, L) or (L + m, L)
@@ -66,7 +66,7 @@ class IBLRScoring(FieldState, EveryLabel):
 
     Notes
     -----
-    Memory: 8 bytes a weight, so it grows with the square of L. Every label has a weight for every
+    Memory: 8 bytes per weight, which grows with the square of L. Every label has a weight for every
     other, so scores are dense (:mod:`vicinal.scoring.every_label`).
 
     Examples
@@ -97,7 +97,7 @@ class IBLRScoring(FieldState, EveryLabel):
         augment: bool = False,
         n_jobs: int | None = None,
     ) -> Self:
-        """Fit the regressions on the training rows' neighbours, each row left out of its own."""
+        """Fit the regressions on the training rows' neighbours, leave-one-out."""
         near = training.graph.prefix(min(k, training.graph.k))
         warn_if_large(training, augment)
         return cls._regressed(training, votes(near, training.Y), near, k, C, augment, n_jobs)
@@ -220,7 +220,7 @@ def regressors(counts: Csr, graph: NeighborGraph, X: Features | None) -> Csr:
 
 
 def warn_if_large(training: Training, augment: bool) -> None:
-    """Warn where the weights take more than 1 GiB."""
+    """Warn if the weights take more than 1 GiB."""
     n_labels = training.n_labels
     n_features = training.X.shape[1] if augment and training.X is not None else 0
     n_weights = n_labels * (n_labels + n_features)

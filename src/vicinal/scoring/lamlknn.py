@@ -1,8 +1,8 @@
-r"""LAML-kNN: ML-kNN with statistics of the part of the space where the query lies.
+r"""LAML-kNN: ML-kNN with the statistics of the query's cluster.
 
-The training rows fall into clusters by the nearest of some centres; :math:`S_w` are those of
-cluster *w*. For a query of cluster *w*, of whose neighbours (of all clusters)
-:math:`C = C_x(l)` carry label *l*:
+The training rows are assigned to the cluster with the nearest centre; :math:`S_w` are those of
+cluster *w*. For a query of cluster *w*, of whose neighbours (of all clusters) :math:`C = C_x(l)`
+carry label *l*:
 
 .. math::
 
@@ -54,14 +54,14 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     smoothing : float
         The *s* above.
     centers : ndarray of float64, shape (c, m)
-        One a cluster. A cluster without training rows scores 1/2 for every label (0 where s = 0),
-        as the formulas have it.
+        One per cluster. By the formulas, a cluster without training rows scores 1/2 for every label
+        (0 if s = 0).
     with_label, without_label : ndarray of int64, shape (c, L, width)
-        :math:`c^w_l[j]` and :math:`c'^w_l[j]`; width is 1 + the most votes there can be.
+        :math:`c^w_l[j]` and :math:`c'^w_l[j]`; width is 1 + the maximum number of votes.
     Y : csr_array of int32, shape (n, L)
         Training labels.
 
@@ -96,7 +96,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
 
     @classmethod
     def fit(cls, training: Training, k: int, smoothing: float, centers: Float) -> Self:
-        """Count votes of the training rows' neighbours, each row left out of its own."""
+        """Count the votes of the training rows' neighbours, leave-one-out."""
         near = training.graph.prefix(min(k, training.graph.k))
         cluster = _clusters(training, centers)
         tables = tallies(votes(near, training.Y), training.Y, cluster, len(centers), k)
@@ -189,7 +189,7 @@ def _clusters(training: Training, centers: Float) -> Int32:
 
 
 def _check_tables(with_label: Int, without_label: Int, Y: Csr) -> None:
-    """Raise unless the counts are of these labels, and of as many rows for each label."""
+    """Raise unless the counts match the labels and have the same total for each label."""
     positives = np.bincount(Y.indices, minlength=Y.shape[1])
     sizes = (with_label + without_label).sum(axis=2)
     if (

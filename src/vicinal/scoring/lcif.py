@@ -37,19 +37,19 @@ from vicinal.scoring.training import Scoring
 
 @dataclass(frozen=True, eq=False)
 class LCIFScoring:
-    """The two parts, fitted, and how they are mixed.
+    """The two fitted parts and their mixing weight.
 
     Parameters
     ----------
     instance : InstanceKNNScoring or SecondOrderScoring
     feature : FeatureKNNScoring or ChangedFeatureKNNScoring
     mixing : float
-        The λ above: 1 is the instance part alone, 0 the feature part.
+        The λ above: 1 for only the instance part, 0 for only the feature part.
 
     Examples
     --------
-    The one neighbour has the first label only; the query's one feature is most like the second
-    label, with a cosine of 1.
+    The single neighbour has only the first label; the query's single feature is most similar to the
+    second label, with a cosine of 1.
 
     >>> import numpy as np
     >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))

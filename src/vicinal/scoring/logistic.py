@@ -7,8 +7,8 @@ For label *l*, with features :math:`f_i` and truth :math:`y_i \in \{0, 1\}`,
     \min_{w, b} \; \tfrac12 \lVert w \rVert^2 + C \sum_i \log(1 + e^{z_i}) - y_i z_i, \qquad
     z_i = w \cdot f_i + b,
 
-scikit-learn's convention for *C*; without the penalty where C is infinite. One L-BFGS a label, but
-a step of many labels is one sparse product, so that the cost is that of the products.
+which is scikit-learn's convention for *C*; an infinite C means no penalty. There is one L-BFGS per
+label, but a step of many labels is one sparse product, so that the cost is that of the products.
 """
 
 from collections import deque
@@ -25,9 +25,9 @@ from vicinal._base.threads import thread_count
 from vicinal._base.warn import warn_user
 
 GROUP = 64
-"""Most labels solved together."""
+"""Maximum number of labels solved together."""
 GROUP_CELLS = 2**22
-"""Most cells of rows × labels solved together: 32 MiB an array."""
+"""Maximum number of rows × labels solved together: 32 MiB per array."""
 TOLERANCE = 1e-8
 """Largest derivative of the mean loss left at the end."""
 MAX_STEPS = 1000
@@ -35,11 +35,11 @@ MEMORY = 10
 """Past steps that L-BFGS remembers."""
 
 Objective: TypeAlias = Callable[[Float, Int], tuple[Float, Float]]
-"""Parameters (a column a function) and which functions → values and gradients."""
+"""Maps parameters (one column per function) and function indices to values and gradients."""
 
 
 def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> tuple[Float, Float]:
-    """Return weights (d, L) and intercepts (L,) of one logistic regression a label.
+    """Return weights (d, L) and intercepts (L,) of one logistic regression per label.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
 
     Notes
     -----
-    Memory: 8 bytes a weight and, for each thread, about 100 MiB.
+    Memory: 8 bytes per weight and about 100 MiB per thread.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
 
 
 def _warn_unsolved(converged: Bool) -> None:
-    """Warn where some regressions stopped before they were done."""
+    """Warn if some regressions did not converge."""
     unsolved = np.count_nonzero(~converged)
     if unsolved:
         warn_user(
@@ -107,7 +107,7 @@ class Regression:
     penalty: float
 
     def start(self) -> Float:
-        """Return where to begin: the intercepts that fit without features."""
+        """Return the starting point: the best intercepts without features."""
         parameters = np.zeros((self.features.shape[1] + 1, self.truth.shape[1]))
         share = self.truth.mean(axis=0)
         parameters[-1] = np.log(share) - np.log1p(-share)
@@ -134,7 +134,7 @@ def minimise(objective: Objective, start: Float) -> tuple[Float, Bool]:
     -------
     parameters : ndarray, as `start`
     converged : ndarray of bool
-        Whether no derivative is left above the tolerance, or no lower value can be told.
+        Whether all derivatives are within the tolerance, or no lower value can be distinguished.
 
     References
     ----------
@@ -165,7 +165,7 @@ def minimise(objective: Objective, start: Float) -> tuple[Float, Bool]:
 def _preconditioned(
     gradient: Float, past: deque[tuple[Float, Float, Float]], scale: Float
 ) -> Float:
-    """Return the gradient times L-BFGS's guess of the inverse Hessian (the two-loop recursion)."""
+    """Return the gradient times the L-BFGS estimate of the inverse Hessian (two-loop recursion)."""
     result = gradient.copy()
     weights = []
     for step, change, inverse in reversed(past):
@@ -181,7 +181,7 @@ def _preconditioned(
 def _step(
     objective: Objective, at: Float, value: Float, gradient: Float, direction: Float
 ) -> tuple[Bool, Float, Float, Float]:
-    """Go along `direction`, each column half as far until its function falls enough (Armijo)."""
+    """Line search along `direction`, halving each column's step until Armijo's rule holds."""
     slope = (gradient * direction).sum(axis=0)
     pending = np.flatnonzero(slope < 0)
     moved = np.zeros(at.shape[1], dtype=np.bool_)

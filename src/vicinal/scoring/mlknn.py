@@ -1,4 +1,4 @@
-r"""ML-kNN: the posterior of a label, given how many neighbours carry it.
+r"""ML-kNN: the posterior of a label, given how many neighbours have it.
 
 With *n* training rows, smoothing *s*, and :math:`C = C_x(l)` neighbours of *x* that carry label *l*
 (Eq. 6; the steps are those of the algorithm in the paper's Fig. 1):
@@ -52,11 +52,11 @@ class MLkNNScoring(FieldState):
     Parameters
     ----------
     k : int
-        Number of neighbours asked for.
+        Number of neighbours.
     smoothing : float
         The *s* above; 1 is Laplace smoothing.
     with_label, without_label : ndarray of int64, shape (L, width)
-        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the most votes there can be.
+        :math:`c_l[j]` and :math:`c'_l[j]`; width is 1 + the maximum number of votes.
     Y : csr_array of int32, shape (n, L)
         Training labels.
 
@@ -86,13 +86,13 @@ class MLkNNScoring(FieldState):
 
     @classmethod
     def fit(cls, training: Training, k: int, smoothing: float) -> Self:
-        """Count votes of the training rows' neighbours, each row left out of its own."""
+        """Count the votes of the training rows' neighbours, leave-one-out."""
         near = training.graph.prefix(min(k, training.graph.k))
         return cls._counted(votes(near, training.Y), training.Y, k, smoothing)
 
     @classmethod
     def fit_sweep(cls, training: Training, ks: Iterable[int], smoothing: float) -> Iterator[Self]:
-        """Fit for each k of `ks` (rising), counting votes once."""
+        """Fit for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
         for k, counts in zip(wanted, counts_by_k, strict=True):

@@ -1,4 +1,4 @@
-"""What the states of scoring methods have in common, read and checked."""
+"""Read and validate the saved states of scoring methods."""
 
 from collections.abc import Mapping
 

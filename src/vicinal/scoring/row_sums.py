@@ -43,10 +43,10 @@ class RowSums:
         return with_values(self.values, self.values.data / per_entry)
 
 
-def neighbor_weights(graph: NeighborGraph) -> Float:
-    r"""Return the weight of each neighbour: its similarity, 0 where that is negative.
+def neighbor_weights(graph: NeighborGraph, power: float = 1.0) -> Float:
+    r"""Return the weight of each neighbour: its similarity, 0 where that is negative, to a power.
 
-    A Euclidean graph has distances *d* instead; they weigh :math:`1 / (1 + d)`.
+    A Euclidean graph has distances *d* instead; their similarity is :math:`1 / (1 + d)`.
 
     Examples
     --------
@@ -56,13 +56,19 @@ def neighbor_weights(graph: NeighborGraph) -> Float:
     >>> neighbor_weights(NeighborGraph(ids, np.array([[1.0, 3.0]]), "euclidean", n_rows=2))
     array([[0.5 , 0.25]])
     """
-    if not graph.distance_kind.is_similarity:
-        return 1.0 / (1.0 + graph.distance)
-    return np.maximum(graph.similarity, 0.0)
+    if graph.distance_kind.is_similarity:
+        similarity = np.maximum(graph.similarity, 0.0)
+    else:
+        similarity = 1.0 / (1.0 + graph.distance)
+    return similarity if power == 1 else similarity**power
 
 
 def neighbor_sums(
-    graph: NeighborGraph, rows: Csr, ks: Iterable[int], start: RowSums | None = None
+    graph: NeighborGraph,
+    rows: Csr,
+    ks: Iterable[int],
+    start: RowSums | None = None,
+    power: float = 1.0,
 ) -> Iterator[RowSums]:
     r"""Yield :math:`\sum_{a \in N(x)} w_a \, r_a` over the k nearest, for each k of `ks` in turn.
 
@@ -75,6 +81,8 @@ def neighbor_sums(
         Rising, at most the graph's. Each neighbour is added once over all of them, nearest first.
     start : RowSums, optional
         What the sums begin with.
+    power : float
+        Of the similarities in the weights; see :func:`neighbor_weights`.
 
     Notes
     -----
@@ -90,7 +98,8 @@ def neighbor_sums(
     """
     if rows.shape[0] != graph.n_rows:
         raise InvalidArgumentError("rows", f"{graph.n_rows} rows", rows.shape[0])
-    ids, weights = np.ascontiguousarray(graph.ids).ravel(), neighbor_weights(graph).ravel()
+    ids = np.ascontiguousarray(graph.ids).ravel()
+    weights = neighbor_weights(graph, power).ravel()
     first = np.arange(graph.n_queries, dtype=np.int64) * graph.k
     last = first + graph.found
     done, sums = 0, start

@@ -1,4 +1,4 @@
-r"""Second-order instance kNN: neighbours speak for their own neighbours too.
+r"""Second-order instance kNN: neighbours also contribute the labels of their own neighbours.
 
 Training rows are compared by features and labels together, and each gets re-weighted labels:
 
@@ -10,8 +10,8 @@ Training rows are compared by features and labels together, and each gets re-wei
     \mathrm{conf}_{INS2}(x_q, y) &= \frac{\sum_{x \in N(x_q)} rw(x, y) \cdot sim(x_q, x)}
                                          {\sum_{x \in N(x_q)} sim(x_q, x)}
 
-:math:`N_{ALL}(x)` holds k rows, of which x itself, with similarity 1, is the first. So k = 1 is
-instance kNN.
+:math:`N_{ALL}(x)` contains k rows, the first of which is x itself with similarity 1. Therefore k =
+1 is instance kNN.
 
 References
 ----------
@@ -47,7 +47,7 @@ class SecondOrderScoring(FieldState):
     k : int
         Number of neighbours, in both orders.
     rw : csr_array of float64, shape (n, L)
-        Memory: 12 bytes for each row and label that one of its k rows carries.
+        Memory: 12 bytes per row and label of one of its k rows.
     Y : csr_array of int32, shape (n, L)
 
     Examples

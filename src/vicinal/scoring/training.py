@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from vicinal._base.arrays import Csr, Features
+from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
 from vicinal.distances import COSINE
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
+
+EVERY_ROW = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,3 +79,19 @@ class Scoring(Saveable, Protocol):
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`, whose features are `X` (for the methods that need them)."""
+
+
+@runtime_checkable
+class LeavesRowsOut(Scoring, Protocol):
+    """A method whose scores of a training row need more than its graph to leave the row out."""
+
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Score some of the training rows, each by what the others say."""
+
+
+def leave_one_out(scoring: Scoring, training: Training, rows: slice | Int = EVERY_ROW) -> Scores:
+    """Return the leave-one-out scores of some of the training rows, by default of all."""
+    if isinstance(scoring, LeavesRowsOut):
+        return scoring.training_scores(training, rows)
+    X = None if training.X is None else training.X[rows]
+    return scoring.scores(training.graph.some(rows), X)

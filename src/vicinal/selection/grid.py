@@ -139,7 +139,7 @@ def make_grids(
     Traceback (most recent call last):
     ...
     vicinal._base.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
-    smoothing, metric, threshold, never_empty, algorithm), got 'mixing'
+    smoothing, metric, threshold, never_empty, algorithm, recalibrate_at), got 'mixing'
     """
     names = _method_names(methods)
     shared, own = _by_method(grid or {}, names)

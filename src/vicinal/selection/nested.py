@@ -1,4 +1,4 @@
-"""Nested evaluation: settings are chosen inside, and the choice is tested outside."""
+"""Nested cross-validation: settings are chosen on inner folds and tested on outer folds."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,19 +25,19 @@ from vicinal.selection.tuning import TuningResult, metric_names, tune
 
 @dataclass(frozen=True, eq=False)
 class NestedResult(Tabular):
-    """How well tuning itself does on rows that it never saw.
+    """The performance of tuning on rows that were not used for it.
 
     Parameters
     ----------
     metric : str
-        What settings were chosen for.
+        The metric that was optimised.
     chosen : tuple of Best
         The setting chosen in each outer fold, with its mean over the inner folds.
     metrics : tuple of str
     values : ndarray of float64, shape (outer folds, metrics)
-        What the chosen setting, fitted on the fold's training rows, achieves on its test rows.
+        Results of the chosen setting, fitted on the fold's training rows, on its test rows.
     complete : bool
-        False where it was interrupted; then the folds that were finished.
+        False if it was interrupted; then only the completed folds are included.
     """
 
     metric: str
@@ -47,7 +47,7 @@ class NestedResult(Tabular):
     complete: bool = True
 
     def __repr__(self) -> str:
-        """Say in a line what was measured."""
+        """Summarise the result in one line."""
         folds, measured = self.values.shape
         return f"NestedResult({self.metric}; {folds} outer folds, {measured} metrics)"
 
@@ -86,26 +86,26 @@ def nested(
     store: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> NestedResult:
-    """Tune on the training rows of each outer fold, and test the choice on its test rows.
+    """Tune on the training rows of each outer fold and test the chosen setting on its test rows.
 
     Parameters
     ----------
     methods, X, Y, metric, grid, metrics, conventions, random_state
         As for :func:`tune`.
     outer : int, splitter or iterable of (train, test)
-        Folds that are tested on.
+        The outer folds.
     inner : int
-        Number of folds that settings are chosen by, of the outer fold's training rows.
+        Number of inner folds of the outer fold's training rows.
     store : path or None
-        Folder to keep results in as they come, a file for each outer fold. An interrupted run
-        resumes from it and gives the same.
+        Results folder with one file per outer fold. An interrupted run resumes from it and gives
+        the same result.
     **options
         Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
 
     Notes
     -----
-    The test rows of an outer fold are put aside before anything is fitted, searched or chosen.
-    Labels are those of all rows, so that all folds have the same.
+    The test rows of an outer fold are held out before anything is fitted, searched or chosen. All
+    folds have the labels of all rows.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def nested(
             train, known = take_rows(rows, split.train), labels[split.train]
             found = tune(methods, train, known, metric, inner, grid, store=next(files), **given)
             if not found.complete:
-                raise KeyboardInterrupt  # which tuning answers with the best so far
+                raise KeyboardInterrupt  # tuning would return the best setting so far
             values.append(_tested(found, rows, labels, split, names, conventions))
             chosen.append(found.best[metric])
     except KeyboardInterrupt:

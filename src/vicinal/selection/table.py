@@ -1,4 +1,4 @@
-"""What tuning found: every setting, fold and metric, and which setting is best for a metric."""
+"""The table of tuning results: every setting, fold and metric, and the best settings."""
 
 import csv
 import json
@@ -28,7 +28,7 @@ class Best:
     params : dict of str to object
         The parameters that were tuned.
     mean, std : float
-        Of the metric over the folds.
+        Mean and standard deviation of the metric over the folds.
     """
 
     method: str
@@ -44,14 +44,15 @@ class TuningTable(Tabular):
     Parameters
     ----------
     methods : tuple of str
-        The method of each setting. Settings are in grid order, methods as they were asked for.
+        The method of each setting. Settings are in grid order, methods in the order in which they
+        were passed.
     params : tuple of dict
         The parameters of each setting that were tuned.
     metrics : tuple of str
     values : ndarray of float64, shape (settings, folds, metrics)
-        NaN where a metric has nothing to look at, and where a fold was not reached.
+        NaN if a metric is undefined or a fold was not evaluated.
     done : ndarray of bool, shape (settings, folds)
-        Which folds each setting was measured on; all, unless tuning was stopped.
+        The folds on which each setting was evaluated; all, unless tuning was interrupted.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class TuningTable(Tabular):
     done: Bool
 
     def __repr__(self) -> str:
-        """Say what it holds in a line; settings may be thousands."""
+        """Summarise the table in one line, as there may be thousands of settings."""
         of = ", ".join(dict.fromkeys(self.methods))
         measured = f"{self.done.shape[1]} folds, {len(self.metrics)} metrics"
         return f"TuningTable({len(self)} settings of {of}; {measured})"
@@ -88,28 +89,29 @@ class TuningTable(Tabular):
         return of_metric
 
     def mean(self, metric: str) -> Float:
-        """Return the mean over the folds measured, NaN where there is none, shape (settings,)."""
+        """Return the mean over the evaluated folds, NaN if there are none, shape (settings,)."""
         counts = self.done.sum(axis=1)
         sums = np.where(self.done, self.of(metric), 0.0).sum(axis=1)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def std(self, metric: str) -> Float:
-        """Return the standard deviation over the folds measured (of n, not n − 1)."""
+        """Return the standard deviation over the evaluated folds (of n, not n − 1)."""
         far = self.of(metric) - self.mean(metric)[:, None]
         counts = self.done.sum(axis=1)
         squares = np.where(self.done, far * far, 0.0).sum(axis=1)
         return np.where(counts > 0, np.sqrt(squares / np.maximum(counts, 1)), np.nan)
 
     def best_row(self, metric: str, among: Sequence[int] | None = None) -> int | None:
-        """Return the setting with the best mean, the first of equals; None if no mean is a number.
+        """Return the setting with the best mean, the first of equals; None if all means are NaN.
 
-        Only settings measured on the most folds take part, so that all are measured on the same.
+        Only settings evaluated on the largest number of folds are compared, so that all have the
+        same folds.
 
         Parameters
         ----------
         metric : str
         among : sequence of int, optional
-            Settings to choose from; all unless given.
+            Settings to choose from; all by default.
         """
         rows = np.arange(len(self)) if among is None else np.asarray(among, dtype=np.int64)
         better = metric_info(metric).better
@@ -124,9 +126,9 @@ class TuningTable(Tabular):
         return int(rows[np.argmin(ranked)])
 
     def best(self, metric: str, method: str | None = None) -> Best | None:
-        """Return the best setting for a metric, None if its mean is nowhere a number.
+        """Return the best setting for a metric, or None if all its means are NaN.
 
-        Of all methods, unless one is named.
+        Over all methods by default, or for one method.
         """
         rows = [row for row in range(len(self)) if method in (None, self.methods[row])]
         row = self.best_row(metric, rows)
@@ -136,7 +138,7 @@ class TuningTable(Tabular):
         return Best(self.methods[row], self.params[row], mean, std)
 
     def records(self) -> list[dict[str, object]]:
-        """Return one dictionary a setting and metric: method, parameters, mean, std, folds."""
+        """Return one dictionary per setting and metric: method, parameters, mean, std, folds."""
         summary = {metric: (self.mean(metric), self.std(metric)) for metric in self.metrics}
         return [
             {
@@ -152,14 +154,14 @@ class TuningTable(Tabular):
         ]
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the records as JSON; a value that is no number is null."""
+        """Write the records as JSON; NaN becomes null."""
         text = json.dumps(without_nan(self.records()), ensure_ascii=False, indent=1)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     def cells(self) -> Cells:
         """Return one row per setting and metric, one column per parameter and fold.
 
-        A parameter that is called like another column is marked: ``metric (parameter)``.
+        A parameter with the name of another column is marked: ``metric (parameter)``.
         """
         names = list(dict.fromkeys(name for params in self.params for name in params))
         folds = [f"fold {fold + 1}" for fold in range(self.done.shape[1])]

@@ -1,4 +1,4 @@
-"""Tuning: the best setting of one method or of all, for every metric at once, from one search."""
+"""Tuning: the best settings of one or several methods for every metric, from one search."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -27,21 +27,21 @@ from vicinal.selection.threshold_curve import plot_threshold
 
 @dataclass(frozen=True, eq=False)
 class TuningResult(Tabular):
-    """What tuning found.
+    """The result of tuning.
 
     Parameters
     ----------
     metric : str
-        The metric that the estimator was chosen for.
+        The metric that the estimator optimises.
     best : dict of str to Best
         The best setting for each metric that can be optimised, over all methods. A metric that is
-        nowhere a number (macro-auc, where no label has both classes) is absent.
+        always undefined (NaN), such as macro-auc if no label has both classes, is missing.
     table : TuningTable
         Every setting, metric and fold.
     estimator : estimator, Pipeline or None
         Fitted on all rows with the best setting for `metric`; after preprocessing, a pipeline.
     complete : bool
-        False where tuning was interrupted, and `best` is the best so far.
+        False if tuning was interrupted; then `best` is the best so far.
     """
 
     metric: str
@@ -51,7 +51,7 @@ class TuningResult(Tabular):
     complete: bool = True
 
     def __repr__(self) -> str:
-        """Say in a line what was found; the table has the rest."""
+        """Summarise the result in one line."""
         best = self.best.get(self.metric)
         found = "no setting" if best is None else f"{best.method}, mean {best.mean:.4f}"
         state = "" if self.complete else ", interrupted"
@@ -66,15 +66,15 @@ class TuningResult(Tabular):
         return Cells(["metric", "method", "settings", "mean", "std"], rows)
 
     def plot_neighbors(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
-        """Draw the metric against k, one curve a method, the chosen points marked."""
+        """Plot the metric against k, one curve per method, with the chosen values marked."""
         plot_neighbors(self.table, metric or self.metric, path)
 
     def plot_mixing(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
-        """Draw the metric of LCIF over λ and either k, the chosen point marked."""
+        """Plot the metric of LCIF over λ and each k, with the chosen setting marked."""
         plot_mixing(self.table, metric or self.metric, path)
 
     def plot_threshold(self, path: str | os.PathLike[str], metric: str | None = None) -> None:
-        """Draw the metric against the threshold, on leave-one-out scores of the training rows."""
+        """Plot the metric on leave-one-out scores of the training rows against the threshold."""
         if self.estimator is None:
             raise InvalidArgumentError("refit", "a fitted estimator (refit=True)", None)
         model = estimator_of(self.estimator)
@@ -110,43 +110,43 @@ def tune(
     Parameters
     ----------
     methods : str or sequence of str
-        Names of :data:`vicinal.estimators.METHODS`, ``module:Class`` for one of your own or any
-        multi-label classifier of scikit-learn's kind (fitted for every setting and fold), or
-        ``"all"``: those of ``METHODS``.
+        Names of :data:`vicinal.estimators.METHODS`, ``module:Class`` for your own class or any
+        scikit-learn multi-label classifier (fitted for every setting and fold), or ``"all"`` for
+        all ``METHODS``.
     X : array-like, sparse matrix or data frame, shape (n, m)
-        What the first step of `preprocess` takes, where there is one.
+        Passed to the first step of `preprocess`, if there is one.
     Y : indicator, dense or sparse, or list of label-name collections
     metric : str
-        What the estimator returned is chosen for.
+        The metric that the returned estimator optimises.
     cv : int, splitter or iterable of (train, test)
-        A number is that of folds by shuffled iterative stratification.
+        An int is the number of folds of shuffled iterative stratification.
     grid : mapping of parameter to values, or None
-        What to try, as in scikit-learn's ``GridSearchCV``; a value that is itself a mapping is for
-        the method of that name. None: each method's default grid.
+        Values to try, as in scikit-learn's ``GridSearchCV``; a value that is itself a mapping
+        applies to the method of that name. None for each method's default grid.
     params : mapping of parameter to value, or None
         Parameters that are the same in every setting.
     metrics : sequence of str, or None
-        What to measure; None for every metric of :func:`vicinal.metrics.evaluate`.
+        Metrics to compute; None for every metric of :func:`vicinal.metrics.evaluate`.
     conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
-        What the metrics do in edge cases.
+        Conventions for edge cases.
     edge_metrics : sequence of str, or None
-        Metrics the edge rule looks at: where the best k of a default grid with odd k is its last,
-        29, it continues to 59. None for `metric`; empty for never.
+        Metrics used by the edge rule: if the best k of a default grid with odd k is its last, 29,
+        the grid is extended to 59. None for `metric`; empty to disable the rule.
     fast : bool
-        Try every third value first, then those around the best.
+        Whether to try every third value first, then those around the best.
     random_state : int or None
-        Seed of the folds and of the methods that draw; None: folds by row id.
+        Random seed for the folds and for stochastic methods; None for folds by row id.
     n_jobs : int or None
-        Threads; None for all. The result does not depend on it.
+        Number of threads; None for all cores. The result does not depend on it.
     progress : bool
-        Whether to show a bar with the time left, on a terminal.
+        Whether to show a progress bar with the remaining time on a terminal.
     store : path or None
-        File to keep results in as they come. An interrupted run resumes from it and gives the
+        Results file; completed runs are reused. An interrupted run resumes from it and gives the
         same table.
     preprocess : transformer, list of transformers, or None
     per_fold : bool
-        Whether preprocessing is fitted on the training rows of each fold; else on all rows, once
-        (it sees no labels).
+        Whether preprocessing is fitted on the training rows of each fold; otherwise it is fitted
+        once on all rows (without the labels).
     refit : bool
         Whether to fit the best setting on all rows.
     label_names : sequence of str, optional
@@ -154,20 +154,21 @@ def tune(
     Returns
     -------
     TuningResult
-        Interrupted (Ctrl-C) it is what was found so far, with ``complete=False``.
+        After an interruption (Ctrl-C), the results so far with ``complete=False``.
 
     Notes
     -----
-    Neighbours are searched once a metric of distance, a little deeper than the largest k; each
-    fold's graphs are made from that search and equal a fresh one
-    (:mod:`vicinal.selection.shared_search`). Each value in the table equals, to the bit, that of
-    the estimator fitted on the fold's training rows. Ties go to the first setting in grid order.
-    Memory: 12 bytes a row and neighbour, the rows of one fold for each metric of distance, 8 bytes
-    a setting, fold and metric.
+    Neighbours are searched once per distance, with slightly more than the largest k; each fold's
+    graphs are derived from that search and equal those of a new search
+    (:mod:`vicinal.selection.shared_search`). Each value in the table is bit-identical to that of
+    the estimator fitted on the fold's training rows. The first setting in grid order wins ties.
+    Memory: 12 bytes per row and neighbour, the rows of one fold per distance, and 8 bytes per
+    setting, fold and metric.
 
     Examples
     --------
-    Rows near 0 carry the label, those near 10 do not; one neighbour tells, ten do not.
+    Rows near 0 have the label, those near 10 do not; one neighbour is enough to predict it, ten are
+    too many.
 
     >>> X = [[0.0], [0.1], [0.2], [0.3], [10.0], [10.1], [10.2], [10.3]]
     >>> Y = [[1, 0], [1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
@@ -196,7 +197,7 @@ def tune(
 
 
 def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the metrics to measure, each once, the chosen one among them."""
+    """Return the distinct metrics to compute, including the one to optimise."""
     _with_a_better_side([metric])
     if metrics is None:
         return tuple(dict.fromkeys((*every_metric(), metric)))
@@ -206,7 +207,7 @@ def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _with_a_better_side(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Refuse metrics that nothing can be chosen by."""
+    """Raise for metrics that cannot be optimised."""
     for name in metrics:
         if metric_info(name).better == "none":
             raise InvalidArgumentError("metric", "a metric that can be optimised", repr(name))
@@ -226,7 +227,7 @@ def _refitted(
     grids: Sequence[Grid],
     metric: str,
 ) -> Model | None:
-    """Return the best setting fitted on all rows, from the graph that the folds came from."""
+    """Return the best setting fitted on all rows, using the graph of the shared search."""
     best = table.best(metric)
     if best is None:
         return None

@@ -139,7 +139,7 @@ def test_one_row_at_the_origin_without_a_constant():
     assert not f_of(model, [[4.0]]).any()
 
 
-def test_a_gap_not_reached_is_told(small):
+def test_an_unreached_duality_gap_warns(small):
     with pytest.warns(ConvergenceWarning, match="duality gap") as told:
         RankSVM(C=1e6, max_iter=1, tol=1e-12).fit(*small)
     assert told[0].filename == __file__

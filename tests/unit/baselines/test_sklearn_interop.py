@@ -63,7 +63,7 @@ def test_wide_ids_unsorted_rows_and_stored_zeros_are_read(name, sample):
 
 
 @every_baseline
-def test_labels_come_back_in_kind(name, sample):
+def test_predictions_have_the_array_type_of_the_labels(name, sample):
     dense = fresh(name).fit(sample.X, sample.Y)
     thin = fresh(name).fit(sample.X, sparse.csr_array(sample.Y))
     flags = fresh(name).fit(sample.X, sample.Y.astype(bool))

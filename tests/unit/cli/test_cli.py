@@ -13,10 +13,12 @@ from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
 
+MLKNN = ("--method", "mlknn")
+
 
 def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
     model = tmp_path / "model"
-    code, out, _ = run("train", data_file, "-o", model, "--set", "n_neighbors=3", "--json")
+    code, out, _ = run("train", data_file, "-o", model, *MLKNN, "--set", "n_neighbors=3", "--json")
     assert code == 0
     facts = json.loads(out)
     assert (facts["rows"], facts["features"], facts["labels"]) == (60, 4, 3)
@@ -120,10 +122,13 @@ def test_list_names_every_data_set(run):
     [
         (("train", "no-such-data", "-o", "model"), "no-such-data"),
         (("train", "debtags", "-o", "model", "--method", "mlnn"), "--method"),
-        (("train", "debtags", "-o", "model", "--set", "n_neighbours=3"), "n_neighbors"),
-        (("train", "debtags", "-o", "model", "--set", "n_neighbors"), "name=value"),
-        (("train", "debtags", "-o", "model", "--set", "n_neighbors=0"), "n_neighbors"),
-        (("train", "debtags", "-o", "model", "--set", "n_neighbors={[]: 1}"), "n_neighbors"),
+        (("train", "debtags", "-o", "model", *MLKNN, "--set", "n_neighbours=3"), "n_neighbors"),
+        (("train", "debtags", "-o", "model", *MLKNN, "--set", "n_neighbors"), "name=value"),
+        (("train", "debtags", "-o", "model", *MLKNN, "--set", "n_neighbors=0"), "n_neighbors"),
+        (
+            ("train", "debtags", "-o", "model", *MLKNN, "--set", "n_neighbors={[]: 1}"),
+            "n_neighbors",
+        ),
         (("train", "debtags", "-o", "model", "--preprocess", "magic"), "--preprocess"),
         (("train", "debtags", "-o", "taken"), "path: expected a new path or an older model"),
         (("tune", "debtags", "--save", "taken"), "path: expected a new path or an older model"),
@@ -178,10 +183,11 @@ def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
     assert "manifest.json" in err
 
 
+@pytest.mark.filterwarnings("ignore:Blend. the ridge uses")
 def test_demo_shows_figures_and_three_packages(run):
     code, out, _ = run("demo", "--neighbors", 3)
     assert code == 0
-    for word in ("30,300", "MLkNN", "hamming-loss"):
+    for word in ("30,300", "MLkNN", "Blend", "hamming-loss"):
         assert word in out
     assert out.count("true tags") == 3
 

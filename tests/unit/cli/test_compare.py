@@ -120,7 +120,7 @@ def test_the_split_gives_what_train_and_evaluate_give(run, other_file, tmp_path)
     words = ("--folds", "split", "--methods", "mlknn", "--metric", "average-precision", "--json")
     code, out, err = run("compare", other_file, *words)
     assert code == 0, err
-    assert run("train", other_file, "-o", tmp_path / "model")[0] == 0
+    assert run("train", other_file, "-o", tmp_path / "model", "--method", "mlknn")[0] == 0
     _, evaluated, _ = run("evaluate", tmp_path / "model", other_file, "--json")
     wanted = json.loads(evaluated)["average-precision"]
     assert json.loads(out)[0]["values"]["other.npz"] == {"mlknn": wanted}
@@ -198,7 +198,7 @@ def test_bench_times_every_part(run, data_file, dataset):
     found = json.loads(out)
     assert (found["rows searched"], found["rows asked for"]) == (48, 12)
     assert found["metric"] == "euclidean"
-    assert [each["method"] for each in found["methods"]][-1] == "lcif"
+    assert [each["method"] for each in found["methods"]][-1] == "blend"
     for name in ("load, s", "batch search, ms per query", "single query, ms, median"):
         assert found[name] > 0
     assert found["single query, ms, 99th percentile"] >= found["single query, ms, median"]

@@ -94,7 +94,7 @@ def test_a_table_is_read_as_train_reads_it(tmp_path):
     assert of_file.values == of_pair.values
 
 
-def test_a_failing_method_is_reported_and_the_others_go_on(sample, tmp_path, caplog):
+def test_a_failing_method_is_reported_and_other_methods_continue(sample, tmp_path, caplog):
     methods = {"good": vicinal.BRkNN(3), "bad": Broken(3)}
     data = {"d": (sample.X, sample.Y)}
     store = tmp_path / "results.jsonl"

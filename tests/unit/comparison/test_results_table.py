@@ -80,7 +80,7 @@ def test_many_holes_are_counted(results):
         results_table(results, LOSS)
 
 
-def test_a_metric_nobody_has_is_refused(results):
+def test_an_unknown_metric_is_rejected(results):
     with pytest.raises(InvalidArgumentError, match="micro-f1"):
         results_table(results, "micro-f1")
     with pytest.raises(InvalidArgumentError, match="values of micro-f1"):

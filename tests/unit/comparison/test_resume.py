@@ -117,7 +117,7 @@ def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
     assert ran == ["a"] * 3
 
 
-def test_a_stopped_run_goes_on(compare, ran, monkeypatch):
+def test_an_interrupted_run_resumes(compare, ran, monkeypatch):
     original = runner.run_trial
 
     def stopped(candidate, fold, metrics, seed, n_jobs):
@@ -223,7 +223,7 @@ def test_settings_tell_parameters_apart_and_survive_json():
 
 
 @pytest.mark.parametrize(("place", "more"), [(2000, 0.5), (0, 1e-12)])
-def test_rules_of_many_thresholds_are_told_apart(place, more):
+def test_rules_with_many_thresholds_have_different_digests(place, more):
     one, two = np.full(4000, 0.1), np.full(4000, 0.1)
     two[place] += more
     rules = LabelThresholds(one), LabelThresholds(two)

@@ -35,5 +35,5 @@ def test_columns_without_names_are_numbered() -> None:
 
 @pytest.mark.parametrize("names", [["A", "B"], ["A", "A", "B"]])
 def test_names_must_name_the_columns(names: list[str]) -> None:
-    with pytest.raises(ValueError, match="3 different names, one a method"):
+    with pytest.raises(ValueError, match="3 different names, one per method"):
         read_table(VALUES, names)

@@ -40,8 +40,9 @@ def model(request):
 
 def test_parameters_and_defaults_are_those_of_the_interface():
     common = {"metric": "cosine", "threshold": None, "never_empty": None, "n_jobs": None}
-    common["algorithm"] = "auto"
-    assert InstanceKNN().get_params() == {"n_neighbors": 15, "second_order": False, **common}
+    common |= {"algorithm": "auto", "recalibrate_at": 0.01}
+    own = {"n_neighbors": 15, "second_order": False, "power": 1.0}
+    assert InstanceKNN().get_params() == {**own, **common}
     switches = {"neighbors_of": "feature", "aggregate": "mean"}
     assert FeatureKNN().get_params() == {"n_neighbors": 15, **switches, **common}
     counts = {"n_neighbors_instance": 15, "n_neighbors_feature": 15}
@@ -177,3 +178,22 @@ def test_many_labels_cost_no_more_than_those_held(model):
     ids, scores = model.fit(sparse.csr_array(X), wide).rank(Q, 3)
     assert ids.shape == (15, 3)
     assert np.all(np.diff(scores, axis=1) <= 0)
+
+
+def test_power_is_saved(tmp_path, sample):
+    model = InstanceKNN(3, power=2.5).fit(sample.X, sample.Y)
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    assert again.scoring_.power == 2.5
+    np.testing.assert_array_equal(again.predict(sample.X_test), model.predict(sample.X_test))
+
+
+@pytest.mark.parametrize("power", [0, -1, float("nan"), "2"])
+def test_a_power_that_is_not_positive_is_refused(sample, power):
+    with pytest.raises(InvalidArgumentError, match="power: expected"):
+        InstanceKNN(3, power=power).fit(sample.X, sample.Y)
+
+
+def test_power_is_refused_in_the_second_order(sample):
+    with pytest.raises(InvalidArgumentError, match="power: expected 1 where second_order=True"):
+        InstanceKNN(3, second_order=True, power=2.0).fit(sample.X, sample.Y)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.native
 
 N_ROWS, N_LABELS = 2_000, 200_000
 DENSE = 8 * N_ROWS * N_LABELS
-FULL = {"dmlknn", "lamlknn", "iblr"}
+FULL = {"dmlknn", "lamlknn", "iblr", "label-ridge"}
 """Methods with a score of its own for every row and label: not for so many labels."""
 
 

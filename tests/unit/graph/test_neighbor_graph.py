@@ -63,7 +63,7 @@ def test_without_all_rows():
 
 
 @pytest.mark.parametrize("rows", [[10], [-1], [0.5], [[1]], "abc"])
-def test_without_refuses_what_is_no_row(rows):
+def test_without_rejects_invalid_rows(rows):
     with pytest.raises(InvalidArgumentError, match=r"^rows:"):
         graph_of([[3, 1, 2]]).without(rows)
 

@@ -57,7 +57,7 @@ def test_rows_are_sorted_in_fact_and_not_only_by_their_flag():
 
 
 def test_tfidf_is_the_formula():
-    vectorizer = TextVectorizer(weighting="tfidf").fit(TRAIN)
+    vectorizer = TextVectorizer(weighting="tfidf", tokens="ascii").fit(TRAIN)
     _, seen = by_counting(TRAIN, TRAIN)
     _, counts = by_counting(TRAIN, LATER)
     idf = [1 + math.log((1 + len(TRAIN)) / (1 + sum(c > 0 for c in column))) for column in seen.T]
@@ -87,7 +87,7 @@ def test_is_scikit_learns(setting):
         ("counts", CountVectorizer(token_pattern="[a-z0-9]+", **setting)),
         ("tfidf", TfidfVectorizer(token_pattern="[a-z0-9]+", **setting)),
     ]:
-        ours = TextVectorizer(weighting=weighting, **setting)
+        ours = TextVectorizer(weighting=weighting, tokens="ascii", **setting)
         np.testing.assert_allclose(
             ours.fit_transform(TRAIN).toarray(), theirs.fit_transform(TRAIN).toarray(), rtol=1e-14
         )
@@ -205,3 +205,31 @@ def test_tf_idf_cannot_be_asked_for_after_a_fit_without_it():
 def test_before_the_fit(method):
     with pytest.raises(NotFittedError):
         getattr(TextVectorizer(), method)(*[LATER] * (method == "transform"))
+
+
+@pytest.mark.parametrize("weighting", ["binary", "counts", "tfidf"])
+def test_sublinear_counts_grow_as_their_logarithm(weighting):
+    vectorizer = TextVectorizer(weighting=weighting, sublinear=True)
+    rows = vectorizer.fit(TRAIN).transform(LATER).toarray()
+    _, counts = by_counting(TRAIN, LATER, r"[^\W_]+")
+    present = counts > 0
+    damped = np.where(present, 1 + np.log(np.maximum(counts, 1)), 0)
+    if weighting == "binary":
+        np.testing.assert_array_equal(rows, present)
+    elif weighting == "counts":
+        assert damped.max() > 1
+        np.testing.assert_allclose(rows, damped, rtol=1e-15)
+    else:
+        weights = damped * vectorizer.idf_
+        lengths = np.array([math.hypot(*row) or 1.0 for row in weights])
+        np.testing.assert_allclose(rows, weights / lengths[:, None], rtol=1e-14)
+
+
+def test_words_of_any_script_by_default():
+    vectorizer = TextVectorizer().fit(["Über Größe", "слово 言葉"])
+    assert [*vectorizer.get_feature_names_out()] == ["größe", "über", "слово", "言葉"]
+
+
+def test_sublinear_is_a_flag():
+    with pytest.raises(InvalidArgumentError, match="sublinear: expected True or False"):
+        TextVectorizer(sublinear="yes").fit(TRAIN)

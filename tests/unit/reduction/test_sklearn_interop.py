@@ -151,7 +151,7 @@ def test_options_that_are_none():
 
 
 @pytest.mark.parametrize("kind", [MDDM, OPLS, LabelCCA])
-def test_what_does_not_vary_gives_no_direction(kind):
+def test_constant_data_gives_no_direction(kind):
     with pytest.raises(InvalidArgumentError, match="do not vary"):
         kind().fit(np.zeros_like(X), Y)
     with pytest.raises(InvalidArgumentError, match="do not vary"):

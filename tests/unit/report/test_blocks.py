@@ -64,7 +64,7 @@ def test_hostile_words_stay_words(read):
 
 
 @given(st.text())
-def test_any_text_comes_back(text):
+def test_any_text_survives_a_round_trip(text):
     markup = element("p", text, title=text)
     assert "<" not in markup[3:-4]
     assert escape(escape(text)) == escape(text)
@@ -90,13 +90,13 @@ def test_tables_have_captions_scopes_and_values(read):
     assert table.all("td")[-3].text == "–"
 
 
-def test_a_cell_without_a_number_stands_where_the_numbers_do(read):
+def test_a_cell_without_a_number_is_aligned_like_numbers(read):
     table = DataTable("t", ["name", "value", "word"], [("a", 1.0, "x"), ("b", None, "y")])
     cells = read(table.render(Ids(), 2)).all("td")
     assert [("number" in cell.classes) for cell in cells] == [True, False, True, False]
 
 
-def test_best_is_what_reads_best():
+def test_the_best_value_is_the_best_as_displayed():
     cells = mark_best([Cell(2.0004, spread=0.1), 2.0, float("nan"), None, "word", 1.0], "high")
     assert [cell.best for cell in cells] == [True, True, False, False, False, False]
     assert cells[0].spread == 0.1

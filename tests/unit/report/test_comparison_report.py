@@ -168,7 +168,7 @@ def test_no_table_of_the_page_is_left_unchecked(results, read):
     assert all(name.startswith(("Pairs by ", *METRICS)) for name in others)
 
 
-def test_settings_are_told_apart_where_they_differ(results, read):
+def test_different_settings_are_listed_separately(results, read):
     page = read(comparison_page(results).html())
     settings = tables(page)["Settings of the methods"]
     assert [tr.all("th")[0].text for tr in settings.all("tr")[1:]] == ["A", "C", "B"]
@@ -242,7 +242,7 @@ def test_reported_cells_stand_beside_ours(results, read):
     assert summary == {"zhang2007": [30, 30 * near, pytest.approx(abs(own - 0.25))]}
 
 
-def test_curves_say_the_means(results, read):
+def test_curves_contain_the_means(results, read):
     page = read(comparison_page(results).html())
     labels = [svg.attributes["aria-label"] for svg in page.all("svg")]
     means = [np.mean(of(results, "yeast", m, "hamming-loss")) for m in "ABC"]
@@ -253,7 +253,7 @@ def test_curves_say_the_means(results, read):
     assert "D: k 1 0.500, k 2 0.750." in [s.attributes["aria-label"] for s in page.all("svg")]
 
 
-def test_holes_are_said(results, read):
+def test_missing_cells_are_named(results, read):
     kept = [r for r in results if (r.data, r.method) != ("scene", "B")]
     page = read(comparison_page(kept, metrics=["hamming-loss"]).html())
     text = page.text
@@ -273,7 +273,7 @@ def test_values_that_are_nan_are_dashes(read):
     assert not any(td.text == "nan" for td in page.all("td"))
 
 
-def test_metrics_that_nobody_measured_are_refused(results):
+def test_metrics_without_results_are_rejected(results):
     with pytest.raises(InvalidArgumentError, match="micro-f1"):
         comparison_page(results, metrics=["macro-f1"])
     with pytest.raises(InvalidArgumentError, match="name of a metric"):

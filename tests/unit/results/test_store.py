@@ -10,7 +10,7 @@ def result(method="mlknn", value=0.25, **more):
     return Result("compare", "yeast", method, {"hamming-loss": (value, 0.5)}, **more)
 
 
-def test_results_come_back_as_they_were(tmp_path):
+def test_results_survive_a_round_trip(tmp_path):
     store = ResultStore(tmp_path / "deep" / "results.jsonl")
     whole = result(
         settings={"n_neighbors": 5, "threshold": None},
@@ -51,7 +51,7 @@ def test_seeds_are_kept_apart(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [0, 1])
-def test_torn_line_is_passed_over_then_removed(tmp_path, kept):
+def test_an_incomplete_line_is_skipped_then_removed(tmp_path, kept):
     store = ResultStore(tmp_path / "results.jsonl")
     for _ in range(kept):
         store.add(result())

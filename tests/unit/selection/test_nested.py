@@ -23,7 +23,7 @@ OUTER = [(np.arange(0, 40), np.arange(40, 60)), (np.arange(20, 60), np.arange(0,
 GRID = {"n_neighbors": [1, 3, 7]}
 
 
-def test_what_is_chosen_does_not_depend_on_the_test_rows() -> None:
+def test_the_choice_does_not_depend_on_the_test_rows() -> None:
     other_X, other_Y = X.copy(), Y.copy()
     other_X[40:], other_Y[40:] = 1e6, 1
     options: dict[str, Any] = {
@@ -110,7 +110,7 @@ def test_an_interrupt_gives_the_folds_that_were_finished(
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 3])
-def test_a_run_that_was_stopped_goes_on_and_gives_the_same(
+def test_an_interrupted_run_resumes_with_the_same_results(
     pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(**options: Any) -> NestedResult:

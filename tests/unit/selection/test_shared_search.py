@@ -71,7 +71,7 @@ def test_every_fold_of_larger_data_equals_a_fresh_search(metric: str, as_sparse:
         assert_same(shared.training(split), among_training)
 
 
-def test_rows_that_run_short_are_asked_again() -> None:
+def test_lists_that_become_too_short_are_searched_again() -> None:
     # All near neighbours of the rows around 0 are dropped at once: no margin is deep enough.
     X = np.concatenate([np.linspace(0, 1, 40), np.linspace(100, 101, 40)])[:, None]
     split = Split(np.concatenate([[0, 1], np.arange(40, 80)]), np.arange(2, 40))
@@ -104,5 +104,5 @@ def test_no_neighbors_are_searched_where_none_are_wanted() -> None:
     assert (among_training.ids.shape, held_out.ids.shape) == ((2, 0), (1, 0))
 
 
-def test_depth_grows_with_what_a_fold_drops() -> None:
+def test_depth_grows_with_the_share_of_held_out_rows() -> None:
     assert depth(30, 0.5) > depth(30, 0.9) > 30

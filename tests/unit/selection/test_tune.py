@@ -49,8 +49,13 @@ def test_the_best_setting_is_that_of_a_plain_search() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_estimator_is_fitted_on_all_rows_with_the_best_setting(method: str) -> None:
     X, Y = make()
-    axis = "n_neighbors_instance" if method == "lcif" else "n_neighbors"
-    found = tune(method, X, Y, "micro-f1", 3, {axis: [2, 5]}, metrics=["micro-f1"])
+    axes: dict[str, dict[str, list[object]]] = {
+        "lcif": {"n_neighbors_instance": [2, 5]},
+        "label-ridge": {"alpha": [0.5, 2.0]},
+        "blend": {"combine": ["mix", "boosting"]},
+    }
+    grid = axes.get(method, {"n_neighbors": [2, 5]})
+    found = tune(method, X, Y, "micro-f1", 3, grid, metrics=["micro-f1"])
     best = found.best["micro-f1"]
     expected = METHODS[method](**best.params).fit(X, Y)
     assert type(found.estimator) is METHODS[method]
@@ -83,7 +88,7 @@ def test_of_equal_settings_the_first_wins() -> None:
     assert {best.params["n_neighbors"] for best in found.best.values()} == {50}
 
 
-def test_a_metric_that_is_no_number_is_nowhere_best() -> None:
+def test_a_nan_metric_is_never_best() -> None:
     X, Y = make(20)
     Y[:, :] = 1
     found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": [1, 2]})
@@ -92,7 +97,7 @@ def test_a_metric_that_is_no_number_is_nowhere_best() -> None:
     assert found.best["example-f1"].mean == 1.0
 
 
-def test_a_value_that_is_no_number_never_wins() -> None:
+def test_a_nan_value_never_wins() -> None:
     values = np.array([[[np.nan], [0.9]], [[0.1], [0.2]]])
     settings = ({"n_neighbors": 1}, {"n_neighbors": 2})
     done = np.ones((2, 2), dtype=np.bool_)
@@ -106,7 +111,7 @@ def noise() -> tuple[np.ndarray, np.ndarray]:
     return rng.random((150, 2)) + 0.1, (rng.random((150, 3)) < [0.6, 0.2, 0.3]).astype(int)
 
 
-def test_the_edge_rule_goes_on_where_the_best_is_the_last() -> None:
+def test_the_edge_rule_extends_the_grid_if_the_last_value_is_best() -> None:
     X, Y = noise()
     found = tune("instance-knn", X, Y, "micro-auc", 2, metrics=["micro-auc"])
     ks = [params["n_neighbors"] for params in found.table.params]
@@ -143,7 +148,7 @@ def test_the_edge_rule_does_nothing_inside() -> None:
     assert len(found.table) == 15
 
 
-def test_fast_tries_a_part_of_the_grid_and_what_lies_around_its_best() -> None:
+def test_fast_tries_part_of_the_grid_and_the_values_around_its_best() -> None:
     X, Y = make()
     grid = {"n_neighbors": list(range(1, 31))}
     whole = tune("mlknn", X, Y, cv=3, grid=grid)
@@ -231,7 +236,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"grid": {"mlknn": {"mixing": [1]}}}, "grid: expected parameters of mlknn"),
         ({"grid": [1]}, "grid: expected a mapping"),
         ({"params": {"variant": "a"}}, "params: expected parameters of mlknn"),
-        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that the grid does not hold"),
+        ({"params": {"smoothing": 1}, "grid": {"smoothing": [0]}}, "that are not in the grid"),
         ({"cv": 1}, "cv: expected an integer of at least 2"),
         ({"fast": 3}, "fast: expected True or False"),
         ({"refit": "no"}, "refit: expected True or False"),

@@ -164,3 +164,11 @@ def test_every_setting_of_the_default_grid_equals_refitting(method: str) -> None
     edge = () if method == "lcif" else ("macro-f1", "example-recall")  # 2,475 settings will do
     found = tune(method, X, Y, cv=cv, edge_metrics=edge)
     assert_equals_refitting(found, X, Y, cv)
+
+
+def test_every_power_equals_refitting() -> None:
+    X, Y = data()
+    cv = pairs(X, Y, 2)
+    grid = {"n_neighbors": [1, 6, 40], "power": [0.5, 1.0, 3.0]}
+    found = tune("instance-knn", X, Y, cv=cv, grid=grid, metrics=EVERY_METRIC)
+    assert_equals_refitting(found, X, Y, cv)

@@ -48,7 +48,7 @@ def assert_same(a: TuningResult, b: TuningResult) -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 4, 8])
-def test_a_run_that_was_stopped_goes_on_and_gives_the_same(
+def test_an_interrupted_run_resumes_with_the_same_results(
     pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run()
@@ -67,7 +67,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same(
         assert_same(run(store=tmp_path / "kept"), whole)
 
 
-def test_an_interrupt_gives_the_best_of_what_was_measured_most(
+def test_an_interrupt_returns_the_best_of_the_settings_with_most_folds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = run()
@@ -82,7 +82,7 @@ def test_an_interrupt_gives_the_best_of_what_was_measured_most(
     assert type(found.estimator).__name__ == "BRkNN"
 
 
-def test_the_bar_moves_by_settings_and_counts_what_is_kept(tmp_path: Path, bars: list[Any]) -> None:
+def test_the_bar_counts_settings_including_stored_ones(tmp_path: Path, bars: list[Any]) -> None:
     run(store=tmp_path / "kept")
     whole, moves = [bar for bar in bars if bar.description == "Tuning"], 3 * (3 + 4 + 6)
     assert [bar.total for bar in whole] == [moves]
@@ -141,7 +141,7 @@ def test_results_of_other_rows_are_refused(tmp_path: Path) -> None:
         tune(METHODS, X, Y, cv=4, grid=GRID, store=kept)
 
 
-def test_another_grid_or_metric_is_not_mistaken_for_what_is_kept(tmp_path: Path) -> None:
+def test_stored_values_of_another_grid_or_metric_are_not_reused(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     tune("brknn", X, Y, cv=3, grid={"n_neighbors": [1, 2]}, store=kept)
     for grid, metrics in (({"n_neighbors": [1, 3]}, None), ({"n_neighbors": [1, 2]}, ["coverage"])):
@@ -161,7 +161,7 @@ def test_a_file_of_something_else_is_refused(content: str, tmp_path: Path) -> No
     assert (tmp_path / "kept").read_text() == content
 
 
-def test_pieces_of_work_without_what_they_are_of_are_refused(tmp_path: Path) -> None:
+def test_tasks_without_a_digest_are_rejected(tmp_path: Path) -> None:
     run(store=tmp_path / "kept")
     pieces = (tmp_path / "kept").read_text().splitlines(keepends=True)[1:]
     (tmp_path / "kept").write_text("".join(pieces))
@@ -169,7 +169,7 @@ def test_pieces_of_work_without_what_they_are_of_are_refused(tmp_path: Path) -> 
         run(store=tmp_path / "kept")
 
 
-def test_damage_in_the_middle_is_said(tmp_path: Path) -> None:
+def test_damage_in_the_middle_raises(tmp_path: Path) -> None:
     run(store=tmp_path / "kept")
     lines = (tmp_path / "kept").read_text().splitlines()
     lines[2] = lines[2][:-3]

@@ -102,7 +102,7 @@ def test_the_threshold_curve_is_that_of_fixed_thresholds(
     assert len(drawn[0].axes[0].lines) == 2  # the curve, and the threshold in use
 
 
-def test_where_there_is_nothing_to_draw_is_said(tmp_path: Path) -> None:
+def test_nothing_to_draw_raises(tmp_path: Path) -> None:
     bare = tune("mlknn", X, Y, cv=2, grid={"smoothing": [0.5, 1.0]}, metrics=[], refit=False)
     with pytest.raises(ValueError, match="settings with different k"):
         bare.plot_neighbors(tmp_path / "k.png")

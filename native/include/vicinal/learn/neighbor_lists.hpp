@@ -31,15 +31,14 @@ class NeighborLists {
     return all(row).first(std::min<std::size_t>(sizes_[row], k_));
   }
 
-  // The largest key that can still enter a list; infinity where every candidate does.
-  double limit(std::int32_t row) const {
-    return is_truncated(row) && sizes_[row] > 0 ? all(row).back().key
-                                                : std::numeric_limits<double>::infinity();
-  }
+  // The largest key that can still enter a list; infinity where every candidate does. Kept apart
+  // from the lists, because a pass over all rows asks for nothing else.
+  double limit(std::int32_t row) const { return limits_[row]; }
 
   void append() {
     sizes_.push_back(0);
     truncated_.push_back(0);
+    limits_.push_back(std::numeric_limits<double>::infinity());
     entries_.resize(entries_.size() + width_);
   }
 
@@ -49,6 +48,7 @@ class NeighborLists {
     std::copy_n(found.begin(), size, entries_.begin() + row * width_);
     sizes_[row] = static_cast<std::int32_t>(size);
     truncated_[row] = truncated || found.size() > size;
+    note_limit(row);
   }
 
   // Insert a candidate if it belongs into the list; return its place, or -1.
@@ -58,6 +58,7 @@ class NeighborLists {
     Neighbor* const at = std::upper_bound(begin, end, candidate, before);
     if (at == end && (is_truncated(row) || sizes_[row] == width_)) {
       truncated_[row] = 1;
+      note_limit(row);
       return -1;
     }
     const bool full = sizes_[row] == width_;
@@ -67,6 +68,7 @@ class NeighborLists {
       truncated_[row] = 1;
     else
       ++sizes_[row];
+    note_limit(row);
     return at - begin;
   }
 
@@ -79,6 +81,7 @@ class NeighborLists {
     if (at == end) return -1;
     std::move(at + 1, end, at);
     --sizes_[row];
+    note_limit(row);
     return at - begin;
   }
 
@@ -94,23 +97,31 @@ class NeighborLists {
         entries_[kept * width_ + place] = {each.key, moved[each.id]};
       }
       sizes_[kept] = sizes_[row];
+      limits_[kept] = limits_[row];
       truncated_[kept++] = truncated_[row];
     }
     sizes_.resize(kept);
     truncated_.resize(kept);
+    limits_.resize(kept);
     entries_.resize(kept * width_);
     entries_.shrink_to_fit();
   }
 
   std::size_t bytes() const {
-    return entries_.capacity() * sizeof(Neighbor) + sizes_.capacity() * 5;
+    return entries_.capacity() * sizeof(Neighbor) + sizes_.capacity() * 13;
   }
 
  private:
+  void note_limit(std::int32_t row) {
+    limits_[row] = is_truncated(row) && sizes_[row] > 0 ? all(row).back().key
+                                                        : std::numeric_limits<double>::infinity();
+  }
+
   std::int64_t k_, width_;
   std::vector<Neighbor> entries_;
   std::vector<std::int32_t> sizes_;
   std::vector<std::uint8_t> truncated_;
+  std::vector<double> limits_;
 };
 
 }  // namespace vicinal

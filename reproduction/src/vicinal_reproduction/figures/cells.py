@@ -1,4 +1,4 @@
-"""The cells of a table: the paper's figure, ours, and what to say of them."""
+"""The cells of a table: the paper's figure, ours, and a verdict."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ import numpy as np
 from vicinal.results import Result
 from vicinal_reproduction.figures.reported import Reported, reported
 from vicinal_reproduction.figures.verdict import Verdict, judge
-from vicinal_reproduction.sources import NOT_TO_BE_HAD
+from vicinal_reproduction.sources import UNAVAILABLE
 from vicinal_reproduction.specification import Paper, Table
 
 Place: TypeAlias = tuple[str, str, str]
@@ -25,14 +25,14 @@ class Cell:
     ----------
     reported : Reported
     kind : {"own", "rival"}
-        Of the method.
+        The kind of method.
     ours : float or None
-        Mean over seeds and folds; None where it was not run.
+        Mean over seeds and folds; None if it was not run.
     std : float or None
-        Standard deviation over folds, or over seeds where each has one figure.
+        Standard deviation over folds, or over seeds if each has a single figure.
     verdict : str
     reason : str
-        Why it is worse, where it is.
+        Why it is worse, if it is.
     """
 
     reported: Reported
@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours less the paper's."""
+        """Our figure minus the paper's."""
         return None if self.ours is None else self.ours - self.reported.value
 
 
@@ -67,7 +67,7 @@ class Figures:
         return self._by_place.get((experiment, data, method), [])
 
     def values(self, experiment: str, data: str, method: str, metric: str) -> list[list[float]]:
-        """Return the values of a metric, a list for each seed."""
+        """Return the values of a metric, one list per seed."""
         return [
             list(result.values[metric])
             for result in self.at(experiment, data, method)
@@ -76,7 +76,7 @@ class Figures:
 
 
 def figures_of(paper: Paper, results: Iterable[Result]) -> Figures:
-    """Return the figures of a paper: results, and what is made from them."""
+    """Return the figures of a paper: results and values derived from them."""
     found = Figures(tuple(results))
     if paper.derive is None:
         return found
@@ -115,7 +115,7 @@ def _cell(
         other = table.stand_ins[each.data]
         seeds, judged = _seeds(table, replace(each, data=other), figures, sources), False
     if not seeds:
-        absent = each.data in NOT_TO_BE_HAD
+        absent = each.data in UNAVAILABLE
         return Cell(each, kind, None, None, "no data" if absent else "not run")
     ours = float(np.mean([np.mean(values) for values in seeds]))
     pooled = np.concatenate([np.asarray(values) for values in seeds])
@@ -151,7 +151,7 @@ def _first(
 
 
 def reason_for(paper: Paper, each: Reported) -> str:
-    """Return why a cell comes out otherwise; empty where nothing is known."""
+    """Return why a cell differs from the paper; empty if no reason is known."""
     for reason in paper.reasons:
         if reason.fits(each.table, each.data, each.method, each.metric):
             return reason.text

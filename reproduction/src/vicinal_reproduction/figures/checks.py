@@ -1,4 +1,4 @@
-"""Side experiments beside the tables they bear on."""
+"""Variants and the tables they affect."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from vicinal_reproduction.specification import Check, Paper
 def filled_checks(
     paper: Paper, figures: Figures
 ) -> Iterator[tuple[Check, str, list[Cell], list[Cell]]]:
-    """Yield each side experiment, its table, and the cells it fills: as above, and otherwise."""
+    """Yield each variant, its table, and its cells: from the main experiment and the variant."""
     for check in paper.checks:
         for name in check.tables:
             table = paper.table(name)

@@ -14,7 +14,7 @@ Pair = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """Which pairs of a partial order come out.
+    """Which pairs of a partial order are reproduced.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class OrderAgreement:
     further : tuple
         In our results, not in the paper.
     not_run : tuple
-        In the paper, between methods of which one has no results.
+        In the paper, but one of the methods has no results.
     """
 
     agreed: tuple[Pair, ...]
@@ -38,7 +38,7 @@ class OrderAgreement:
 
 
 def compare_order(paper: Paper, order: Order, figures: Figures) -> OrderAgreement:
-    """Return which pairs of the paper's order our results give, by the same paired t-test."""
+    """Compare the paper's order with ours, using the same paired t-test."""
     theirs = {
         (win.metric, win.winner, win.loser)
         for win in reported_wins()
@@ -70,7 +70,7 @@ def _wins(tables: Mapping[str, Mapping[str, list[float]]]) -> set[Pair]:
 def _samples(order: Order, figures: Figures, metric: str) -> dict[str, list[float]]:
     """Return each method's values: folds of the first seed, or one value per data set.
 
-    Only the first seed, since the folds of several share rows and are no independent samples.
+    Only the first seed, because folds of different seeds share rows and are not independent.
     """
     found: dict[str, list[float]] = {}
     for experiment in order.experiments:

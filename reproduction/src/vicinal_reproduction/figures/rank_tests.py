@@ -1,4 +1,4 @@
-"""The papers' rank tests, made from stored results."""
+"""The papers' rank tests, computed from stored results."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from vicinal_reproduction.figures.cells import Figures
 from vicinal_reproduction.specification import RankTest
 
 FEWEST = 2
-"""Data sets below which there is nothing to test."""
+"""Minimum number of data sets for a test."""
 
 
 def rank_test(test: RankTest, figures: Figures) -> tuple[FriedmanNemenyi, list[str]] | None:
-    """Return what the test finds and the data sets it stands on; None where they are too few."""
+    """Return the result of the test and its data sets; None if there are too few."""
     rows, data = [], []
     for name in test.data:
         values = [_mean(test, figures, name, method) for method in test.methods]

@@ -16,12 +16,12 @@ class Reported:
     Parameters
     ----------
     paper, table, data, method, metric : str
-        `metric` is named as in ``vicinal.metrics``, or says itself what it is (seconds, ranks).
+        `metric` is named as in ``vicinal.metrics``, or is self-explanatory (seconds, ranks).
     value : float
     std : float or None
-        The standard deviation, where the paper gives one.
+        The standard deviation, if the paper reports one.
     note : str
-        How the figure came about, and whether it is suspect.
+        How the figure was obtained, and whether it is doubtful.
     """
 
     paper: str
@@ -82,7 +82,7 @@ def reported_wins() -> tuple[ReportedWin, ...]:
 
 
 def reported_cells() -> list[ReportedCell]:
-    """Return the cells as a report of ``vicinal compare`` sets them beside its own."""
+    """Return the cells in the form used by the reports of ``vicinal compare``."""
     return [
         ReportedCell(
             paper=each.paper,
@@ -98,6 +98,6 @@ def reported_cells() -> list[ReportedCell]:
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a file that comes with the package."""
+    """Yield the rows of a file in this package."""
     text = (files("vicinal_reproduction.figures") / name).read_text(encoding="utf-8")
     yield from csv.DictReader(text.splitlines())

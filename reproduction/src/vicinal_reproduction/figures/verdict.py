@@ -1,4 +1,4 @@
-"""Whether a figure of ours is the paper's: matched, better or worse."""
+"""Whether our figure matches the paper's, or is better or worse."""
 
 from typing import Literal, TypeAlias
 
@@ -12,10 +12,10 @@ SHARE = 0.03
 
 
 def tolerance(value: float, std: float | None = None) -> float:
-    """Return how far a figure may lie from the paper's and still be the same.
+    """Return how much a figure may differ from the paper's and still match.
 
-    0.0015 or 3 % of the paper's value, whichever is more; or the paper's standard deviation, where
-    it gives one and that is more.
+    0.0015 or 3 % of the paper's value, whichever is larger; or the paper's standard deviation, if
+    it is reported and larger.
 
     Examples
     --------

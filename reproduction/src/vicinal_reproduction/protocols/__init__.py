@@ -1,6 +1,5 @@
-"""How figures come about: folds, splits, tuning, timings, and the order in which Weka finds rows.
+"""Experimental protocols: folds, splits, tuning, timings, and Weka's neighbour order.
 
-Input: a ``Job`` (data, methods, seed). Output: results. ``ranks`` and ``chosen_clusters``
-derive results from stored ones instead of running anything. Imports ``figures`` and what lies
-below.
+Input: a ``Job`` (data, methods, seed). Output: results. ``ranks`` and ``chosen_clusters`` derive
+results from stored ones instead of running anything. Imports ``figures`` and earlier layers.
 """

@@ -1,4 +1,4 @@
-"""What a method without neighbours answers, in the terms of the others."""
+"""Predictions of baselines, in the same form as those of neighbour methods."""
 
 from scipy import sparse
 
@@ -12,7 +12,7 @@ from vicinal.scores import Scores
 def baseline_answers(
     model: MultiLabelClassifier, train: Dataset, test: Dataset
 ) -> tuple[Csr, Scores]:
-    """Fit a comparison method and return its label sets and scores of the test rows."""
+    """Fit a baseline and return its label sets and scores for the test rows."""
     model.fit(train.X, train.Y)
     predicted = check_indicator(sparse.csr_array(model.predict(test.X)))
     return predicted, model.scores(test.X)

@@ -1,4 +1,4 @@
-"""A published split, each metric with the settings best on the test rows, as some papers did."""
+"""A published split, with the best settings on the test rows per metric, as in some papers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,20 +16,20 @@ from vicinal_reproduction.specification import Job
 
 @dataclass(frozen=True)
 class BestOnTest:
-    """Measure every setting on the test rows and keep the best of each metric.
+    """Evaluate every setting on the test rows and keep the best of each metric.
 
-    The choice sees the test labels: a figure so chosen flatters the method, and is marked.
+    The choice uses the test labels, so the figures are optimistic, and they are marked as such.
 
     Parameters
     ----------
     metrics : tuple of str
     conventions : str
     metric : str
-        Of the neighbours.
+        Distance of the neighbours.
     one_threshold : bool
-        Decide by Mulan's OneThreshold instead of the method's own rule.
+        Use Mulan's OneThreshold instead of the method's own rule.
     every : int
-        Look at every so-many-th k only.
+        Only use every n-th k.
     """
 
     metrics: tuple[str, ...]
@@ -67,6 +67,6 @@ class BestOnTest:
             )
 
     def _one_threshold(self, part: Part) -> Answer:
-        """Return what fits OneThreshold, the training rows' neighbours searched once."""
+        """Return a function that fits OneThreshold; the neighbours are searched once."""
         own = build_index(part.train.X, self.metric).query(part.train.X, part.graph.k)
         return partial(one_threshold_answers, own=own)

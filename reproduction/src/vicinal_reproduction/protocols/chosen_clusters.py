@@ -1,4 +1,4 @@
-"""A point of the curve against the number of clusters, by one rule or another: made, not run."""
+"""A point of the curve over the number of clusters, chosen by a rule from stored results."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -16,7 +16,7 @@ Rule: TypeAlias = Callable[[Result, Mapping[int, Values]], int]
 def at_chosen_clusters(
     figures: Figures, source: str, method: str, rule: Rule, experiment: str
 ) -> list[Result]:
-    """Return, for each data set and seed of a curve, what the number of clusters chosen gives.
+    """Return the result of the chosen number of clusters for each data set and seed of a curve.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def at_chosen_clusters(
         The experiment of the curve.
     method : str
     rule : callable
-        Chooses, from a result and its values by number of clusters.
+        Chooses the number, given a result and its values by number of clusters.
     experiment : str
-        Of the results made.
+        Name of the derived results.
     """
     made = []
     for result in figures.results:
@@ -57,7 +57,7 @@ def by_clusters(result: Result) -> dict[int, dict[str, float]]:
 
 
 def nearest_to_paper(paper: str) -> Rule:
-    """Return the rule that takes what lies nearest to the paper, its differences summed up."""
+    """Return the rule that chooses the values closest to the paper, by sum of differences."""
 
     def choose(result: Result, points: Mapping[int, Values]) -> int:
         theirs = {
@@ -76,7 +76,7 @@ def nearest_to_paper(paper: str) -> Rule:
 
 
 def best_by(metric: str) -> Rule:
-    """Return the rule that takes the best value of a metric, on the test rows as it is."""
+    """Return the rule that chooses the best value of a metric on the test rows."""
     sign = 1 if metric_info(metric).better == "high" else -1
 
     def choose(result: Result, points: Mapping[int, Values]) -> int:

@@ -1,4 +1,4 @@
-"""How many neighbours carry a label, cluster by cluster."""
+"""The number of neighbours with a label, per cluster."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ COUNT_OF = "mean neighbour count of "
 
 @dataclass(frozen=True)
 class ClusterCounts:
-    """Average, per cluster and label, the neighbours that carry the label.
+    """Mean number of neighbours that have a label, per cluster and label.
 
-    Clusters have no order: they are numbered so that they lie as near as they can to the paper's
-    (each of ours is one of theirs, the sum of absolute differences least).
+    Clusters have no order, so they are matched one to one with the paper's clusters to minimise the
+    sum of absolute differences.
 
     Parameters
     ----------
     paper, table : str
-        Where the paper's averages stand.
+        Location of the paper's averages.
     n_clusters : int
     n_neighbors : int
     """
@@ -41,7 +41,7 @@ class ClusterCounts:
     n_neighbors: int = 10
 
     def quick(self) -> "ClusterCounts":
-        """Return the protocol itself: it takes a second."""
+        """Return the protocol itself, as it only takes a second."""
         return self
 
     def run(self, job: Job) -> Iterator[Result]:

@@ -1,4 +1,4 @@
-"""What the number of clusters does to a method, measured on the test rows."""
+"""Metrics on the test rows against the number of clusters."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ SETTING = "clusters"
 
 @dataclass(frozen=True)
 class ClusterCurve:
-    """Measure each method for each number of clusters, its k and the split being given.
+    """Evaluate each method for each number of clusters, with fixed k and split.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ClusterCurve:
         return replace(self, split=self.split.quick(), clusters=self.clusters[:3])
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield each method's values, one a number of clusters."""
+        """Yield each method's values, one per number of clusters."""
         ks = self.split.settings[job.data].ks
         rows = self.split.rows(job)
         parts = {k: weka_part(*rows, k) for k in {ks[name] for name in job.methods}}

@@ -1,4 +1,4 @@
-"""How long the two parts of LCIF take on extreme data: searching, then predicting."""
+"""Run times of the two parts of LCIF on extreme data: search and prediction."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from vicinal_reproduction.specification import Job
 
 T = TypeVar("T")
 SOME_THRESHOLD = 0.1
-"""Which one it is does not change what a prediction costs."""
+"""Its value does not affect the cost of a prediction."""
 
 
 @dataclass(frozen=True)
 class ExtremeTiming:
     """Time the search and the prediction of instance kNN and of feature kNN, one after the other.
 
-    Searching is building the index and finding the test rows' neighbours, or the labels nearest to
-    each feature; predicting is scoring the test rows and cutting at one threshold. Seconds are
-    those of the processor, as in :class:`vicinal_reproduction.protocols.timing.Timing`.
+    Search means building the index and finding the test rows' neighbours, or the labels nearest to
+    each feature; prediction means scoring the test rows and applying one threshold. Seconds are
+    processor seconds, as in :class:`vicinal_reproduction.protocols.timing.Timing`.
     """
 
     n_neighbors: int = 15
@@ -64,7 +64,7 @@ class ExtremeTiming:
 
 
 def _no_neighbors(n_rows: int) -> NeighborGraph:
-    """Return a graph of width 0: feature kNN looks at no row."""
+    """Return a graph of width 0, as feature kNN uses no neighbouring rows."""
     ids = np.empty((n_rows, 0), dtype=np.int32)
     return NeighborGraph(ids, np.empty((n_rows, 0)), "cosine", n_rows)
 
@@ -78,6 +78,6 @@ def _predicting(
 
 
 def timed(step: Callable[[], T]) -> tuple[T, float]:
-    """Return what a step gives and the processor seconds it took."""
+    """Return the result of a step and its processor seconds."""
     began = process_time()
     return step(), process_time() - began

@@ -1,7 +1,7 @@
-"""Reductions with as many columns as are asked for, however few directions the labels give.
+"""Reductions with the requested number of columns, even if there are fewer directions.
 
-An eigensolver that is asked for more directions than a matrix has goes on with ones that mean
-nothing: at right angles to all before, and else arbitrary. Here they are drawn.
+An eigensolver that is asked for more directions than a matrix has adds meaningless ones, which are
+orthogonal to the others and otherwise arbitrary. Here they are drawn at random.
 """
 
 from collections.abc import Callable
@@ -18,20 +18,20 @@ Fill: TypeAlias = Callable[[Float, Features, int], Float]
 """Takes directions, rows and how many columns are wanted; returns those."""
 
 NOTHING = 1e-8
-"""Rows are taken not to vary in a direction where they vary less than this, beside the most."""
+"""Directions with less variation than this, relative to the largest, count as constant."""
 
 
 class Filled(TransformerMixin, BaseEstimator):
-    """A reduction whose directions are filled up.
+    """A reduction with additional arbitrary directions.
 
     Parameters
     ----------
     reduction : MDDM, OPLS or LabelCCA
-        With all directions that the labels give.
+        With all its directions.
     fill : callable
         :func:`orthonormal`, :func:`least` or :func:`uncorrelated`.
     n_components : int
-        Columns out.
+        Number of output columns.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Filled(TransformerMixin, BaseEstimator):
         self.n_components = n_components
 
     def fit(self, X: Features, Y: object) -> Self:
-        """Find the directions of rows `X` with labels `Y`, and fill them up."""
+        """Find the directions of rows `X` with labels `Y`, and add arbitrary ones."""
         found = clone(self.reduction).fit(X, Y)
         self.projection_ = self.fill(found.projection_, X, self.n_components)
         return self
 
     def transform(self, X: Features) -> Float:
-        """Return the rows projected."""
+        """Return the projected rows."""
         projected: Float = X @ self.projection_
         return projected
 
@@ -70,7 +70,7 @@ def orthonormal(directions: Float, X: Features, width: int) -> Float:
 
 
 def least(directions: Float, X: Features, width: int) -> Float:
-    """Return the last `width` of all orthonormal directions: the wrong end.
+    """Return the last `width` of all orthonormal directions, those that depend least on the labels.
 
     Examples
     --------

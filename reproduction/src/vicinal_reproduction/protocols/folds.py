@@ -1,4 +1,4 @@
-"""Cross-validation, every k of a method at once."""
+"""Cross-validation of every k of a method at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from vicinal_reproduction.specification import Job
 
 @dataclass(frozen=True)
 class Folds:
-    """Measure each method in each fold, averaged over the method's values of k.
+    """Evaluate each method in each fold, averaged over the method's values of k.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class Folds:
     scale : bool
         Whether features are scaled to [0, 1] by the training rows of the fold.
     metric : str
-        Of the neighbours.
+        Distance of the neighbours.
     kept_by_k : tuple of str
-        Metrics that are also kept for each k, as ``"<metric> at k=<k>"``.
+        Metrics that are also stored for each k, as ``"<metric> at k=<k>"``.
     only : int or None
-        Run so many folds only.
+        Run only this many folds.
     """
 
     metrics: tuple[str, ...]
@@ -42,7 +42,7 @@ class Folds:
         return replace(self, only=2)
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the result of each method, a value per fold."""
+        """Yield the result of each method, one value per fold."""
         found: dict[str, dict[str, list[float]]] = {name: {} for name in job.methods}
         seconds = dict.fromkeys(job.methods, 0.0)
         splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)
@@ -70,7 +70,7 @@ class Folds:
     def _fold_values(
         self, by_setting: list[tuple[dict[str, int], dict[str, float]]]
     ) -> dict[str, float]:
-        """Return the mean of each metric over the settings, and what is kept for each k."""
+        """Return the mean of each metric over the settings, and the values stored for each k."""
         values = {
             metric: float(np.mean([found[metric] for _, found in by_setting]))
             for metric in self.metrics

@@ -1,4 +1,4 @@
-"""How the loss of ML-ARP falls with its evaluations."""
+"""The loss of ML-ARP against the number of evaluations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ METRIC = "training loss"
 
 @dataclass(frozen=True)
 class LossCurve:
-    """Search several times on all rows and keep the lowest loss at some numbers of evaluations.
+    """Search several times on all rows and store the lowest loss after given evaluations.
 
     Parameters
     ----------
     n_components : int
     n_runs : int
     at : tuple of int
-        Evaluations at which the loss is kept.
+        Evaluations after which the loss is stored.
     """
 
     n_components: int = 64
@@ -32,7 +32,7 @@ class LossCurve:
         return replace(self, n_runs=2, at=self.at[:4])
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the losses, one value a run."""
+        """Yield the losses, one value per run."""
         data = job.dataset
         found = [
             MLARP(self.n_components, max_iter=self.at[-1], random_state=1000 * job.seed + run)

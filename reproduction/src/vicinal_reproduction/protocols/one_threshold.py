@@ -1,8 +1,8 @@
-"""Mulan's OneThreshold: one threshold for all labels, fitted on rows that find themselves.
+"""Mulan's OneThreshold: one threshold for all labels, fitted without leaving rows out.
 
-Mulan fits it on what the trained method says of its own training rows. Those are asked for like any
-other row, so that a neighbour method finds the row itself first: such scores are surer than those
-of new rows, and the threshold comes out otherwise than one fitted leaving each row out.
+Mulan fits it on the trained method's scores of its own training rows. These are queried like any
+other row, so a neighbour method finds the row itself first. Such scores are more confident than
+those of new rows, and the threshold differs from one fitted on leave-one-out scores.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from vicinal_reproduction.protocols.part import Part
 def one_threshold(scores: Scores, Y: Csr) -> Threshold:
     """Return the threshold of {0, 0.1, …, 1}, then of the best ± 0.05, that makes micro-F1 best.
 
-    The first best wins, and a score equal to the threshold passes.
+    The first best value wins, and a score equal to the threshold is enough.
 
     Examples
     --------
@@ -46,15 +46,15 @@ def one_threshold(scores: Scores, Y: Csr) -> Threshold:
 
 
 def one_threshold_answers(estimator: Any, part: Part, own: NeighborGraph) -> tuple[Csr, Scores]:
-    """Fit a neighbour method and the threshold; return what both say of the test rows.
+    """Fit a neighbour method and the threshold; return their predictions for the test rows.
 
     Parameters
     ----------
     estimator : NeighborEstimator
-        Its own rule for labels is not asked.
+        Its own decision rule is not used.
     part : Part
     own : NeighborGraph
-        The training rows' neighbours, themselves among them.
+        The training rows' neighbours, including the rows themselves.
     """
     train, test = part.train, part.test
     estimator.fit(train.X, train.Y, graph=part.graph)

@@ -22,12 +22,12 @@ from vicinal_reproduction.protocols.baseline_answers import baseline_answers
 from vicinal_reproduction.specification import Method, Methods
 
 DIGITS = 6
-"""Decimals of a stored figure."""
+"""Number of decimals of stored figures."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to learn from, rows to predict, and the neighbours of both among the former.
+    """Training rows, test rows, and the neighbours of both among the training rows.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ Answer: TypeAlias = Callable[[Any, Part], tuple[Csr, Scores]]
 
 
 def make_part(train: Dataset, test: Dataset, k: int, metric: str, scale: bool) -> Part:
-    """Search the `k` nearest, after scaling features to [0, 1] by the training rows if asked."""
+    """Search the `k` nearest rows, optionally after scaling features to [0, 1]."""
     if scale:
         train, test = scaled(train, test)
     index = build_index(train.X, metric)
@@ -73,7 +73,7 @@ def scaled(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
 
 
 def widest(methods: Methods) -> int:
-    """Return the most neighbours that any of the methods asks for."""
+    """Return the largest number of neighbours that any of the methods needs."""
     return max((k for method in methods.values() for k in method.ks), default=1)
 
 
@@ -93,9 +93,9 @@ def measure(
     conventions: str = "vicinal",
     answer: Answer | None = None,
 ) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
-    """Yield each setting of a method and its metrics on the test rows, ``seconds`` among them.
+    """Yield each setting of a method and its metrics on the test rows, including ``seconds``.
 
-    `answer` fits an estimator and predicts; it is :func:`answers` unless given.
+    `answer` fits an estimator and predicts; by default :func:`answers`.
     """
     centers: dict[int, object] = {}
     for settings in settings_of(method):
@@ -113,7 +113,7 @@ def measure(
 
 
 def answers(estimator: Any, part: Part) -> tuple[Csr, Scores]:
-    """Fit an estimator and return what it predicts for the test rows, sets and scores."""
+    """Fit an estimator and return its label sets and scores for the test rows."""
     if isinstance(estimator, NeighborEstimator):
         graph = part.graph if estimator.get_params().get("n_neighbors") else None
         estimator.fit(part.train.X, part.train.Y, graph=graph)
@@ -123,7 +123,7 @@ def answers(estimator: Any, part: Part) -> tuple[Csr, Scores]:
 
 
 def rounded(values: Sequence[float]) -> tuple[float, ...]:
-    """Return figures as they are stored."""
+    """Return figures rounded for storage."""
     return tuple(round(float(value), DIGITS) for value in values)
 
 

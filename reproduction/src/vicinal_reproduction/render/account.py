@@ -16,23 +16,26 @@ from vicinal_reproduction.results.stores import Stores
 from vicinal_reproduction.specification import OWN, RIVAL, Curve, Paper
 from vicinal_reproduction.specs.registry import PAPERS
 
-INTRODUCTION = """# What of the papers comes out, and what does not
+INTRODUCTION = """# Reproduction results
 
-Every cell of the papers’ result tables, theirs beside ours. This page is written from the stored
-results (`reproduction/src/vicinal_reproduction/results/`) by
-`python reproduction/tools/write_account.py`; a test sees to it that it says what they say.
-`vicinal reproduce --shipped` prints every table, with `--html DIR` as pages;
-`vicinal reproduce [PAPER [TABLE]]` runs it again.
+This page compares every cell of the papers’ result tables with ours. It is generated from the
+stored results (`reproduction/src/vicinal_reproduction/results/`) by
+`python reproduction/tools/write_account.py`, and a test checks that it is up to date.
+`vicinal reproduce --shipped` prints every table (`--html DIR` writes HTML pages);
+`vicinal reproduce [PAPER [TABLE]]` runs the experiments again.
 
-A cell is **matched** if ours lies within 0.0015 or 3 % of the paper’s figure (or within the paper’s
-standard deviation, where it prints one), otherwise **better** or **worse**. *Own* methods are those
-of this library; *rivals* are those the papers compare with. “Shown” cells have no better side;
-“no data”: no copy of the data could be had; “not run”: not run yet. Cross-validated cells are means
-over three fold seeds.
+A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
+standard deviation, if it is printed), otherwise **better** or **worse**. *Own* methods are those of
+this library; *baselines* are the methods that the papers compare them with. Cells are “not judged”
+if neither high nor low values are better, or if the table’s notes say so; “no data” means that the
+data is unavailable; “not run” means not run yet. Cross-validated cells are means over three
+fold seeds.
 """
 
 COLUMNS = 12
-"""Values of a figure shown at most."""
+"""Maximum number of values shown per figure."""
+TITLES = {"shown": "not judged", RIVAL: "baseline"}
+"""Names of verdicts and kinds of method on the page, if they differ."""
 
 
 def account(stores: Stores) -> str:
@@ -60,22 +63,25 @@ def _cells(paper: Paper, figures: Figures) -> list[Cell]:
 
 
 def _summary(cells: dict[str, list[Cell]]) -> str:
-    """Return how many cells came out how, a row for each paper and kind of method."""
+    """Count the verdicts, one row per paper and kind of method."""
     rows = []
     for name, each in cells.items():
         for kind in (OWN, RIVAL):
             found = counts(each, kind)
             if found:
                 numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
-                rows.append([name, kind, *numbers, _share(found)])
+                rows.append([name, TITLES.get(kind, kind), *numbers, _share(found)])
     everything = counts([cell for each in cells.values() for cell in each], OWN)
     numbers = [str(everything.get(verdict, 0) or "") for verdict in VERDICTS]
     rows.append(["**all**", OWN, *numbers, _share(everything)])
-    return markdown_table(["paper", "methods", *VERDICTS, "matched or better"], rows)
+    return markdown_table(
+        ["paper", "methods", *(TITLES.get(name, name) for name in VERDICTS), "matched or better"],
+        rows,
+    )
 
 
 def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield the share of a paper's own cells with those of a side experiment in place."""
+    """Yield the share of matched or better cells if a variant replaces the main experiment."""
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
     for check in paper.checks:
         others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
@@ -83,7 +89,12 @@ def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
         if counted and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}
             share = _share(counts({**cells, **replaced}.values(), OWN))
-            yield f"{paper.name}, where {check.what} (see its side experiments): {share}."
+            yield f"{paper.name}, if {check.what} (see its variants): {share}."
+
+
+def _verdicts() -> list[str]:
+    """Return the names of the verdicts on the page."""
+    return [TITLES.get(name, name) for name in VERDICTS]
 
 
 def _share(found: dict[str, int]) -> str:
@@ -124,20 +135,26 @@ def _by_table(paper: Paper, figures: Figures) -> str:
             found = counts(cells, kind)
             if found:
                 numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
-                rows.append([table.name, table.title, kind, *numbers])
-    return markdown_table(["table", "what", "methods", *VERDICTS], rows)
+                rows.append([table.name, table.title, TITLES.get(kind, kind), *numbers])
+    return markdown_table(["table", "title", "methods", *_verdicts()], rows)
 
 
 def _worse(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield the cells that are worse, each with the number of its reason, and the reasons."""
+    """Yield the worse cells, each with the number of its explanation, and the explanations."""
     worse = [cell for cell in cells if cell.verdict == "worse"]
     if not worse:
         return
     reasons = list(dict.fromkeys(cell.reason for cell in worse if cell.reason))
     numbers = {reason: str(at) for at, reason in enumerate(reasons, start=1)}
-    yield "\nWorse, and why:\n"
+    yield "\nCells that are worse, with explanations:\n"
     rows = [
-        [*_place(cell), *_numbers(cell), cell.kind, numbers.get(cell.reason, "–")] for cell in worse
+        [
+            *_place(cell),
+            *_numbers(cell),
+            TITLES.get(cell.kind, cell.kind),
+            numbers.get(cell.reason, "–"),
+        ]
+        for cell in worse
     ]
     header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "why"]
     yield markdown_table(header, rows)
@@ -146,7 +163,7 @@ def _worse(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _place(cell: Cell) -> list[str]:
-    """Return where a cell stands."""
+    """Return the table, data, method and metric of a cell."""
     return [cell.reported.table, cell.reported.data, cell.reported.method, cell.reported.metric]
 
 
@@ -159,7 +176,7 @@ def _numbers(cell: Cell) -> list[str]:
 
 
 def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield what side experiments give."""
+    """Yield the results of the variants."""
     rows, listed = [], []
     for check, name, main, other in filled_checks(paper, figures):
         counted = [str(len(main)), _short(main), _short(other)]
@@ -170,25 +187,31 @@ def _checks(paper: Paper, figures: Figures) -> Iterator[str]:
             if pair[1].verdict != "shown" and (check.listed or pair[0].verdict == "worse")
         ]
     if rows:
-        yield "\nSide experiments: the same cells, something done otherwise.\n"
-        header = ["table", "experiment", "done otherwise", "cells", "as above", "otherwise"]
+        yield "\nVariants: the same cells with one thing changed.\n"
+        header = ["table", "experiment", "variant", "cells", "as above", "with the variant"]
         yield markdown_table(header, rows)
     if listed:
-        yield "\nCell by cell, where it is worse above, or worth a look:\n"
+        yield "\nSelected cells, in particular those that are worse above:\n"
         header = ["experiment", "table", "data", "method", "metric", "paper", "as above"]
-        header += ["otherwise", ""]
+        header += ["variant", ""]
         yield markdown_table(header, listed)
 
 
 def _beside(main: Cell, other: Cell) -> list[str]:
-    """Return a cell as above and otherwise."""
+    """Return a cell as above and with the variant."""
     ours = "–" if main.ours is None else number(main.ours)
-    return [*_place(other), number(other.reported.value), ours, _numbers(other)[1], other.verdict]
+    return [
+        *_place(other),
+        number(other.reported.value),
+        ours,
+        _numbers(other)[1],
+        TITLES.get(other.verdict, other.verdict),
+    ]
 
 
 def _short(cells: Iterable[Cell]) -> str:
     """Return counts in a few words."""
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts(cells).items())
+    return ", ".join(f"{count} {TITLES.get(name, name)}" for name, count in counts(cells).items())
 
 
 def _orders(paper: Paper, figures: Figures) -> Iterator[str]:
@@ -223,12 +246,12 @@ def _curve(curve: Curve, figures: Figures) -> Iterator[str]:
 
 
 def _step(settings: Sequence[int]) -> int:
-    """Return how many settings to pass over, so that a table stays narrow."""
+    """Return the step between the settings shown, so that a table stays narrow."""
     return max(1, (len(settings) + COLUMNS - 1) // COLUMNS)
 
 
 def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield mean ranks and what they tell apart."""
+    """Yield mean ranks and the groups of methods that do not differ significantly."""
     for test in paper.rank_tests:
         found = rank_test(test, figures)
         if found is not None:
@@ -238,16 +261,17 @@ def _rank_tests(paper: Paper, figures: Figures) -> Iterator[str]:
             yield (
                 f"\nFigure {test.figure}: {test.title}, on {', '.join(data)}: {ranks}. Critical "
                 f"difference {result.critical_difference:.2f} (α = {test.alpha}); Friedman p = "
-                f"{result.p_chi2:.2g}. Not told apart: {alike}."
+                f"{result.p_chi2:.2g}. Not significantly different: {alike}."
             )
 
 
 def _seconds(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield times beside the paper's."""
+    """Yield our run times next to the paper's."""
     timed = [cell for cell in cells if cell.reported.metric == "seconds" and cell.ours is not None]
     if not timed:
         return
-    yield "\nSeconds: the paper’s by the clock on 8 or 20 cores, ours of the processor:\n"
+    yield "\nSeconds: the paper’s are wall-clock times on 8 or 20 cores, ours are processor "
+    "times:\n"
     rows = [
         [
             *_place(cell)[:3],
@@ -277,7 +301,7 @@ def _not_run(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _data_of(cells: Iterable[Cell]) -> str:
-    """Return the data sets of cells, each once."""
+    """Return the distinct data sets of cells."""
     return ", ".join(dict.fromkeys(cell.reported.data for cell in cells))
 
 

@@ -1,4 +1,4 @@
-"""The part of the account that says how long a full run takes."""
+"""The part of the account that states how long a full run takes."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -7,25 +7,25 @@ from operator import itemgetter
 from vicinal.results import Result
 from vicinal_reproduction.render.markdown import markdown_table
 from vicinal_reproduction.render.spent import Seconds, Spent, spent
-from vicinal_reproduction.sources import NOT_TO_BE_HAD
+from vicinal_reproduction.sources import UNAVAILABLE
 from vicinal_reproduction.specification import Paper
 
 APART = "zhang2007"
-"""The paper whose comparison methods are not counted into a full run."""
+"""The paper whose baselines are not counted in the total."""
 
 
 def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[str]:
     """Yield how long the experiments of each paper take."""
-    found = {paper.name: spent(paper, results, _to_be_had(paper)) for paper, results in stored}
+    found = {paper.name: spent(paper, results, _available(paper)) for paper, results in stored}
     yield (
-        "\nHow long a full run takes, in hours of one processor core (`h:mm`), added up from what "
-        "the stored results took:\n"
+        "\nDuration of a full run in processor hours on one core (`h:mm`), summed from the times"
+        " of the stored results:\n"
     )
     rows = [
         [name, *(hours(part.all) for part in (each.tables, each.rivals, each.aside, each.total))]
         for name, each in found.items()
     ]
-    header = ["paper", "tables and figures", "comparison methods", "side experiments", "together"]
+    header = ["paper", "tables and figures", "baselines", "variants", "total"]
     yield markdown_table(header, rows)
     yield _whole(found)
     missing = [each for one in found.values() for each in one.without]
@@ -34,25 +34,26 @@ def account_time(stored: Iterable[tuple[Paper, Iterable[Result]]]) -> Iterator[s
             f"{experiment} ({', '.join(data for _, data in each)})"
             for experiment, each in groupby(missing, key=itemgetter(0))
         ]
-        yield f"\nNot counted, as not run or without a time: {'; '.join(named)}."
+        yield f"\nNot included (not run, or without a recorded time): {'; '.join(named)}."
 
 
-def _to_be_had(paper: Paper) -> list[str]:
-    """Return the data that a full run finds."""
+def _available(paper: Paper) -> list[str]:
+    """Return the data sets that are available for a full run."""
     named = {data for experiment in paper.experiments for data in experiment.data}
-    return sorted(named.difference(NOT_TO_BE_HAD))
+    return sorted(named.difference(UNAVAILABLE))
 
 
 def _whole(found: dict[str, Spent]) -> str:
-    """Return the sum in words, and what it is made of."""
+    """Return the total in words, and its components."""
     whole = Seconds()
     for name, each in found.items():
         whole += each.tables + each.aside if name == APART else each.total
     return (
-        f"\nWithout the comparison methods of {APART}: {hours(whole.all)}, of which two cores need "
-        f"half by the clock (`--jobs 2`). Of it {hours(whole.by_clock)} come from a clock, of runs "
-        "made before processor time was kept, beside other work; "
-        f"{hours(whole.guessed)} are of seeds not run, taken to last as long as those that were."
+        f"\nWithout the baselines of {APART} the total is {hours(whole.all)}; on two cores "
+        f"(`--jobs 2`) it takes half of that in wall-clock time. {hours(whole.by_clock)} of it "
+        "are wall-clock times, from runs on a shared machine before processor time was recorded."
+        f" {hours(whole.guessed)} of it are estimates for seeds that were not run, based on those"
+        " that were."
     )
 
 

@@ -1,4 +1,4 @@
-"""One page for each paper: theirs beside ours, coloured, with what explains the rest."""
+"""One HTML page per paper: published and our figures, coloured, with explanations."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +21,13 @@ from vicinal_reproduction.results.stores import Stores
 from vicinal_reproduction.specification import OWN, RIVAL, Curve, Paper, Table
 
 KINDS: dict[Verdict, str] = {"matched": "near", "better": "near", "worse": "far"}
-"""Classes of the style sheet; other verdicts stay quiet."""
+"""Style sheet classes; other verdicts have none."""
 
 
 def write_pages(
     papers: Iterable[Paper], stores: Stores, folder: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write one page for each paper into a folder; return where."""
+    """Write one page per paper into a folder and return the paths."""
     return [
         paper_page(paper, figures_of(paper, stores.of(paper.name).read())).write(
             Path(folder) / f"{paper.name}.html"
@@ -55,7 +55,7 @@ def paper_page(paper: Paper, figures: Figures) -> Page:
         "Cells of the library’s own methods: "
         + ", ".join(f"{count} {verdict}" for verdict, count in found.items())
         + ". Green: within 0.0015 or 3 % of the paper’s figure (or its standard deviation), or "
-        "better; red: worse. Point at a cell for its reason."
+        "better; red: worse. Hover over a cell to see the explanation."
     )
     return Page(f"{paper.name}: {paper.title}", [lead], sections, "vicinal reproduce")
 
@@ -124,7 +124,7 @@ def _order_sections(paper: Paper, figures: Figures) -> Iterator[Section]:
 
 
 def _named(found: OrderAgreement) -> list[tuple[str, Sequence[tuple[str, str, str]]]]:
-    """Return the pairs by what became of them."""
+    """Return the pairs grouped by their outcome."""
     return [
         ("agreed", found.agreed),
         ("not significant", found.missing),
@@ -135,7 +135,7 @@ def _named(found: OrderAgreement) -> list[tuple[str, Sequence[tuple[str, str, st
 
 
 def curve_figure(curve: Curve, figures: Figures) -> PlotFigure | None:
-    """Return the figure of a paper, drawn from our results; None where there are none."""
+    """Return the figure of a paper, drawn from our results; None if there are none."""
     lines = {
         (data, method): points
         for data in curve.data
@@ -185,7 +185,7 @@ def _rank_sections(paper: Paper, figures: Figures) -> Iterator[Section]:
 
 
 def _how(paper: Paper, figures: Figures) -> list[Block]:
-    """Return the experiments, the notes and where the results came from."""
+    """Return the experiments, the notes and the provenance of the results."""
     blocks: list[Block] = [Facts({each.name: each.what for each in paper.experiments})]
     blocks += [Paragraph(note) for note in paper.notes]
     source = next((each.provenance for each in figures.results if each.provenance), None)

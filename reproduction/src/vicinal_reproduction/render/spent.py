@@ -1,7 +1,7 @@
-"""How long a full run takes, from the time that the stored results took.
+"""Duration of a full run, estimated from the times of the stored results.
 
-Results say how long the processor worked for them. Those of before that was kept have the clock of
-their steps instead: what the methods of a unit share, its search, is counted once.
+Results record their processor time. Older results only have wall-clock times of their steps; the
+search, which the methods of a unit share, is then counted once.
 """
 
 from collections import defaultdict
@@ -15,23 +15,23 @@ from vicinal_reproduction.runner import PROCESSOR
 from vicinal_reproduction.specification import RIVAL, Experiment, Paper
 
 SHARED = "search"
-"""The step that every result of a unit repeats."""
+"""The step that is included in every result of a unit."""
 
 TWIN = "-best"
-"""Ends the name of an experiment whose results come from the same run as another's."""
+"""Suffix of an experiment whose results come from the same run as another's."""
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds, and how far they are to be trusted.
+    """Seconds, and how reliable they are.
 
     Parameters
     ----------
     all : float
     by_clock : float
-        How many of them were not taken from the processor but from a clock.
+        How many of them are wall-clock instead of processor seconds.
     guessed : float
-        How many are of seeds not run, taken to last as long as those that were.
+        How many are estimates for seeds that were not run.
     """
 
     all: float = 0.0
@@ -47,14 +47,14 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a full run of a paper takes.
+    """The duration of a full run of a paper.
 
     Parameters
     ----------
     tables, rivals, aside : Seconds
-        For the tables and figures, for the comparison methods in them, for side experiments.
+        For the tables and figures, for the baselines in them, and for the variants.
     without : tuple of (experiment, data)
-        What was not run at all, or of which no time is known.
+        Experiments that were not run or have no recorded time.
     """
 
     tables: Seconds = Seconds()
@@ -68,9 +68,9 @@ class Spent:
         return self.tables + self.rivals + self.aside
 
 
-def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Spent:
-    """Return how long all experiments of a paper take on the data at hand."""
-    units, shown, names = _units(results), _shown(paper), set(at_hand)
+def spent(paper: Paper, results: Iterable[Result], available: Iterable[str]) -> Spent:
+    """Return how long all experiments of a paper take on the available data."""
+    units, shown, names = _units(results), _shown(paper), set(available)
     found, without = defaultdict[str, Seconds](Seconds), list[tuple[str, str]]()
     for experiment in paper.experiments:
         for data in experiment.data:
@@ -83,7 +83,7 @@ def spent(paper: Paper, results: Iterable[Result], at_hand: Iterable[str]) -> Sp
 
 
 def _of_every_seed(times: list[tuple[float, float]], experiment: Experiment) -> Seconds:
-    """Return what all seeds take, from what the processor and the clock say of some."""
+    """Return the time of all seeds, estimated from the recorded ones."""
     worked, clocked = map(float, np.mean(times, axis=0))
     seeds = len(experiment.seeds)
     missing = max(seeds - len(times), 0)
@@ -91,7 +91,7 @@ def _of_every_seed(times: list[tuple[float, float]], experiment: Experiment) -> 
 
 
 def _kind(paper: Paper, experiment: Experiment, shown: set[str]) -> str:
-    """Tell what an experiment is for."""
+    """Return the purpose of an experiment."""
     if experiment.name not in shown:
         return "aside"
     own = [name for name in experiment.methods if paper.kind(name) != RIVAL]
@@ -125,7 +125,7 @@ def _units(
 
 
 def _seconds(results: Iterable[Result]) -> tuple[float, float]:
-    """Return what a unit took: the processor's seconds, and for results without them a clock's."""
+    """Return the processor seconds of a unit, and wall-clock seconds for results without them."""
     worked, clocked, shared = 0.0, 0.0, 0.0
     for result in results:
         if PROCESSOR in result.seconds:

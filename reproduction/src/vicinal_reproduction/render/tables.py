@@ -20,7 +20,7 @@ def terminal_table(title: str, cells: Sequence[Cell]) -> RichTable:
     """Return a table of the paper's figure, ours and the difference, coloured by verdict."""
     table = RichTable(title=title, title_justify="left", header_style="bold", box=SIMPLE)
     for heading in ("data", "metric", "method"):
-        table.add_column(heading, overflow="fold")  # a narrow terminal breaks names, cuts none
+        table.add_column(heading, overflow="fold")  # narrow terminals wrap names
     for heading in ("paper", "ours", "±", "apart"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -34,7 +34,7 @@ def terminal_table(title: str, cells: Sequence[Cell]) -> RichTable:
 
 
 def _shown(cell: Cell) -> list[Text]:
-    """Return the figures of a cell and what to say of them."""
+    """Return the figures of a cell and its verdict."""
     style = STYLES.get(cell.verdict, "yellow")
     ours = "" if cell.ours is None else number(cell.ours)
     std = "" if cell.std is None else number(cell.std)
@@ -79,7 +79,7 @@ def signed(value: float) -> str:
 
 
 def counts(cells: Iterable[Cell], kind: str | None = None) -> dict[str, int]:
-    """Count the cells of each verdict, of one kind of method or of all."""
+    """Count the cells per verdict, for one kind of method or for all."""
     found = Counter(cell.verdict for cell in cells if kind is None or cell.kind == kind)
     return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
 

@@ -1,1 +1,1 @@
-"""Stored results: the ones that are part of this distribution, and folders of a user's own."""
+"""Stored results: those of this distribution, and the user's own folders."""

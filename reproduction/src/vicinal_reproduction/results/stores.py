@@ -1,4 +1,4 @@
-"""A folder of results, one file for each paper."""
+"""A folder of results, one file per paper."""
 
 import os
 from importlib.resources import files
@@ -13,7 +13,7 @@ class Stores:
     Parameters
     ----------
     folder : str or path
-        Need not be there yet.
+        The folder need not exist yet.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Side experiments of Feremans et al. 2017: what its text leaves open, done otherwise."""
+"""Variants of Feremans et al. 2017, for what its text leaves open."""
 
 from vicinal.decision import MetricThreshold
 from vicinal.estimators import IBLR, MLkNN
@@ -12,15 +12,15 @@ AT_THE_EDGE = ("corel5k", "delicious", "imdb-f")
 
 
 def _best_for_micro_f1() -> MetricThreshold:
-    """Return one threshold for all labels, best for micro-F1 of rows that are left out in turn."""
+    """Return one threshold for all labels that maximises leave-one-out micro-F1."""
     return MetricThreshold("micro-f1")
 
 
 EXPERIMENTS = (
     Experiment(
         "feremans2017/as-written",
-        "the grid up to k = 29, feature kNN as the paper’s formula has it: the mean over all "
-        "features of a row",
+        "the grid up to k = 29, feature kNN with the paper’s formula: the mean over all features"
+        " of a row",
         DATA,
         FEATURE_METHODS,
         LcifSearch(METRICS, switches=AS_WRITTEN),
@@ -36,7 +36,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/switches",
-        "the grid up to k = 29, the two switches of feature kNN in it",
+        "the grid up to k = 29, including the two switches of feature kNN",
         DATA,
         FEATURE_METHODS,
         LcifSearch(METRICS, switches=EVERY_SWITCH),
@@ -52,7 +52,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/exact-threshold",
-        "the grid up to k = 29, the threshold exact instead of in steps of 0.01",
+        "the grid up to k = 29, with the exact threshold instead of steps of 0.01",
         SMALLER,
         FEATURE_METHODS,
         LcifSearch(METRICS, threshold="cardinality"),
@@ -60,7 +60,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/second-order-squared",
-        "the second order up to k = 29, every similarity of rows squared before it weighs",
+        "the second order up to k = 29, weighted by squared similarities of rows",
         ("delicious",),
         SECOND,
         LcifSearch(METRICS, power=2.0),
@@ -68,7 +68,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/leave-one-out",
-        "ML-kNN, the threshold best for micro-F1 of training rows that are left out in turn",
+        "ML-kNN with the threshold that maximises leave-one-out micro-F1 on the training rows",
         DATA,
         {"ml-knn": Method(lambda seed: MLkNN(threshold=_best_for_micro_f1()), KS)},
         BestOnTest(METRICS),
@@ -86,7 +86,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/quarter",
-        "ML-kNN, a threshold of 0.25",
+        "ML-kNN with a threshold of 0.25",
         ("delicious",),
         {"ml-knn": Method(lambda seed: MLkNN(threshold=0.25), KS)},
         BestOnTest(METRICS),
@@ -114,29 +114,29 @@ CHECKS = (
         ("III",),
         "feature kNN takes the mean over all features of a row, as the paper’s formula has it",
     ),
-    Check("feremans2017/up-to-29", ("II",), "k goes up to 29 even where 29 is best"),
+    Check("feremans2017/up-to-29", ("II",), "k is at most 29 even if 29 is best"),
     Check(
         "feremans2017/exact-threshold",
         ("II",),
-        "the threshold is the exact one instead of the best in steps of 0.01",
+        "the threshold is exact instead of the best in steps of 0.01",
     ),
     Check(
         "feremans2017/second-order-squared",
         ("III",),
-        "the second order weighs by squared similarities",
+        "the second order is weighted by squared similarities",
         listed=True,
     ),
     Check(
         "feremans2017/leave-one-out",
         ("II",),
-        "ML-kNN’s threshold is fitted on rows that are left out in turn, not on rows that find "
-        "themselves",
+        "ML-kNN’s threshold is fitted on leave-one-out scores instead of rows that are their own"
+        " neighbour",
     ),
     Check(
         "feremans2017/iblr-leave-one-out",
         ("II",),
-        "IBLR’s threshold is fitted on rows that are left out in turn, not on rows that find "
-        "themselves",
+        "IBLR’s threshold is fitted on leave-one-out scores instead of rows that are their own "
+        "neighbour",
     ),
     Check("feremans2017/quarter", ("II",), "ML-kNN’s threshold is 0.25", listed=True),
 )

@@ -23,7 +23,7 @@ GRID_METHODS = ("instance-knn", "feature-knn", "lcif")
 
 
 def _lcif(seed: int) -> LCIF:
-    """Return LCIF; the search sets the rest."""
+    """Return LCIF; the search sets the other parameters."""
     return LCIF()
 
 
@@ -42,7 +42,7 @@ EXPERIMENTS = (
     Experiment(
         "feremans2017/grid",
         "the paper’s grid by 10-fold cross-validation on the training rows, one optimum per "
-        "metric, measured once on the test rows; k up to 29, up to 59 where the best is 29",
+        "metric, evaluated once on the test rows; k up to 29, or up to 59 if the best k is 29",
         (*DATA, *EXTREME),
         GRID,
         LcifSearch(METRICS, ks_beyond=KS_BEYOND),
@@ -59,7 +59,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/best-on-test",
-        "ML-kNN with Mulan’s OneThreshold, the best k on the test rows, as in the paper",
+        "ML-kNN with Mulan’s OneThreshold and the best k on the test rows, as in the paper",
         DATA,
         {"ml-knn": Method(lambda seed: MLkNN(), KS)},
         BestOnTest(METRICS, one_threshold=True),
@@ -68,7 +68,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/iblr",
-        "IBLR likewise",
+        "the same for IBLR",
         SMALLER,
         {"iblr-ml": Method(lambda seed: IBLR(), KS)},
         BestOnTest(METRICS, one_threshold=True),
@@ -77,9 +77,9 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/br-smo",
-        "a linear support vector machine per label, untuned, decided by the sign, which fits "
-        "the paper on bibtex, corel5k and imdb-f; OneThreshold, which it names, does on medical "
-        "only",
+        "one untuned linear support vector machine per label, predicting by the sign, which "
+        "matches the paper on bibtex, corel5k and imdb-f; OneThreshold, which the paper names, "
+        "matches on medical only",
         DATA,
         {"br-smo": Method(lambda seed: BinaryRelevanceSVM())},
         BestOnTest(METRICS),
@@ -88,7 +88,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/br-smo-seconds",
-        "processor seconds of the same machines",
+        "processor seconds of the same support vector machines",
         DATA,
         {"br-smo": Method(lambda seed: BinaryRelevanceSVM())},
         Timing(),
@@ -97,7 +97,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/iblr-seconds",
-        "processor seconds of IBLR, on the data where the paper has it",
+        "processor seconds of IBLR on the data sets for which the paper reports it",
         SMALLER,
         {"iblr-ml": Method(lambda seed: IBLR(15))},
         Timing(),
@@ -115,7 +115,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "feremans2017/generated-seconds",
-        "the same on generated data of the same shape, for want of the real ones",
+        "the same on synthetic data of the same shape, as the real data is not available",
         tuple(GENERATED),
         {name: Method(_lcif) for name in EXTREME_STEPS},
         ExtremeTiming(),

@@ -26,11 +26,11 @@ METHODS = {
 NAMES = ("ml-arp", *METHODS)
 
 SECONDS = 30.0
-"""How long a projection is searched for in a fold; the paper took two hours."""
+"""Search time per fold in seconds; the paper used two hours."""
 
 
 def search(kind: type[MLARP] = MLARP, **settings: Any) -> dict[str, Method]:
-    """Return ML-ARP, searched for :data:`SECONDS`, with the settings given."""
+    """Return ML-ARP with the given settings, searched for :data:`SECONDS`."""
 
     def make(seed: int) -> MLARP:
         return kind(**{"max_iter": None, "max_seconds": SECONDS, "random_state": seed} | settings)

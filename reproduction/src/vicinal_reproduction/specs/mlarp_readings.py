@@ -1,4 +1,4 @@
-"""Other readings of what the ML-ARP paper leaves open, each with results and ranks of its own."""
+"""Interpretations of what the ML-ARP paper leaves open, each with results and ranks."""
 
 from dataclasses import replace
 from itertools import product
@@ -17,20 +17,20 @@ RANKED_SOURCES = ("ml-arp/folds",)
 RANK_DATA = "mean rank over emotions, scene, enron, yeast"
 
 READINGS = {
-    "again": "ML-ARP’s search is begun from other random numbers",
+    "again": "ML-ARP’s search uses different random seeds",
     "scaled": "features are scaled to [0, 1] for every method",
-    "from-pca": "ML-ARP begins with the directions in which rows vary most, not at random",
-    "searched-rows": "ML-ARP’s figures are those of the rows that were searched",
-    "held-out": "ML-ARP keeps, of the projections it comes by, the best on rows put aside",
-    "peeking": "ML-ARP’s search lowers the loss of the test rows",
-    "wrong-end": "MDDM takes the directions that depend least on the labels, where more than half "
-    "of all are asked for",
+    "from-pca": "ML-ARP starts from the principal components instead of a random projection",
+    "searched-rows": "ML-ARP’s figures are those of the training rows",
+    "held-out": "ML-ARP keeps the projection that is best on held-out training rows",
+    "peeking": "ML-ARP’s search minimises the loss on the test rows",
+    "wrong-end": "MDDM uses the directions that depend least on the labels if more than half of "
+    "all are requested",
 }
-"""Ways to read what the paper leaves open; each has its own results and its own ranks."""
+"""Interpretations of what the paper leaves open; each has its own results and ranks."""
 
 
 def _reading(name: str, what: str, methods: Methods, protocol: ProjectedFolds) -> Experiment:
-    """Return the experiment of a reading: the first folds of the four data sets."""
+    """Return the experiment of an interpretation: the first folds of the four data sets."""
     return Experiment(
         f"ml-arp/{name}",
         what,
@@ -46,45 +46,44 @@ def _reading(name: str, what: str, methods: Methods, protocol: ProjectedFolds) -
 EXPERIMENTS = (
     _reading(
         "again",
-        "ML-ARP on the first folds, searched from other random numbers",
+        "ML-ARP on the first folds, searched with different random seeds",
         search(random_state=100),
         PROTOCOL,
     ),
     _reading(
         "scaled",
-        "every method on those folds, features scaled to [0, 1] first",
+        "every method on those folds, with features scaled to [0, 1]",
         {**METHODS, **search()},
         replace(PROTOCOL, scale=True),
     ),
     _reading(
         "from-pca",
-        "ML-ARP on those folds, begun with principal components",
+        "ML-ARP on those folds, starting from principal components",
         search(init="pca"),
         PROTOCOL,
     ),
     _reading(
         "searched-rows",
-        "ML-ARP on those folds, its figures those of the rows that were searched, each left out of "
-        "its own neighbours",
+        "ML-ARP on those folds, with leave-one-out figures of the training rows",
         search(),
         replace(PROTOCOL, on_training_rows=True),
     ),
     _reading(
         "held-out",
-        "ML-ARP on those folds, a tenth of the training rows put aside to choose by",
+        "ML-ARP on those folds, with a tenth of the training rows held out for selection",
         search(HeldOutMLARP),
         PROTOCOL,
     ),
     _reading(
         "peeking",
-        "ML-ARP on those folds, its search lowering the loss of the test rows, 300 evaluations "
-        "(the paper saw its search converge after several hundreds)",
+        "ML-ARP on those folds, with a search of 300 evaluations on the test rows (the paper’s "
+        "search converged after several hundred)",
         search(PeekingMLARP, max_iter=300, max_seconds=None),
         PROTOCOL,
     ),
     Experiment(
         "ml-arp/wrong-end",
-        "MDDM, the directions that depend least on the labels, where 64 are more than half of all",
+        "MDDM with the directions that depend least on the labels if 64 are more than half of all",
         ("emotions", "yeast"),
         {"mddm": Method(lambda seed: Filled(MDDM(), least))},
         PROTOCOL,
@@ -107,7 +106,7 @@ CHECKS = tuple(
 
 
 def all_ranks(figures: Figures) -> list[Result]:
-    """Return the mean ranks, of the paper's way and of each reading that was run to its end."""
+    """Return the mean ranks of the main experiment and of each completed interpretation."""
     made = mean_ranks(figures, RANKED_SOURCES, FOUR, NAMES, "ml-arp/ranks", RANK_DATA)
     for name in READINGS:
         own, ranks = f"ml-arp/{name}", f"ml-arp/ranks-{name}"

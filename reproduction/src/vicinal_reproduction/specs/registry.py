@@ -11,7 +11,7 @@ PAPERS: dict[str, Paper] = {
 
 
 def chosen_papers(name: str | None) -> list[Paper]:
-    """Return the paper of a name, or all."""
+    """Return the named paper, or all papers."""
     if name is None:
         return list(PAPERS.values())
     if name not in PAPERS:

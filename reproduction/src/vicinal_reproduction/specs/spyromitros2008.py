@@ -38,7 +38,8 @@ PAPER = Paper(
     experiments=(
         Experiment(
             "spyromitros2008/folds",
-            "10-fold cross-validation, every metric a mean over k = 1..30, min-max features",
+            "10-fold cross-validation, every metric averaged over k = 1..30, min-max scaled "
+            "features",
             DATA,
             METHODS,
             _FOLDS,
@@ -46,7 +47,7 @@ PAPER = Paper(
         ),
         Experiment(
             "spyromitros2008/at-least-half",
-            "the same, BRkNN predicting a label that at least half of the neighbours carry",
+            "the same, with BRkNN predicting labels of at least half of the neighbours",
             DATA,
             AT_LEAST_HALF,
             Folds((*METRICS, "example-f1"), scale=True),
@@ -55,7 +56,7 @@ PAPER = Paper(
         ),
         Experiment(
             "spyromitros2008/unscaled",
-            "the same, features as they are",
+            "the same with unscaled features",
             DATA,
             METHODS,
             _PLAIN,
@@ -98,13 +99,13 @@ PAPER = Paper(
         Check(
             "spyromitros2008/at-least-half",
             ("2", "3"),
-            "a label is predicted if at least half of the neighbours carry it, as the text says; "
-            "the tables ask for more than half",
+            "a label is predicted if at least half of the neighbours have it, as the text "
+            "states; the tables correspond to more than half",
         ),
         Check("spyromitros2008/unscaled", ("2", "3"), "features are not scaled"),
     ),
     notes=(
-        "“F-measure” is read as the harmonic mean of mean precision and mean recall.",
+        "“F-measure” is interpreted as the harmonic mean of mean precision and mean recall.",
         "Folds are drawn at random; the paper’s are not published.",
     ),
 )

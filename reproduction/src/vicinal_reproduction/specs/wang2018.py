@@ -38,19 +38,19 @@ RANDOM = ("slashdot", "corel16k001", "corel16k002", "corel16k003", "ohsumed")
 AS_RUN = (
     "wang2018/settled",
     "wang2018/nearest-clusters",
-    "wang2018/by-clusters",  # which the one before is made from
+    "wang2018/by-clusters",  # from which the previous one is derived
     "wang2018/printed-k",
 )
 NAMES = ("laml-knn", "ml-knn", "brknn", "dml-knn")
 KS, FEW_KS = tuple(range(1, 21)), (2, 5, 8, 10, 12, 15, 20)
 MORE_KS = (25, 30, 40)
-"""For BRkNN, whose best k is larger: nothing smooths its shares."""
+"""For BRkNN, whose best k is larger because it has no smoothing."""
 
 
 def _methods(
     ks: tuple[int, ...], laml_ks: tuple[int, ...], clusters: tuple[int, ...]
 ) -> dict[str, Method]:
-    """Return the paper's methods with these numbers of neighbours and clusters to choose from."""
+    """Return the paper's methods with the numbers of neighbours and clusters to choose from."""
     return {
         "ml-knn": Method(lambda seed: MLkNN(), ks),
         "brknn": Method(lambda seed: BRkNN(strict_majority=True), (*ks, *MORE_KS)),
@@ -77,8 +77,8 @@ PRINTED_KS = {
 }
 """The k that a figure prints for LAML-kNN and ML-kNN; for the other data sets none is printed.
 
-For emotions the scan at hand reads 9. At 9 none of ML-kNN's figures of table 3 comes out, at 8 all
-five do, to the third decimal: 8 is taken, which is a choice made by the result.
+For emotions the available scan reads 9. With 9, none of ML-kNN's figures of table 3 is reproduced;
+with 8, all five are, to the third decimal. 8 is used because it reproduces the published figures.
 """
 
 _BY_CV = TunedSplit(
@@ -95,12 +95,12 @@ _ONE_SETTING = {
 
 
 def _few(*names: str) -> dict[str, Method]:
-    """Return some of the methods, whose settings the protocol gives."""
+    """Return some of the methods, with settings from the protocol."""
     return {name: _ONE_SETTING[name] for name in names}
 
 
 def _made(figures: Figures) -> list[Result]:
-    """Return LAML-kNN at the number of clusters that one rule or the other takes."""
+    """Return LAML-kNN with the number of clusters chosen by each rule."""
     rules = {
         "wang2018/nearest-clusters": nearest_to_paper("wang2018"),
         "wang2018/best-clusters": best_by("average-precision"),
@@ -127,8 +127,8 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/small",
-            "k of LAML-kNN, ML-kNN and DML-kNN as the figures print it, other settings by 5-fold "
-            "cross-validation on the training rows (average precision)",
+            "k of LAML-kNN, ML-kNN and DML-kNN as printed in the figures, other settings by "
+            "5-fold cross-validation on the training rows (average precision)",
             SMALL,
             _methods(KS, FEW_KS, (2, 3, 5, 10, 20)),
             _PROTOCOL,
@@ -145,7 +145,7 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/all-by-cv",
-            "the first again, every k by cross-validation",
+            "like the first, with every k cross-validated",
             ("emotions", "birds"),
             _methods(KS, FEW_KS, (2, 3, 5, 10, 20)),
             _BY_CV,
@@ -153,8 +153,8 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/settled",
-            "k, split and scaling as they bring the paper’s figures out, neighbours as Weka keeps "
-            "them",
+            "k, split and scaling chosen to reproduce the paper’s figures, with neighbours in "
+            "Weka’s order",
             tuple(SETTLED),
             _few("ml-knn", "brknn", "dml-knn"),
             _SETTLED,
@@ -162,7 +162,7 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/printed-k",
-            "BRkNN with Weka’s neighbours at the k that the figures print, random splits",
+            "BRkNN with Weka’s neighbours and the printed k, random splits",
             ("corel16k001", "corel16k002", "corel16k003"),
             _few("brknn"),
             _SETTLED,
@@ -170,8 +170,8 @@ PAPER = Paper(
         ),
         Experiment(
             "wang2018/by-clusters",
-            "every metric on the test rows against the number of clusters, found by Weka’s k-means "
-            "(seed 10), split, scaling and k as in the first two",
+            "every metric on the test rows against the number of clusters from Weka’s k-means "
+            "(seed 10), with split, scaling and k as in the first two",
             (*SETTLED, *PRINTED),
             _few("laml-knn", "ml-knn"),
             ClusterCurve(_SETTLED),
@@ -197,7 +197,7 @@ PAPER = Paper(
             tuple(f"mean neighbour count of {label}" for label in LABELS),
             ("wang2018/clusters",),
             judged=(),
-            notes=("Clusters of k-means differ from run to run: what compares is the spread.",),
+            notes=("K-means clusters differ between runs; only their spread can be compared.",),
         ),
         Table("3", "Regular-scale data", SMALL, NAMES, METRICS, (*AS_RUN, "wang2018/small")),
         Table("4", "Large-scale data", LARGE, NAMES, METRICS, (*AS_RUN, "wang2018/large")),
@@ -234,28 +234,28 @@ PAPER = Paper(
     notes=NOTES,
     reasons=(
         Reason(
-            "rows as near as the k-th, which Mulan counts too, do not help here: with k "
-            "cross-validated (25 to 30) and no rows beyond, one-error comes out and average "
-            "precision is at 0.209, at best 0.216 (side experiments)",
+            "counting all rows tied with the k-th, as Mulan does, does not help here: with "
+            "cross-validated k (25 to 30) and without such rows, one-error is reproduced and "
+            "average precision is 0.209, at best 0.216 (variants)",
             data="corel16k003",
             method="brknn",
         ),
         Reason(
-            "the split was not found; the paper’s test rows have fewer labels than rows drawn at "
-            "random: with the first 67 % for training, as on slashdot, Hamming loss comes out, but "
-            "not all else (side experiment)",
+            "the paper’s split is unknown; its test rows have fewer labels than randomly drawn "
+            "rows. With the first 67 % of the rows for training, as on slashdot, Hamming loss is"
+            " reproduced, but not everything else (variant)",
             data="corel16k*",
         ),
         Reason(
-            "at 5 clusters the paper’s four other figures come out within 0.001; its Hamming loss "
-            "is that of 2 clusters (curve)",
+            "with 5 clusters the paper’s four other figures are reproduced within 0.001; its "
+            "Hamming loss corresponds to 2 clusters (curve)",
             data="emotions",
             method="laml-knn",
             metric="hamming-loss",
         ),
         Reason(
-            "no number of clusters brings the five figures out together; each of them comes out at "
-            "one or another (curves)",
+            "no single number of clusters reproduces all five figures; each is reproduced by "
+            "some number (curves)",
             method="laml-knn",
         ),
     ),
@@ -263,27 +263,27 @@ PAPER = Paper(
         Check(
             "wang2018/small",
             ("3", "4"),
-            "k is the printed one or cross-validated, the number of clusters cross-validated, and "
-            "rows equally far are taken in the order of the file",
+            "k is printed or cross-validated, the number of clusters is cross-validated, and "
+            "ties in distance are broken by the order of the file",
             counted=True,
             also=("wang2018/large",),
         ),
-        Check("wang2018/all-by-cv", ("3",), "every k by cross-validation on the training rows"),
+        Check("wang2018/all-by-cv", ("3",), "every k is cross-validated on the training rows"),
         Check(
             "wang2018/small-best",
             ("3", "4"),
-            "the same, settings best on the test rows",
+            "the settings are the best on the test rows",
             also=("wang2018/large-best",),
         ),
         Check(
             "wang2018/best-clusters",
             ("3", "4"),
-            "LAML-kNN with the number of clusters whose average precision is best on the test rows",
+            "LAML-kNN uses the number of clusters with the best average precision on the test rows",
         ),
         Check(
             "wang2018/first-rows",
             ("4",),
-            "the first 67 % of the rows are for training",
+            "the first 67 % of the rows are used for training",
             listed=True,
             counted=False,
         ),

@@ -35,7 +35,7 @@ YAHOO_TABLES = ("10", "11", "12", "13", "14")
 
 
 def _folds_table(name: str, title: str, data: str) -> Table:
-    """Return a table of one data set in ten folds."""
+    """Return a table of one data set with ten folds."""
     return Table(
         name,
         title,
@@ -86,7 +86,7 @@ PAPER = Paper(
         ),
         Experiment(
             "zhang2007/folds-rivals",
-            "10-fold cross-validation of the comparison methods",
+            "10-fold cross-validation of the baselines",
             ("image-filtered", "yeast", "image"),
             RIVAL_METHODS,
             Folds(METRICS),
@@ -94,7 +94,7 @@ PAPER = Paper(
         ),
         Experiment(
             "zhang2007/yahoo-rivals",
-            "the comparison methods on the published 2000 training and 3000 test pages",
+            "the baselines on the published 2000 training and 3000 test pages",
             YAHOO,
             RIVAL_METHODS,
             TunedSplit(METRICS, "average-precision"),
@@ -103,8 +103,8 @@ PAPER = Paper(
         ),
         Experiment(
             "zhang2007/yahoo-otherwise",
-            "the same with what the paper does not give: ADTBoost.MH smoothed by 1/n instead of "
-            "1/(nL), Rank-SVM with C = 0.1 instead of 1",
+            "the same with other values for parameters the paper does not state: ADTBoost.MH "
+            "smoothed by 1/n instead of 1/(nL), Rank-SVM with C = 0.1 instead of 1",
             YAHOO,
             OTHER_RIVALS,
             TunedSplit(METRICS, "average-precision"),
@@ -135,34 +135,34 @@ PAPER = Paper(
         Check(
             "zhang2007/yahoo-otherwise",
             YAHOO_TABLES,
-            "ADTBoost.MH’s confidences are smoothed by 1/n instead of 1/(nL), and Rank-SVM has "
-            "C = 0.1 instead of 1; the paper gives neither",
+            "ADTBoost.MH’s confidences are smoothed by 1/n instead of 1/(nL), and Rank-SVM uses "
+            "C = 0.1 instead of 1; the paper states neither",
         ),
     ),
     reasons=(
         Reason(
-            "the paper’s figure is not one of 3000 test pages: times 3000 it is no whole number, "
-            "nor is its one-error of 0.4845; times 2000 both are",
+            "the paper’s figure cannot be from 3000 test pages: multiplied by 3000, neither it "
+            "nor its one-error of 0.4845 is an integer; multiplied by 2000, both are",
             table="12",
             data="society",
             method="adtboost.mh",
         ),
         Reason(
-            "the mean of eleven figures, of which that of society is not of 3000 test pages (see "
-            "there)",
+            "the mean of eleven figures, of which the one for society is not from 3000 test "
+            "pages (see there)",
             table="12",
             data="yahoo-average",
             method="adtboost.mh",
         ),
         Reason(
-            "the paper does not say how confidences are smoothed; by 1/n instead of 1/(nL) the "
-            "figure comes out (side experiment)",
+            "the paper does not state how confidences are smoothed; with 1/n instead of 1/(nL) "
+            "the figure is reproduced (variant)",
             table="12",
             method="adtboost.mh",
         ),
         Reason(
-            "the paper gives no C; ours is 1 throughout, and with 0.1 the figure is passed (side "
-            "experiment)",
+            "the paper does not state C; we always use 1, and with 0.1 our figure is better "
+            "(variant)",
             table="11",
             data="recreation",
             method="rank-svm",

@@ -1,8 +1,8 @@
-"""The catalogue: which data sets there are, where their files lie, how they are read.
+"""The catalogue of known data sets: where their files are and how to read them.
 
-Input: a name. Output: an :class:`Entry` (facts, and a recipe that reads the files), the files
-on this machine, or an error that says what was looked for where. Stands on the readers of
-``datasets``; imported by ``datasets.loading`` alone.
+Input: a name. Output: an :class:`Entry` (facts, and a recipe that reads the files), the files on
+this machine, or an error that states what was looked for and where. Uses the readers of
+``datasets``; imported only by ``datasets.loading``.
 
 ::
 

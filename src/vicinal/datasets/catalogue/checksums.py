@@ -1,4 +1,4 @@
-"""SHA-256 of the known files, and of those first seen by a download."""
+"""SHA-256 checksums of known files, and of files first seen in a download."""
 
 import hashlib
 from functools import cache
@@ -11,7 +11,7 @@ _BESIDE = ".sha256"
 
 
 def known_checksum(folder: str, file: str) -> str | None:
-    """Return the SHA-256 of a file of the catalogue in hexadecimal, None where it is not known.
+    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown.
 
     Examples
     --------
@@ -22,15 +22,15 @@ def known_checksum(folder: str, file: str) -> str | None:
 
 
 def record_checksum(path: Path) -> None:
-    """Keep the checksum of a file beside it, so that a later change shows."""
+    """Store the checksum of a file next to it, so that later changes are detected."""
     line = f"{sha256(path)}  {path.name}\n"
     path.with_name(path.name + _BESIDE).write_text(line, encoding="utf-8")
 
 
 def verify(path: Path, folder: str) -> None:
-    """Raise if the file has another checksum than is known for it, or was recorded beside it.
+    """Raise if the checksum differs from the known or recorded one.
 
-    A file of which neither is there passes.
+    A file without a known or recorded checksum is accepted.
     """
     beside = path.with_name(path.name + _BESIDE)
     wanted = known_checksum(folder, path.name)

@@ -1,4 +1,4 @@
-"""Data sets put together: a published split as one set of rows, or another cut of the rows."""
+"""Combine data sets: a published split as one set of rows, or a selection of rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from vicinal.datasets.dataset import Dataset
 
 
 def stack(parts: tuple[Dataset, ...], train: int = 0, test: int = 1) -> Dataset:
-    """Put the rows of `parts` one below the other; `train` and `test` say which parts are which.
+    """Concatenate the rows of `parts`; `train` and `test` state which parts are which.
 
     The parts must name the same features and labels in the same order.
     """
@@ -43,7 +43,7 @@ def _stack_rows(parts: list[Features]) -> Features:
 
 
 def _check_same(wanted: Sequence[str], found: Sequence[str], what: str, source: str) -> None:
-    """Refuse parts whose names differ: their columns would mean different things."""
+    """Raise for parts whose names differ, as their columns would have different meanings."""
     if wanted != found:
         raise DataFormatError(
             source,

@@ -1,4 +1,4 @@
-"""Files from the network into the cache, through pooch; whole and checked, or not at all."""
+"""Download files into the cache with pooch, completely and verified, or not at all."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _PACKED = (".gz", ".bz2", ".xz")
 
 
 def bare(file: str) -> str:
-    """Return a file name without the ending that says it is packed.
+    """Return a file name without its compression extension.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def bare(file: str) -> str:
 
 
 def addresses(entry: Entry, file: str) -> list[str]:
-    """List where a file can be had: the mirror of ``$VICINAL_DATA_URL`` first, then its home."""
+    """List the addresses of a file: the mirror of ``$VICINAL_DATA_URL`` first, then its home."""
     mirror = os.environ.get("VICINAL_DATA_URL", "").rstrip("/")
     found = [f"{mirror}/{entry.folder}/{file}"] if mirror else []
     if entry.home is not None:
@@ -38,8 +38,8 @@ def addresses(entry: Entry, file: str) -> list[str]:
 def download(entry: Entry, file: str, cache: Path) -> Path:
     """Fetch a file of `entry` into the cache and return its path.
 
-    Nothing is left behind by a download that fails. A file of unknown checksum is taken as it
-    comes and its checksum kept beside it.
+    A failed download leaves nothing behind. A file with an unknown checksum is accepted, and its
+    checksum is stored next to it.
     """
     target = cache / entry.folder
     failures = []
@@ -82,13 +82,13 @@ def _from_archive(entry: Entry, address: str, target: Path) -> None:
 
 
 def _check_size(n_bytes: int, address: str) -> None:
-    """Refuse a member that unpacks to more than any file may; zipfile holds it to that size."""
+    """Raise if a member would unpack to more than the limit; zipfile enforces the stated size."""
     if n_bytes > DEFAULT_MAX_BYTES:
         raise DataFormatError(address, f"at most {DEFAULT_MAX_BYTES} bytes per file", str(n_bytes))
 
 
 def _extract(archive: zipfile.ZipFile, member: str, path: Path) -> None:
-    """Unpack one member beside `path`, rename it into place and keep its checksum."""
+    """Unpack one member next to `path`, rename it into place and store its checksum."""
     partial = path.with_name(path.name + ".partial")
     try:
         with archive.open(member) as source, partial.open("wb") as sink:

@@ -1,4 +1,4 @@
-"""What the catalogue knows of one data set."""
+"""A catalogue entry: the facts about one data set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from vicinal.datasets.dataset import Dataset
 
 Finder = Callable[[str], Path]
-"""Maps the name of a file of a data set to where it lies."""
+"""Maps the name of a data set's file to its path."""
 
 
 class Recipe(Protocol):
@@ -32,31 +32,31 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One data set: its facts as they come out of :func:`vicinal.datasets.load`, and its recipe.
+    """One data set: its facts as returned by :func:`vicinal.datasets.load`, and its recipe.
 
     Parameters
     ----------
     name, folder : str
-        The name to load it by, and of the folder that holds its files.
+        Its name for loading, and the folder that contains its files.
     n_rows, n_features, n_labels : int
-        Shape; of text sets the features under the default options.
+        Shape; for text data sets, the number of features with default options.
     cardinality : float
-        Mean labels of a row, to three decimals.
+        Mean number of labels per row, to three decimals.
     split : (int, int) or None
-        Rows for training and for test; None where no split is published.
+        Numbers of training and test rows; None if no split is published.
     recipe : Recipe
     source, licence : str
     aliases : tuple of str
         Other names, such as those of the papers.
     notes : tuple of str
-        Oddities, and what is done about them.
+        Peculiarities, and how they are handled.
     home : str or None
-        Address of the folder from which the files are downloaded, under their own names without
-        the ending that says they are packed.
+        Address of the folder from which the files are downloaded, under their own names without the
+        compression extension.
     archive : str or None
         Address of a zip archive that holds the files.
     hint : str
-        How to get the files where neither address is known.
+        How to get the files if neither address is known.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The folders in which data sets are looked for."""
+"""The folders that are searched for data sets."""
 
 import os
 import sys
@@ -8,14 +8,14 @@ from pathlib import Path
 def data_folders() -> list[Path]:
     """Return the folders of ``$VICINAL_DATA``, then the cache of this user.
 
-    Each holds one folder per data set.
+    Each contains one folder per data set.
     """
     given = os.environ.get("VICINAL_DATA", "").split(os.pathsep)
     return [Path(folder).expanduser() for folder in given if folder] + [cache_folder()]
 
 
 def cache_folder() -> Path:
-    """Return ``$VICINAL_CACHE``, or the place where this system keeps caches; it need not exist."""
+    """Return ``$VICINAL_CACHE``, or the system's cache folder; it need not exist."""
     given = os.environ.get("VICINAL_CACHE")
     return Path(given).expanduser() if given else _system_cache(sys.platform) / "vicinal"
 

@@ -1,4 +1,4 @@
-"""Where the files of a data set are: given folders, the cache, then the network."""
+"""Locate the files of a data set: in given folders, the cache, then on the network."""
 
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ _ENDINGS = ("", ".gz", ".bz2", ".xz")
 
 
 def finder(entry: Entry, check: bool = False) -> Finder:
-    """Return the function that a recipe asks for the files of `entry`."""
+    """Return the function that finds the files of `entry` for its recipe."""
     return partial(_locate, entry, check)
 
 
@@ -23,7 +23,7 @@ def at_hand(entry: Entry) -> bool:
 
 
 def _locate(entry: Entry, check: bool, file: str) -> Path:
-    """Find a file, fetching it where it is not on this machine."""
+    """Find a file, downloading it if it is not on this machine."""
     path = _on_disk(entry, file)
     if path is None:
         path = _fetch(entry, file)
@@ -33,14 +33,14 @@ def _locate(entry: Entry, check: bool, file: str) -> Path:
 
 
 def _on_disk(entry: Entry, file: str) -> Path | None:
-    """Return the first file of that name, packed as the catalogue says or otherwise."""
+    """Return the first file of that name, whether or not it is compressed."""
     names = [file, *(bare(file) + ending for ending in _ENDINGS)]
     paths = (folder / entry.folder / name for folder in data_folders() for name in names)
     return next((path for path in paths if path.is_file()), None)
 
 
 def _fetch(entry: Entry, file: str) -> Path:
-    """Download a file, or say what was looked for, where, and what to do."""
+    """Download a file, or raise an error that states what was looked for, where, and what to do."""
     try:
         return download(entry, file, cache_folder())
     except DataNotFoundError as error:

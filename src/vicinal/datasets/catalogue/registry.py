@@ -1,4 +1,4 @@
-"""Every entry by its name and its other names."""
+"""Every entry by its name and its aliases."""
 
 from difflib import get_close_matches
 
@@ -15,12 +15,12 @@ _ALIASES = {alias: entry for entry in ENTRIES.values() for alias in entry.aliase
 
 
 def known(name: str) -> bool:
-    """Tell whether the catalogue has `name`; capitals do not matter."""
+    """Tell whether the catalogue contains `name`, ignoring case."""
     return name.lower() in ENTRIES or name.lower() in _ALIASES
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of a name, or an error that offers names like it.
+    """Return the entry of a name, or raise an error that suggests similar names.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Columns of a 0/1 matrix as bytes: gaps between row ids, seven bits to a byte.
 
-A column is the ascending list of its rows. Stored are the differences (the first row counts from −1,
-so every gap is at least 1), each as a little-endian base-128 number whose last byte is below 128.
-Frequent columns have small gaps, so most gaps take one byte, and ``xz`` finds the rest.
+A column is the ascending list of its rows. The differences are stored (the first row counts from
+−1, so every gap is at least 1), each as a little-endian base-128 number whose last byte is below
+128. Frequent columns have small gaps, so most gaps take one byte, and ``xz`` finds the rest.
 """
 
 import numpy as np

@@ -79,7 +79,7 @@ def test_what_is_neither_name_nor_file_is_told_apart(folders):
         datasets.load("nowhere/data.arff")
 
 
-def test_available_is_sorted_and_knows_what_is_at_hand(stored):
+def test_available_is_sorted_and_knows_what_is_available(stored):
     listings = loading.available()
     names = [listing.entry.name for listing in listings]
     assert names == sorted(registry.ENTRIES)

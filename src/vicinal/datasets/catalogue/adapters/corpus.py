@@ -1,4 +1,4 @@
-"""Texts with label sets, and the recipe that makes their words into features."""
+"""Texts with label sets, and the recipe that turns their words into features."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ class Corpus(NamedTuple):
 class TextRecipe:
     """A bag of words over what an adapter reads.
 
-    Words that stand in fewer than `min_rows` rows are dropped. Where there is a split, words are
-    learned from the training rows alone, and so are the weights of tf-idf.
+    Words that occur in fewer than `min_rows` rows are dropped. If there is a split, words and
+    tf-idf weights are learned from the training rows only.
     """
 
     files: tuple[str, ...]
@@ -101,7 +101,7 @@ def number(keys: Sequence[Sequence[str]]) -> tuple[list[list[int]], tuple[str, .
 
 
 def distinct(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the names; one that stands for several keys has its key in brackets.
+    """Return the names; a name shared by several keys is followed by its key in brackets.
 
     Examples
     --------

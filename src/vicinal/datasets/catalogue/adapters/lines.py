@@ -12,12 +12,12 @@ TEXT, TEXTS, ANY_TEXT = "a text", "a list of texts", "a text, a list of texts or
 
 
 def text_lines(path: Path, max_bytes: int) -> list[str]:
-    """Split a file at newlines alone: a title may hold other characters that count as line ends."""
+    """Split a file only at newlines, as a title may contain other line-break characters."""
     return open_text(path, max_bytes=max_bytes).removesuffix("\n").split("\n")
 
 
 def json_lines(path: Path, fields: Mapping[str, str], max_bytes: int) -> list[dict[str, Any]]:
-    """Read one object a line; `fields` says what each of the fields that are kept must be."""
+    """Read one object per line; `fields` gives the expected type of each field to keep."""
     records = []
     for line_number, line in enumerate(text_lines(path, max_bytes), 1):
         try:

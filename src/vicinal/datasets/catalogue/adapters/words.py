@@ -1,4 +1,4 @@
-"""Words as features where there is a split: learned from the training rows, found in all."""
+"""Words as features, with a vocabulary learned from the training rows only."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,0 +1,88 @@
+"""A data set for the comparison of predictions: rows to learn from, and rows nobody looks at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal import datasets
+from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.validation import as_csr
+from vicinal.results import data_hash
+
+DENSE_SHARE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training rows, and test rows that only :func:`benchmarks.quality_scores.measure` sees."""
+
+    name: str
+    X: Features
+    Y: Csr
+    X_test: Features
+    Y_test: Csr
+    digest: str
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows are measurements rather than words."""
+        stored = np.count_nonzero(self.X) if isinstance(self.X, np.ndarray) else self.X.nnz
+        return bool(stored > DENSE_SHARE * self.X.shape[0] * self.X.shape[1])
+
+
+def load_split(name: str) -> Split:
+    """Return a data set by its published split; the first 70 % of a fixed shuffle where none is."""
+    data = datasets.load(name)
+    if data.train is None or data.test is None:
+        order = np.random.default_rng(0).permutation(data.X.shape[0])
+        cut = int(0.7 * len(order))
+        train, test = data.subset(np.sort(order[:cut])), data.subset(np.sort(order[cut:]))
+    else:
+        train, test = data.split()
+    labels = (sparse.csr_array(part.Y).astype(np.int32) for part in (train, test))
+    return Split(name, train.X, next(labels), test.X, next(labels), data_hash(data))
+
+
+def fold_ids(n_rows: int, n_folds: int = 3) -> Int:
+    """Return the fold of each training row, the same for every model."""
+    folds: Int = np.random.default_rng(0).permutation(n_rows) % n_folds
+    return folds
+
+
+def tfidf(X: Features, others: Sequence[Features]) -> list[Csr]:
+    """Return the training rows and others as linear models like them best.
+
+    Counts become 1 + ln, times ln((1 + n) / (1 + df)) + 1 of the training rows, rows of length 1.
+    """
+    train = as_csr(X)
+    is_count = train.nnz > 0 and train.data.min() >= 1
+    having = np.bincount(train.indices, minlength=train.shape[1])
+    idf = np.log((1 + train.shape[0]) / (1 + having)) + 1
+    weighted = []
+    for rows in (X, *others):
+        stored = as_csr(rows)
+        values = 1 + np.log(np.maximum(stored.data, 1)) if is_count else stored.data
+        values = values * idf[stored.indices]
+        row_of = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+        length = np.sqrt(np.bincount(row_of, values**2, minlength=stored.shape[0]))
+        values /= np.where(length == 0, 1, length)[row_of]
+        weighted.append(small_csr(values, stored))
+    return weighted
+
+
+def small_csr(values: NDArray[np.float64], like: Csr) -> Csr:
+    """Return a matrix with 32-bit ids, which is what scikit-learn's linear models take."""
+    parts = values, like.indices.astype(np.int32), like.indptr.astype(np.int32)
+    return sparse.csr_array(parts, shape=like.shape)
+
+
+def standardised(X: Features, others: Sequence[Features]) -> list[Csr]:
+    """Return dense rows with features of mean 0 and deviation 1 on the training rows."""
+    train = X if isinstance(X, np.ndarray) else X.toarray()
+    mean, deviation = train.mean(axis=0), train.std(axis=0)
+    deviation[deviation == 0] = 1
+    every = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in (X, *others)]
+    return [sparse.csr_array((rows - mean) / deviation) for rows in every]

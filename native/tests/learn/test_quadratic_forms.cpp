@@ -1,0 +1,24 @@
+#include <vector>
+
+#include "check.hpp"
+#include "vicinal/learn/quadratic_forms.hpp"
+
+using namespace vicinal;
+
+// Rows (1, ·, 2), (·, ·, ·), (·, 3, ·); only the lower triangle of the matrix is to be read.
+template <class Number>
+static void forms_of_sparse_rows() {
+  const std::vector<std::int64_t> indptr{0, 2, 2, 3};
+  const std::vector<std::int32_t> indices{0, 2, 1};
+  const std::vector<double> values{1, 2, 3};
+  const std::vector<Number> matrix{5, 99, 99, 1, 7, 99, 3, 2, 4};
+  for (const int n_threads : {1, 2})
+    CHECK(quadratic_forms<Number>({indptr, indices, values, 3}, matrix, n_threads) ==
+          std::vector<double>({5 + 2 * 2 * 3 + 4 * 4, 0, 63}));
+}
+
+int main() {
+  forms_of_sparse_rows<double>();
+  forms_of_sparse_rows<float>();
+  return check::report();
+}

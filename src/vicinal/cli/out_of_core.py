@@ -1,0 +1,135 @@
+"""Training on files larger than memory: ``vicinal train --out-of-core FOLDER``."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from vicinal._base.arrays import Csr, stack_rows
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import indicator_of
+from vicinal._base.progress import part
+from vicinal._base.validation import as_csr, check_features
+from vicinal.cli.settings import make_steps
+from vicinal.cli.source import Source
+from vicinal.cli.table_options import TableChoice
+from vicinal.cli.tables import is_table_file, text_step
+from vicinal.datasets import Reading
+from vicinal.datasets.streams import RowChunk, TextChunk, text_chunks, xc_chunks
+from vicinal.index import SegmentedIndex
+from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
+from vicinal.preprocess import TextVectorizer
+
+
+def streamed_source(
+    data: str, folder: Path, table: TableChoice, preprocess: str
+) -> tuple[Source, list[tuple[str, Any]]]:
+    """Write the rows of a file to a folder, chunk by chunk; return them mapped, with fitted steps.
+
+    Memory: a chunk of the file, the labels (8 bytes each) and, of texts, the words that occur. The
+    preprocessing steps are fitted on the mapped rows and applied chunk by chunk.
+    """
+    if not Path(data).is_file():
+        raise InvalidArgumentError("DATA", "a file, for --out-of-core", data)
+    names: tuple[str, ...] = ()
+    first: list[tuple[str, Any]] = []
+    reading = None
+    if is_table_file(data):
+        reading = _reading(table)
+        words, names = _fitted_words(data, reading, text_step(table))
+        first, chunks = [("words", words)], _vectorised(data, reading, words, names)
+    else:
+        chunks = xc_chunks(data)
+    steps = make_steps(preprocess, True)
+    X, Y = _written(chunks, folder / ("rows" if not steps else "rows-before-preprocessing"))
+    for number, (_, step) in enumerate(steps, start=1):
+        step.fit(X)
+        target = folder / ("rows" if number == len(steps) else f"rows-after-step-{number}")
+        X, _ = _written(_transformed(X, step), target)
+    names = names or tuple(f"label{label}" for label in range(Y.shape[1]))
+    source = Source(Path(data).name, X, int(X.shape[0]), Y, names, None, reading=reading)
+    return source, [*first, *steps]
+
+
+def _reading(table: TableChoice) -> Reading:
+    """Return how a table is streamed: nothing is guessed, because that takes the whole file."""
+    for option in ("label_columns", "feature_columns", "row_names"):
+        if getattr(table, option) is not None:
+            name = "--" + option.replace("_", "-")
+            raise InvalidArgumentError(name, "nothing, with --out-of-core", getattr(table, option))
+    return Reading(
+        text=(table.text or "text",),
+        labels=table.labels or "labels",
+        separator="," if table.separator is None else table.separator_sign(),
+        encoding=table.encoding,
+        delimiter=table.delimiter_sign(),
+    )
+
+
+def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
+    return text_chunks(
+        data,
+        reading.text[0],
+        reading.labels or "",
+        separator=reading.separator or "",
+        delimiter=reading.delimiter,
+        encoding=reading.encoding or "utf-8-sig",
+    )
+
+
+def _fitted_words(
+    data: str, reading: Reading, vectorizer: TextVectorizer
+) -> tuple[TextVectorizer, tuple[str, ...]]:
+    """Return the words and the labels of all texts: the first of two passes."""
+    frequency: Counter[str] = Counter()
+    names: set[str] = set()
+    counter = clone(vectorizer).set_params(min_df=1, weighting="binary")
+    with part("Reading the words") as advance:
+        for chunk in _texts(data, reading):
+            with suppress(InvalidArgumentError):  # a chunk without a single word
+                rows = counter.fit_transform(chunk.texts)
+                frequency.update(dict(zip(counter.vocabulary_, rows.sum(axis=0), strict=True)))
+            names.update(name for row in chunk.labels for name in row)
+            advance(len(chunk.texts))
+    words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
+    if not words:
+        raise InvalidArgumentError("DATA", f"words in column {reading.text[0]!r}", data)
+    vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
+    vectorizer.idf_ = None
+    return vectorizer, tuple(sorted(names))
+
+
+def _vectorised(
+    data: str, reading: Reading, words: TextVectorizer, names: tuple[str, ...]
+) -> Iterator[RowChunk]:
+    """Yield the texts as rows: the second pass."""
+    for chunk in _texts(data, reading):
+        rows = as_csr(check_features(words.transform(chunk.texts)))
+        yield RowChunk(rows, indicator_of(chunk.labels, names))
+
+
+def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
+    """Yield mapped rows after a fitted step, block by block."""
+    run = RowRun.of(X, 0)
+    for start, stop in run.ranges(BLOCK_ENTRIES):
+        rows = as_csr(check_features(step.transform(run.rows(start, stop))))
+        yield RowChunk(rows, as_csr(np.zeros((stop - start, 0))))
+
+
+def _written(chunks: Iterable[RowChunk], folder: Path) -> tuple[Csr, Csr]:
+    """Write rows to a folder; return them mapped, and their labels in memory."""
+    labels: list[Csr] = []
+
+    def rows() -> Iterator[Csr]:
+        with part("Writing rows") as advance:
+            for chunk in chunks:
+                labels.append(chunk.Y)
+                yield chunk.X
+                advance(int(chunk.X.shape[0]))
+
+    X = SegmentedIndex.build(rows(), folder).X
+    return X, stack_rows(labels)

@@ -1,0 +1,97 @@
+"""``vicinal plan``: what a search over many rows will take, before anybody pays for it."""
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
+
+if TYPE_CHECKING:
+    from vicinal.index.cost_model import Constants
+
+
+def plan_search(
+    rows: Annotated[float, typer.Option(help="Number of rows, such as 1e9.")],
+    nnz: Annotated[float, typer.Option(help="Mean number of non-zero features per row.")] = 40.0,
+    labels: Annotated[float, typer.Option(help="Number of labels.")] = 1e5,
+    labels_per_row: Annotated[float, typer.Option(help="Mean number of labels per row.")] = 3.0,
+    neighbors: Annotated[int, typer.Option(help="Neighbours per query.", min=1)] = 15,
+    queries: Annotated[float, typer.Option(help="Number of queries.")] = 1e6,
+    workers: Annotated[
+        int | None, typer.Option(help="Machines; as many as hold the postings by default.", min=1)
+    ] = None,
+    cores: Annotated[int, typer.Option(help="Cores per machine.", min=1)] = 16,
+    memory: Annotated[float, typer.Option(help="GB of memory per machine.", min=0.1)] = 64.0,
+    price: Annotated[float, typer.Option(help="Price of a machine per hour.", min=0)] = 0.0,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure this machine first (half a minute).")
+    ] = False,
+    constants: Annotated[
+        Path | None,
+        typer.Option(help="File of constants: --calibrate writes it, other calls read it."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Estimate disk, memory, machines, time and cost of a search over many rows."""
+    from vicinal.index.calibration import calibrated
+    from vicinal.index.cost_model import Constants, Machines, Workload, plan
+
+    work = Workload(rows, nnz, labels, labels_per_row, neighbors, queries)
+    measured = Constants()
+    if calibrate:
+        with errors.status("Measuring this machine"):
+            measured = calibrated(nnz)
+        if constants is not None:
+            constants.write_text(json_format.dumps(asdict(measured), indent=1) + "\n")
+    elif constants is not None:
+        measured = read_constants(constants)
+    found = plan(work, Machines(workers, cores, memory, price), measured)
+    facts: dict[str, object] = {
+        "rows": int(rows),
+        "rows on disk, GB": found.disk_gb,
+        "postings, GB": found.postings_gb,
+        "labels in memory, GB": found.labels_gb,
+        "leave-one-out graph, GB": found.graph_gb,
+        "machines": found.workers,
+        "postings fit in their memory": found.fits_in_memory,
+        "writing the rows, hours": found.seconds_to_write / 3600,
+        "building postings, seconds": found.seconds_to_build_postings,
+        "seconds per million queries": found.seconds_per_million_queries,
+        "all queries, hours": found.seconds_for_queries / 3600,
+        "leave-one-out graph, hours": found.seconds_for_graph / 3600,
+        "network, kB per query": found.network_kb_per_query,
+        "cost": found.cost,
+        "constants": _origin(calibrate, constants),
+    }
+    if json:
+        print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
+    else:
+        print_facts("Plan", facts)
+
+
+def _origin(calibrate: bool, constants: Path | None) -> str:
+    """Say where the constants come from, and how to have better ones."""
+    if calibrate:
+        return "measured on this machine"
+    if constants is not None:
+        return f"read from {constants}"
+    return "binary rows on a Zen 3 core (--calibrate measures yours)"
+
+
+def read_constants(file: Path) -> "Constants":
+    """Return the constants in a file that ``--calibrate`` wrote."""
+    from vicinal._base.errors import InvalidArgumentError
+    from vicinal.index.cost_model import Constants
+
+    try:
+        found = Constants(**json_format.loads(file.read_text()))
+        is_sound = all(isinstance(v, int | float) and v > 0 for v in asdict(found).values())
+    except (ValueError, TypeError):
+        is_sound = False
+    if not is_sound:
+        expected = "a file that vicinal plan --calibrate --constants FILE wrote"
+        raise InvalidArgumentError("--constants", expected, str(file))
+    return found

@@ -1,0 +1,45 @@
+"""Where a command searches: in memory, within a memory limit, or on a cluster."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.index import SegmentedAlgorithm
+
+
+@contextmanager
+def searching(
+    estimator: Any, folder: Path | None, max_memory: float, cluster: str | None
+) -> Iterator[None]:
+    """Within, an estimator searches as the options say.
+
+    Parameters
+    ----------
+    estimator : estimator
+    folder : Path or None
+        Where streamed rows were written; None where they are in memory.
+    max_memory : float
+        GB of memory for the search of streamed rows.
+    cluster : str or None
+        Address of a Dask scheduler.
+    """
+    if cluster is not None:
+        yield from _on_cluster(estimator, cluster, folder)
+        return
+    if folder is not None:
+        if not max_memory >= 2**20 / 1e9:
+            raise InvalidArgumentError("--max-memory", "at least 0.002 (GB)", max_memory)
+        estimator.set_params(algorithm=SegmentedAlgorithm(int(max_memory * 1e9)))
+    yield
+
+
+def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[None]:
+    from vicinal.cluster import ClusterAlgorithm, connected
+
+    with connected(address) as client:
+        estimator.set_params(algorithm=ClusterAlgorithm(client, folder))
+        yield
+        # The model searches by itself once the cluster is gone.
+        estimator.set_params(algorithm="auto")

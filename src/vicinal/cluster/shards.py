@@ -1,0 +1,146 @@
+"""Parts of the rows that one task searches, and how a worker gets at them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Int32
+from vicinal._base.validation import as_csr, check_features
+from vicinal.cluster.merging import Found
+from vicinal.distances import get_distance
+from vicinal.index.postings_cache import PostingsCache, RowRange
+from vicinal.index.row_run import RowRun
+from vicinal.index.run_files import check_entries, open_run
+from vicinal.index.segment import Build
+from vicinal.index.simd import simd_level
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Rows `start` to `stop` of a run in a folder that every worker sees under this path."""
+
+    folder: str
+    entry: str
+    n_features: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a task searches: plain values, so that equal tasks have equal keys."""
+
+    metric: str
+    max_memory: int
+    width: int
+    n_rows: int
+    n_threads: int = 1
+
+
+class _Worker:
+    """What one worker process keeps between tasks: mapped runs and the postings that fit."""
+
+    def __init__(self) -> None:
+        self._changing = Lock()
+        self._runs: dict[tuple[str, str], RowRun] = {}
+        self._checked: set[FileRows] = set()
+        self._blocks: dict[str, RowRun] = {}
+        self._postings: dict[tuple[str, int], PostingsCache] = {}
+        self._building: dict[object, Lock] = {}
+
+    def run(self, rows: FileRows) -> RowRun:
+        """Return a run mapped from its folder, the rows that a task reads checked once."""
+        key, folder = (rows.folder, rows.entry), Path(rows.folder)
+        with self._changing:
+            if key not in self._runs:
+                entry = json.loads(rows.entry)
+                self._runs[key] = open_run(folder, entry, rows.n_features, False, check=False)
+            run = self._runs[key]
+            if rows not in self._checked:
+                check_entries(run, folder / run.name, rows.start, rows.stop)
+                self._checked.add(rows)
+        return run
+
+    def block(self, name: str, rows: Csr) -> RowRun:
+        """Return rows that came as a value, under the name of the task that made them."""
+        with self._changing:
+            if name not in self._blocks:
+                self._blocks[name] = RowRun.of(as_csr(check_features(rows)), 0)
+                finalize(rows, self._forget, name)
+            return self._blocks[name]
+
+    def _forget(self, name: str) -> None:
+        """Drop a block, and its postings, once Dask has let go of it."""
+        run = self._blocks.pop(name, None)
+        for postings in tuple(self._postings.values()):
+            postings.drop(run.token if run is not None else None)
+
+    def search(self, part: RowRange, search: Search, queries: Csr, own: Int32) -> Found:
+        """Search one range of rows."""
+        with self._changing:
+            postings = self._postings.setdefault(
+                (search.metric, search.max_memory), _postings(search)
+            )
+            lock = self._building.setdefault(part.key, Lock())
+        with lock:  # two tasks of one shard build its postings once
+            ((_, segment),) = postings.segments([part])
+        places = np.full((queries.shape[0], search.width), -1, dtype=np.int32)
+        keys = np.zeros(places.shape)
+        segment.search(
+            queries, own, (places, keys), part.first, search.n_rows, search.n_threads, 32
+        )
+        return places, keys
+
+
+_WORKER = _Worker()
+
+
+def _postings(search: Search) -> PostingsCache:
+    build = Build(get_distance(search.metric), 65_536, simd_level(None), patterns=True)
+    return PostingsCache(build, search.max_memory, 1)
+
+
+def search_files(
+    rows: FileRows, first: int, queries: Csr | FileRows, own_first: int | None, search: Search
+) -> Found:
+    """Search rows of a folder, which have the places from `first` on; a pure task.
+
+    `queries` may be rows of a folder too; `own_first` is then the place of the first of them.
+    """
+    run = _WORKER.run(rows)
+    part = RowRange(run, rows.start, rows.stop, first)
+    asked, own = _queries(queries, own_first)
+    return _WORKER.search(part, search, asked, own)
+
+
+def search_block(
+    rows: Csr, name: str, first: int, queries: Csr, own_first: int | None, search: Search
+) -> Found:
+    """Search rows that another task gave; a pure task."""
+    run = _WORKER.block(name, rows)
+    asked, own = _queries(queries, own_first)
+    return _WORKER.search(RowRange(run, 0, len(run), first), search, asked, own)
+
+
+def _queries(queries: Csr | FileRows, own_first: int | None) -> tuple[Csr, Int32]:
+    """Return queries and, for a leave-one-out search, the place each has itself."""
+    if isinstance(queries, FileRows):
+        queries = _WORKER.run(queries).rows(queries.start, queries.stop)
+    count = int(queries.shape[0])
+    own = np.zeros(0) if own_first is None else np.arange(own_first, own_first + count)
+    return as_csr(check_features(queries)), own.astype(np.int32)
+
+
+def value(given: Any) -> Any:
+    """Return what is given: a task that holds a value, so that it survives its worker."""
+    return given
+
+
+def shape_of(rows: Csr) -> tuple[int, int]:
+    """Return the shape of a block; a pure task."""
+    return int(rows.shape[0]), int(rows.shape[1])

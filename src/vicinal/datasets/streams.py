@@ -1,0 +1,235 @@
+"""Files larger than memory, read in chunks: extreme-classification text, and texts in tables."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from scipy import sparse
+
+from vicinal._base.arrays import Csr
+from vicinal._base.errors import DataFormatError, MissingExtraError
+from vicinal._base.validation import check_integer
+from vicinal.datasets.columns import labels_of
+from vicinal.datasets.files import FilePath, bare_name, open_stream
+from vicinal.datasets.native_parsers import parse_xc
+from vicinal.datasets.tables.label_cells import listed_labels, split_labels
+
+CHUNK_BYTES = 2**25
+"""Bytes of text that are parsed at a time: 32 MiB."""
+
+CHUNK_ROWS = 10_000
+"""Texts that are read at a time."""
+
+LONGEST_LINE = 2**24
+_MARK = b"\xef\xbb\xbf"
+
+
+class RowChunk(NamedTuple):
+    """Some rows of a file: features and labels."""
+
+    X: Csr
+    Y: Csr
+
+
+class TextChunk(NamedTuple):
+    """Some rows of a table: texts and the names of their labels."""
+
+    texts: list[str]
+    labels: list[list[str]]
+
+
+def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
+    r"""Yield the rows of extreme-classification text (a line ``n m L``, then one row per line).
+
+    The rows are those of :func:`~vicinal.datasets.xc.read_xc`, however the file is cut. Memory:
+    about 3 × `chunk_bytes`. The file may be packed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "some.xc.txt"
+    ...     _ = path.write_text("2 5 3\n0,2 1:0.5 4:1\n 0:2\n")
+    ...     [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=16)]
+    [(1, 5), (1, 5)]
+    """
+    check_integer("chunk_bytes", chunk_bytes, low=1)
+    with open_stream(path) as stream:
+        sizes = _header(stream.readline(LONGEST_LINE), path)
+        n_rows = 0
+        for text in _whole_lines(stream, chunk_bytes, path):
+            chunk = _parsed(text, sizes, n_rows, path)
+            n_rows += int(chunk.X.shape[0])
+            yield chunk
+    if n_rows != sizes[0]:
+        expected = f"{sizes[0]} rows, as the header says"
+        raise DataFormatError(str(path), expected, str(n_rows))
+
+
+def _header(line: bytes, path: FilePath) -> tuple[int, int, int]:
+    """Return the counts of rows, features and labels."""
+    try:
+        n_rows, n_features, n_labels = map(int, line.removeprefix(_MARK).split())
+        sizes = n_rows, n_features, n_labels
+    except ValueError:
+        sizes = -1, -1, -1
+    if min(sizes) < 0:
+        got = repr(line[:60])
+        raise DataFormatError(str(path), "the counts of rows, features and labels", got, 1)
+    return sizes
+
+
+def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[bytes]:
+    """Yield blocks of whole lines; the last may lack its end."""
+    rest = b""
+    while block := stream.read(chunk_bytes):
+        text = rest + block
+        end = text.rfind(b"\n") + 1
+        rest = text[end:]
+        if len(rest) > max(LONGEST_LINE, chunk_bytes):
+            raise DataFormatError(str(path), f"lines of at most {LONGEST_LINE} bytes", "more")
+        if end:
+            yield text[:end]
+    if rest.strip(b"\r\n"):
+        yield rest
+
+
+def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FilePath) -> RowChunk:
+    """Parse some lines as a file of their own; an error names the line of the real one."""
+    body = text.rstrip(b"\r\n") + b"\n"
+    left = sizes[0] - n_before
+    if body.strip() and body.count(b"\n") > left:
+        expected = f"{sizes[0]} rows, as the header says"
+        raise DataFormatError(str(path), expected, "more", sizes[0] + 2)
+    # Blank lines at the end of a block are rows without labels and features, but not at the end of
+    # the file: there the header decides.
+    n_lines = min(text.count(b"\n") + (not text.endswith(b"\n")), left)
+    body += b"\n" * (n_lines - body.count(b"\n"))
+    try:
+        parts = parse_xc(b"%d %d %d\n%s" % (n_lines, *sizes[1:], body), path)
+    except DataFormatError as error:
+        line = None if error.line is None else error.line + n_before
+        raise DataFormatError(str(path), error.expected, error.got, line) from None
+    rows = (parts.values, parts.indices, parts.indptr)
+    X = sparse.csr_array(rows, shape=(parts.n_rows, parts.n_features))
+    return RowChunk(X, labels_of(parts.label_indptr, parts.label_indices, parts.n_labels))
+
+
+def text_chunks(
+    path: FilePath,
+    text: str = "text",
+    labels: str = "labels",
+    *,
+    separator: str = ",",
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[TextChunk]:
+    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
+
+    Memory: the rows of a chunk. Nothing is guessed from the content of the file.
+
+    Parameters
+    ----------
+    path : path
+        Its ending tells what it is; all but Parquet may be packed.
+    text, labels : str
+        Columns. Labels are a list of names, or names with the separator between them.
+    separator : str
+        ``""`` where a cell is one label.
+    delimiter : str or None
+        Of cells in a CSV file; None for commas, or tabs where the name ends in ``.tsv``.
+    encoding : str
+    chunk_rows : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.csv"
+    ...     _ = path.write_text('text,labels\nbuy milk,"home,shop"\nsleep,home\n')
+    ...     [chunk.labels for chunk in text_chunks(path, chunk_rows=1)]
+    [[['home', 'shop']], [['home']]]
+    """
+    check_integer("chunk_rows", chunk_rows, low=1)
+    if bare_name(path).lower().endswith(".parquet"):
+        records = _parquet_records(path, [text, labels], chunk_rows)
+    else:
+        records = _line_records(path, delimiter, encoding)
+    while chunk := list(islice(records, chunk_rows)):
+        rows = [_row(values, (text, labels), separator, line, path) for values, line in chunk]
+        yield TextChunk([text for text, _ in rows], [names for _, names in rows])
+
+
+def _line_records(
+    path: FilePath, delimiter: str | None, encoding: str
+) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield each row of a table of lines, with its line."""
+    name = bare_name(path).lower()
+    with open_stream(path) as stream:
+        lines = io.TextIOWrapper(stream, encoding, newline="")
+        try:
+            if name.endswith((".jsonl", ".ndjson")):
+                yield from _json_records(lines, path)
+            else:
+                usual = "\t" if name.endswith(".tsv") else ","
+                reader = csv.DictReader(lines, delimiter=delimiter or usual, strict=True)
+                yield from ((row, reader.line_num) for row in reader)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise DataFormatError(str(path), f"rows of a table in {encoding}", str(error)) from None
+        finally:
+            lines.detach()
+
+
+def _json_records(lines: Iterable[str], path: FilePath) -> Iterator[tuple[Mapping[str, Any], int]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataFormatError(str(path), "a JSON object", str(error), number) from None
+        if not isinstance(values, dict):
+            raise DataFormatError(str(path), "a JSON object", type(values).__name__, number)
+        yield values, number
+
+
+def _parquet_records(
+    path: FilePath, columns: list[str], chunk_rows: int
+) -> Iterator[tuple[Mapping[str, Any], int]]:
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+        arrow: Any = import_module("pyarrow")
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frames") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            batches = file.iter_batches(chunk_rows, columns=columns)
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+            yield from ((row, number) for number, row in enumerate(rows, start=1))
+    except arrow.ArrowException as error:
+        raise DataFormatError(str(path), "a Parquet file", str(error)) from None
+
+
+def _row(
+    values: Mapping[str, Any], columns: tuple[str, str], separator: str, line: int, path: FilePath
+) -> tuple[str, list[str]]:
+    """Return the text and the labels of a row, each label once."""
+    for column in columns:
+        if values.get(column) is None:
+            got = f"none among {sorted(map(str, values))}"[:80]
+            raise DataFormatError(str(path), f"a column {column!r}", got, line)
+    text, labels = (values[column] for column in columns)
+    if not isinstance(text, str):
+        raise DataFormatError(str(path), f"text in {columns[0]!r}", repr(text)[:60], line)
+    if isinstance(labels, str):
+        labels = listed_labels(labels) or split_labels(labels, separator)
+    if not isinstance(labels, list) or not all(type(name) in (str, int) for name in labels):
+        raise DataFormatError(str(path), f"labels in {columns[1]!r}", repr(labels)[:60], line)
+    return text, list(dict.fromkeys(map(str, labels)))

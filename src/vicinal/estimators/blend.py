@@ -1,0 +1,216 @@
+"""The blend, as a scikit-learn estimator."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Self
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import State, read_part
+from vicinal._base.threads import library_threads
+from vicinal._base.validation import check_integer, check_option
+from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
+from vicinal.decision.rule import needs_of
+from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.method import Method
+from vicinal.estimators.unfitted import unfitted_from, unfitted_state
+from vicinal.graph.neighbor_graph import narrowed
+from vicinal.index import TrainingRows
+from vicinal.scoring import Scoring, Training
+from vicinal.scoring.blend import BlendScoring, BlendSettings
+from vicinal.scoring.blend.co_occurrence import CoOccurrence
+from vicinal.scoring.blend.fitting import fit_blend, fit_mixture
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
+from vicinal.scoring.blend.parts import NEIGHBORS, Part
+from vicinal.scoring.blend.settings import COMBINATIONS
+from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
+from vicinal.scoring.blend.trees import Trees
+from vicinal.scoring.blend.views import View, unchanged_view
+from vicinal.scoring.ridge.settings import check_memory
+
+
+class Blend(IncrementalEstimator):
+    """Neighbours and linear models, mixed by what their leave-one-out scores say.
+
+    Needs no tuning: on counts, 0/1 values, tf-idf or measurements it decides by itself, on training
+    rows alone, which features weigh how much, how many neighbours vote and how, how strongly the
+    linear models are regularised, how all of this is mixed, and the threshold. Its scores are
+    calibrated probabilities.
+
+    Parameters
+    ----------
+    parts : "auto" or list of estimators
+        What is mixed. ``"auto"``: votes of neighbours and ridge regression, each on the rows as
+        given and on rows weighted by what features tell about labels (scaled to [0, 1] and with a
+        Gaussian kernel where rows are dense), similarity of features and labels, co-occurrence of
+        labels. Or estimators of vicinal that share `metric`, not fitted; those whose training
+        scores include the row itself (feature kNN, LCIF, IBLR) get more weight than they deserve.
+    combine : {"boosting", "network", "mix"}
+        Gradient boosting over what the parts say of a row's candidate labels; a small network, a
+        little worse and slower to train; or a convex combination, in closed form: fastest, and half
+        of the gain.
+    random_state : int
+        Of the folds, and of the rows that the mixture is trained on where they are many.
+    max_memory : int or None
+        Bytes that a fit may use beside the rows; None for 4 GiB. Parts that would take more are
+        made smaller or left out, which a warning says.
+    metric : {"cosine", "dot", "euclidean"}
+        Of the neighbours of rows as given.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How probabilities become labels; None is one threshold, that of the best micro-F1 on
+        training rows left out.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does, the most likely one.
+    n_jobs : int or None
+        Threads; None for all.
+    algorithm : str or callable
+        The index that searches the training rows as given: ``"auto"`` (exact: inverted where X is
+        sparse, else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+
+    Attributes
+    ----------
+    part_names_ : tuple of str
+        The parts in use.
+
+    Notes
+    -----
+    How it works stands in :mod:`vicinal.scoring.blend`. Only the 30 to 100 most promising labels of
+    a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
+    the rows as given and learn everything else again, so that the model equals a fresh fit.
+
+    Examples
+    --------
+    >>> from vicinal import datasets
+    >>> tags = datasets.load("debtags")
+    >>> train, test = tags.subset(range(0, 600)), tags.subset(range(600, 640))
+    >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
+    >>> model.part_names_
+    ('votes, as given', 'votes, weighted', 'ridge, as given', 'ridge, weighted',
+     'feature similarity', 'co-occurrence')
+    >>> len(model.predict_names(test.X))
+    40
+    """
+
+    method = Method(
+        name="blend",
+        grid={"combine": ("boosting", "mix")},
+        cost="slow",
+        neighbors=None,
+        rule=NeverEmpty(MetricThreshold("micro-f1")),
+        scoring=(
+            BlendScoring,
+            Part,
+            View,
+            CoOccurrence,
+            FeatureSimilarityScoring,
+            Trees,
+            Network,
+            ConvexMix,
+        ),
+    )
+
+    part_names_: tuple[str, ...]
+
+    def __init__(
+        self,
+        parts: str | Sequence[NeighborEstimator] = "auto",
+        combine: str = "boosting",
+        *,
+        random_state: int = 0,
+        max_memory: int | None = None,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+        algorithm: object = "auto",
+    ) -> None:
+        self.parts = parts
+        self.combine = combine
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
+
+    def _neighbors(self) -> int:
+        """Return the number of neighbours that the votes look at, at most."""
+        given = self._given_parts()
+        if given is None:
+            return max(NEIGHBORS)
+        return max(part._neighbors() for part in given)
+
+    def _given_parts(self) -> list[NeighborEstimator] | None:
+        """Return the estimators to mix, None for those of the plan."""
+        if isinstance(self.parts, str):
+            check_option("parts", self.parts, ("auto",))
+            return None
+        parts = list(self.parts)
+        if not parts or not all(isinstance(part, NeighborEstimator) for part in parts):
+            raise InvalidArgumentError("parts", "'auto' or estimators of vicinal", repr(parts))
+        return parts
+
+    def _settings(self) -> BlendSettings:
+        """Return the parameters, checked."""
+        return BlendSettings(
+            check_option("combine", self.combine, COMBINATIONS),
+            check_integer("random_state", self.random_state, low=0),
+            check_memory(self.max_memory),
+            self.n_jobs,
+        )
+
+    def _fit_scoring(self, training: Training) -> BlendScoring:
+        """Fit the parts and their mixture."""
+        settings, given, k = self._settings(), self._given_parts(), self._neighbors()
+        with library_threads():
+            if given is None:
+                scoring = fit_blend(training, k, settings)
+            else:
+                parts = [
+                    Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
+                    for number, part in enumerate(given, start=1)
+                ]
+                scoring = fit_mixture([unchanged_view()], parts, None, [training], k, settings)
+        self.part_names_ = scoring.names
+        return scoring
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule on the training rows that the mixture was trained on, each left out."""
+        held_out = scoring.held_out if isinstance(scoring, BlendScoring) else None
+        if held_out is None or isinstance(decision, FittedDecision):
+            return super()._fitted_decision(decision, scoring, training, search)
+        needs = needs_of(decision)
+        if not needs.needs_scores or needs.n_folds is not None:
+            return super()._fitted_decision(decision, scoring, training, search)
+        return decision.fit(held_out.scores, training.Y[held_out.rows])
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted model as plain values, arrays and parts."""
+        state, given = super().get_state(), self._given_parts()
+        if given is None:
+            return state
+        params = read_part(state, "params", dict)
+        parts = [unfitted_state(part) for part in given]
+        return {**state, "params": {**params, "parts": parts}}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        params = read_part(state, "params", dict)
+        parts = params.get("parts")
+        if isinstance(parts, list):
+            params = {**params, "parts": [unfitted_from(part) for part in parts]}
+        scoring: BlendScoring = read_part(state, "scoring", BlendScoring)
+        model = super().from_state({**state, "params": params})
+        model.part_names_ = scoring.names
+        return model
+
+
+def _fitted(part: NeighborEstimator, training: Training) -> Scoring:
+    """Return what one of the given estimators learns from the shared rows and graph."""
+    graph = narrowed(training.graph, part._neighbors())
+    return part._fit_scoring(replace(training, graph=graph))

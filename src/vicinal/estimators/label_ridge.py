@@ -1,0 +1,147 @@
+"""Ridge regression of every label, as a scikit-learn estimator."""
+
+from vicinal._base.validation import check_flag, check_integer
+from vicinal.decision import CardinalityThreshold, NeverEmpty
+from vicinal.distances import COSINE
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.method import Method
+from vicinal.index.backend import chosen_backend
+from vicinal.scores import Scores
+from vicinal.scoring import RidgeScoring, Training
+from vicinal.scoring.every_label import check_cells
+from vicinal.scoring.ridge.settings import check_settings
+from vicinal.scoring.training import leave_one_out
+
+
+class LabelRidge(IncrementalEstimator):
+    """Ridge regression of every label on the features, by one solve for all labels.
+
+    The linear model that complements neighbours: one small weight for each feature and label, and
+    leave-one-out scores of the training rows in closed form.
+
+    Parameters
+    ----------
+    alpha : float or list of float
+        Regularisation; of several values the one with the best leave-one-out micro-F1 is taken. 1
+        is a sound default for rows of length one.
+    kernel : {None, "rbf"}
+        None for a linear model, ``"rbf"`` for a Gaussian kernel, for dense rows: scale features to
+        [0, 1] first (:class:`vicinal.preprocess.MinMax`).
+    gamma : float or None
+        Of the Gaussian kernel :math:`e^{-γ d²}`; None for 1 over the median squared distance.
+    max_features : int or None
+        Most columns to fit on: those with the largest sums of squares. None for all.
+    keep_loo : bool
+        Keep the leave-one-out scores of the training rows as ``loo_scores_``.
+    max_memory : int or None
+        Bytes that the solve may use; None for 4 GiB. Where a dense solve would take more,
+        conjugate gradients are used, and 3-fold instead of leave-one-out scores.
+    backend : {"numpy", "torch"}
+        ``"torch"`` solves on a GPU.
+    device : str or None
+        For the backend ``"torch"``: which device; None for the first GPU.
+    metric : {"cosine", "dot", "euclidean"}
+        ``"cosine"`` divides rows by their length before a linear fit; the others leave them as they
+        are. Also the metric of ``kneighbors``.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
+        are predicted on the training rows as they have.
+    never_empty : bool or None
+        Whether every row gets a label; None is the method's own rule: it does.
+    n_jobs : int or None
+        Threads; None for all.
+    algorithm : str or callable
+        The index that ``kneighbors`` searches: ``"auto"`` (exact: inverted where X is sparse, else
+        dense), another name, or a factory (:func:`vicinal.index.build_index`).
+
+    Attributes
+    ----------
+    alpha_ : float
+        The regularisation in effect.
+    loo_scores_ : Scores
+        With ``keep_loo=True``.
+
+    Notes
+    -----
+    The formulas stand in :mod:`vicinal.scoring.ridge.system`. With n rows, m features and L labels,
+    a matrix of min(n, m)² numbers is inverted once for each alpha, in float64 up to a size of 3,000
+    and in float32 above. The coefficients of a float32 solve are refined in float64 to a relative
+    residual of 1e-5 at most; leverages keep float32's error, some 1e-4. Past 500 unknowns the last
+    digits depend on the number of threads, between which BLAS divides its sums. ``partial_fit`` and
+    ``forget`` fit again on the rows there are, so that the model equals one fitted on those.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0]]
+    >>> Y = [["round"], ["round"], ["square"], ["square"]]
+    >>> model = LabelRidge(alpha=1.0).fit(X, Y)
+    >>> model.predict_names([[3.0, 0.0], [0.0, 1.0]])
+    [['round'], ['square']]
+    >>> model.predict_proba([[3.0, 0.0]]).round(4)
+    array([[0.8333, 0.1667]])
+    """
+
+    method = Method(
+        name="label-ridge",
+        grid={"alpha": (0.1, 0.3, 1.0, 3.0, 10.0)},
+        cost="slow",
+        neighbors=None,
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(RidgeScoring,),
+    )
+
+    alpha_: float
+    loo_scores_: Scores
+
+    def __init__(
+        self,
+        alpha: float | list[float] = 1.0,
+        kernel: str | None = None,
+        *,
+        gamma: float | None = None,
+        max_features: int | None = None,
+        keep_loo: bool = False,
+        max_memory: int | None = None,
+        backend: str = "numpy",
+        device: str | None = None,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+        algorithm: object = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.max_features = max_features
+        self.keep_loo = keep_loo
+        self.max_memory = max_memory
+        self.backend = backend
+        self.device = device
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
+
+    def _neighbors(self) -> int:
+        """Return 0: no rows are searched."""
+        return 0
+
+    def _fit_scoring(self, training: Training) -> RidgeScoring:
+        """Solve."""
+        backend = chosen_backend(self.backend, self.device)
+        settings = check_settings(
+            self.alpha, self.kernel, self.gamma, self.max_memory, backend, self.device
+        )
+        if self.max_features is not None:
+            check_integer("max_features", self.max_features, low=1)
+        is_unit = training.graph.metric == COSINE.name and self.kernel is None
+        scoring = RidgeScoring.fit(
+            training, settings, is_unit=is_unit, max_features=self.max_features
+        )
+        self.alpha_ = scoring.alpha
+        if check_flag("keep_loo", self.keep_loo):
+            check_cells(*training.Y.shape)
+            self.loo_scores_ = leave_one_out(scoring, training)
+        return scoring

@@ -1,0 +1,80 @@
+"""Constants of the cost model, measured on this machine on generated rows."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vicinal._base.validation import check_integer
+from vicinal.datasets.generated import zipf_rows
+from vicinal.index.cost_model import Constants
+from vicinal.index.inverted import InvertedIndex
+from vicinal.index.segmented import SegmentedIndex
+
+REPEATS = 3
+
+
+def calibrated(
+    entries: float = 42.0, n_rows: int = 100_000, n_queries: int = 2_000, neighbors: int = 15
+) -> Constants:
+    """Measure one core: rows of `entries` features each, drawn by Zipf's law.
+
+    Each time is the smallest of three runs, so that other programs disturb it little. A search at
+    two sizes separates what a query costs per row from what it costs in any case.
+
+    Parameters
+    ----------
+    entries : float
+        Mean number of features per row.
+    n_rows : int
+        At least 1,000. More rows take longer and come nearer to large collections.
+    n_queries : int
+    neighbors : int
+
+    Examples
+    --------
+    >>> constants = calibrated(10, n_rows=1000, n_queries=50)
+    >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
+    (True, True)
+    """
+    check_integer("n_rows", n_rows, low=1000)
+    X = zipf_rows(n_rows, 2 * n_rows, 1, entries).astype(np.float32)
+    queries = zipf_rows(n_queries, 2 * n_rows, 2, entries).astype(np.float32)
+    few, many = (InvertedIndex(rows, n_jobs=1) for rows in (X[: n_rows // 4], X))
+    small = _best(lambda: few.query(queries, neighbors))
+    large = _best(lambda: many.query(queries, neighbors))
+    per_row = max(large - small, 0.5 * large) / (n_queries * (n_rows - n_rows // 4))
+    return Constants(
+        ns_per_row=1e9 * per_row,
+        entries_per_row=X.nnz / n_rows,
+        build_ns_per_entry=1e9 * _best(lambda: InvertedIndex(X, n_jobs=1)) / X.nnz,
+        write_ns_per_entry=1e9 * _best(lambda: _write(X)) / X.nnz,
+        postings_bytes_per_entry=many.nbytes / X.nnz,
+        merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
+    )
+
+
+def _best(call: Callable[[], object]) -> float:
+    """Return the shortest time of several runs, in seconds."""
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _write(X: object) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        SegmentedIndex.build([X], Path(folder) / "index")
+
+
+def _merge_ns(n_queries: int, neighbors: int) -> float:
+    """Return the time to sort one neighbour of eight shards into a list."""
+    rng = np.random.default_rng(1)
+    keys = rng.random((n_queries, 8 * neighbors))
+    places = rng.integers(0, 10**6, keys.shape)
+    seconds = _best(lambda: np.lexsort((places, keys, places < 0), axis=1))
+    return 1e9 * seconds / keys.size

@@ -1,0 +1,156 @@
+"""What a search over many rows will take, from constants measured on few."""
+
+import math
+from dataclasses import dataclass
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.validation import check_positive
+from vicinal.index.row_ids import MOST_IDS
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What one core does, measured by :func:`vicinal.index.calibration.calibrated`.
+
+    The defaults are those of binary rows on an otherwise idle Zen 3 machine; a search of tf-idf
+    weights takes about four times as long.
+
+    Parameters
+    ----------
+    ns_per_row : float
+        Time of one query per row searched, at `entries_per_row` entries in rows and queries.
+    entries_per_row : float
+        Entries at which `ns_per_row` was measured. The time grows with the postings that a query
+        meets: with the entries of the query times those of the rows.
+    build_ns_per_entry : float
+        Time to build postings.
+    write_ns_per_entry : float
+        Time to write rows to a folder and to check them when it is opened.
+    postings_bytes_per_entry : float
+    merge_ns_per_neighbor : float
+        Time to merge one neighbour of one shard into a list.
+    """
+
+    ns_per_row: float = 0.45
+    entries_per_row: float = 42.0
+    build_ns_per_entry: float = 110.0
+    write_ns_per_entry: float = 25.0
+    postings_bytes_per_entry: float = 5.4
+    merge_ns_per_neighbor: float = 120.0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is to be searched.
+
+    Parameters
+    ----------
+    rows : float
+    entries : float
+        Mean number of non-zero features per row, and per query.
+    labels : float
+        Number of labels, for the memory of a model.
+    labels_per_row : float
+    neighbors : int
+        k.
+    queries : float
+        How many will be asked, besides the leave-one-out graph.
+    value_bytes : int
+        4 for float32, 8 for float64.
+    """
+
+    rows: float
+    entries: float
+    labels: float = 0.0
+    labels_per_row: float = 3.0
+    neighbors: int = 15
+    queries: float = 1e6
+    value_bytes: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse what no index can hold."""
+        for name in ("rows", "entries", "neighbors", "queries"):
+            check_positive(name, getattr(self, name))
+        if self.rows >= MOST_IDS:
+            raise InvalidArgumentError("rows", "fewer than 2^31 - 1 row ids", f"{self.rows:g}")
+
+
+@dataclass(frozen=True)
+class Machines:
+    """What there is to search with."""
+
+    workers: int | None = None
+    cores: int = 16
+    memory_gb: float = 64.0
+    price_per_hour: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it takes; seconds are those of all workers together."""
+
+    disk_gb: float
+    postings_gb: float
+    labels_gb: float
+    graph_gb: float
+    workers: int
+    fits_in_memory: bool
+    seconds_to_write: float
+    seconds_to_build_postings: float
+    seconds_per_million_queries: float
+    seconds_for_queries: float
+    seconds_for_graph: float
+    network_kb_per_query: float
+    cost: float
+
+
+def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
+    """Return what a workload takes.
+
+    Postings are kept where the workers' memory holds them (half of it is used); else they are
+    built once for each batch of a million queries. Without a number of workers, as many are taken
+    as hold the postings.
+
+    Examples
+    --------
+    >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
+    >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
+    >>> small.workers, large.workers
+    (1, 7)
+    >>> round(large.disk_gb / small.disk_gb)
+    1000
+    """
+    entries = work.rows * work.entries
+    postings = entries * constants.postings_bytes_per_entry
+    usable = machines.memory_gb * 1e9 / 2
+    needed = max(1, math.ceil(postings / usable))
+    workers = needed if machines.workers is None else machines.workers
+    fits = workers >= needed
+    cores = workers * machines.cores
+    growth = (work.entries / constants.entries_per_row) ** 2
+    search = work.rows * constants.ns_per_row * growth
+    shards = max(cores, math.ceil(postings / usable * machines.cores))
+    merge = constants.merge_ns_per_neighbor * work.neighbors * shards
+    per_query = (search + merge) * 1e-9 / cores
+    build = entries * constants.build_ns_per_entry * 1e-9 / cores
+    batches = math.ceil(work.queries / 1e6)
+    graph_batches = math.ceil(work.rows / 1e6)
+    queries = work.queries * per_query + build * (1 if fits else batches)
+    graph = work.rows * per_query + (0.0 if fits else build * graph_batches)
+    write = entries * constants.write_ns_per_entry * 1e-9
+    hours = (queries + graph) / 3600
+    return Plan(
+        disk_gb=(entries * (4 + work.value_bytes) + 12 * work.rows) / 1e9,
+        postings_gb=postings / 1e9,
+        labels_gb=(8 * work.labels_per_row * work.rows + 50 * work.labels) / 1e9,
+        graph_gb=12 * work.neighbors * work.rows / 1e9,
+        workers=workers,
+        fits_in_memory=fits,
+        seconds_to_write=write,
+        seconds_to_build_postings=build,
+        seconds_per_million_queries=1e6 * per_query + (0.0 if fits else build),
+        seconds_for_queries=queries,
+        seconds_for_graph=graph,
+        network_kb_per_query=(12 * work.neighbors * shards + 12 * work.entries) / 1e3,
+        cost=hours * workers * machines.price_per_hour,
+    )

@@ -1,0 +1,101 @@
+"""Compiled postings of ranges of rows, built when a search needs them, within a memory limit."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from vicinal._base.fork_lock import ForkLock
+from vicinal._base.free_memory import release_free_memory
+from vicinal.index.row_run import RowRun
+from vicinal.index.segment import Build, Segment
+
+BYTES_PER_ENTRY = 16
+"""Most memory of postings for each stored value; 6 to 8 are typical."""
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Rows `start` to `stop` of a run, which are searched together; `first` is their place."""
+
+    run: RowRun
+    start: int
+    stop: int
+    first: int
+
+    @property
+    def key(self) -> tuple[object, int, int]:
+        """What the postings depend on: not on removed rows."""
+        return self.run.token, self.start, self.stop
+
+
+class PostingsCache:
+    """Keeps postings while they fit; builds the others for each search and drops them after it.
+
+    A search visits every range once, so what would be evicted by age is exactly what the next
+    search needs first: ranges that fit stay, and the rest are built again each time.
+
+    Parameters
+    ----------
+    build : Build
+    max_memory : int
+        Bytes of postings to keep, and to have in use by one search at a time.
+    n_threads : int
+        So many ranges are built at the same time.
+    """
+
+    def __init__(self, build: Build, max_memory: int, n_threads: int) -> None:
+        self._build = build
+        self._max_memory = max_memory
+        self._n_threads = n_threads
+        self._kept: dict[tuple[object, int, int], Segment] = {}
+        self._changing = ForkLock()
+
+    @property
+    def range_entries(self) -> int:
+        """Most entries of a range: while all threads build one, half the limit is in use."""
+        return max(1, self._max_memory // (2 * self._n_threads * BYTES_PER_ENTRY))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the postings kept."""
+        return sum(segment.nbytes for segment in tuple(self._kept.values()))
+
+    def copy(self) -> "PostingsCache":
+        """Return a cache that keeps the same postings."""
+        twin = PostingsCache(self._build, self._max_memory, self._n_threads)
+        twin._kept = dict(self._kept)
+        return twin
+
+    def retain(self, ranges: Iterable[RowRange]) -> None:
+        """Drop the postings of all other ranges."""
+        wanted = {each.key for each in ranges}
+        with self._changing:
+            self._kept = {key: value for key, value in self._kept.items() if key in wanted}
+
+    def drop(self, token: object) -> None:
+        """Drop the postings of a run."""
+        with self._changing:
+            self._kept = {key: value for key, value in self._kept.items() if key[0] is not token}
+
+    def segments(self, ranges: Sequence[RowRange]) -> Iterator[tuple[RowRange, Segment]]:
+        """Yield each range with its postings; as many as there are threads are built at once."""
+        step = self._n_threads
+        with ThreadPoolExecutor(step) as pool:
+            for start in range(0, len(ranges), step):
+                group = ranges[start : start + step]
+                if start and any(each.key not in self._kept for each in group):
+                    release_free_memory()  # of the postings that were just dropped
+                yield from zip(group, pool.map(self._segment, group), strict=True)
+
+    def _segment(self, wanted: RowRange) -> Segment:
+        """Return the postings of a range, kept ones or new."""
+        removed = wanted.run.removed_in(wanted.start, wanted.stop)
+        segment = self._kept.get(wanted.key)
+        if segment is None:
+            rows = wanted.run.rows(wanted.start, wanted.stop)
+            ids = wanted.run.ids[wanted.start : wanted.stop]
+            segment = Segment.of(rows, ids, self._build)
+            with self._changing:
+                if self.nbytes + segment.nbytes <= self._max_memory // 2:
+                    self._kept[wanted.key] = segment
+        return replace(segment, removed=removed)

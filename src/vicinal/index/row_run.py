@@ -1,0 +1,122 @@
+"""A run of rows with rising ids: plain CSR arrays, in memory or mapped from files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._base.arrays import Csr, Int, Int32
+from vicinal._base.validation import csr_parts
+from vicinal.index.row_ids import places_of
+
+BLOCK_ENTRIES = 2**22
+"""Entries that are read, checked or copied at a time: 48 MiB of ids and float64 values."""
+
+NO_TOMBSTONES: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class RowRun:
+    """Rows that were written together.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n + 1,)
+    indices : ndarray of int32
+        Rising within a row.
+    values : ndarray of float32 or float64
+    ids : ndarray of int32, shape (n,)
+        Rising.
+    n_features : int
+    removed : ndarray of uint8
+        1 for a row that is no longer there; empty while all are.
+    name : str
+        Name of its folder on disk; empty for a run in memory.
+    token : object
+        Shared by versions of this run that differ in removed rows only.
+    """
+
+    indptr: Int
+    indices: Int32
+    values: NDArray[Any]
+    ids: Int32
+    n_features: int
+    removed: NDArray[np.uint8] = field(default_factory=lambda: NO_TOMBSTONES)
+    name: str = ""
+    token: object = field(default_factory=object)
+
+    @classmethod
+    def of(cls, rows: Csr, first_id: int) -> "RowRun":
+        """Return checked rows in memory as a run, with ids from `first_id` on."""
+        ids = np.arange(first_id, first_id + rows.shape[0], dtype=np.int32)
+        indptr, indices = csr_parts(rows)
+        return cls(indptr, indices, rows.data[: indptr[-1]], ids, int(rows.shape[1]))
+
+    def __len__(self) -> int:
+        """Return the number of rows, removed ones among them."""
+        return len(self.ids)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of stored values."""
+        return int(self.indptr[-1])
+
+    @property
+    def left(self) -> Int:
+        """Places of the rows that are not removed."""
+        return np.flatnonzero(self.removed == 0) if len(self.removed) else np.arange(len(self))
+
+    def rows(self, start: int, stop: int) -> Csr:
+        """Return rows `start` to `stop` (excluded); values and column ids are views."""
+        starts = np.asarray(self.indptr[start : stop + 1])
+        first, last = int(starts[0]), int(starts[-1])
+        parts = (self.values[first:last], self.indices[first:last], _small(starts - first))
+        matrix: Csr = sparse.csr_array(parts, shape=(stop - start, self.n_features))
+        matrix.has_canonical_format = True
+        return matrix
+
+    def removed_in(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return the marks of rows `start` to `stop`, empty where none is removed."""
+        part = self.removed[start:stop]
+        return np.ascontiguousarray(part) if part.any() else NO_TOMBSTONES
+
+    def without(self, ids: Int) -> "RowRun":
+        """Return this run, those of `ids` that lie in it marked as removed."""
+        places = places_of(ids, self.ids)
+        if not len(places):
+            return self
+        removed = self.removed.copy() if len(self.removed) else np.zeros(len(self), np.uint8)
+        removed[places] = 1
+        return replace(self, removed=removed)
+
+    def ranges(self, entries: int) -> Iterator[tuple[int, int]]:
+        """Yield (start, stop) of consecutive rows with at most so many entries, or of one row."""
+        start = 0
+        while start < len(self):
+            most = int(self.indptr[start]) + entries
+            stop = int(np.searchsorted(self.indptr, most, side="right")) - 1
+            stop = min(max(stop, start + 1), len(self))
+            yield start, stop
+            start = stop
+
+    def blocks_left(self) -> Iterator[tuple[Csr, Int32]]:
+        """Yield the rows that are not removed, with their ids, some at a time."""
+        for start, stop in self.ranges(BLOCK_ENTRIES):
+            rows, ids = self.rows(start, stop), np.asarray(self.ids[start:stop])
+            if self.removed_in(start, stop).any():
+                kept = self.removed[start:stop] == 0
+                rows, ids = rows[kept], ids[kept]
+            yield rows, ids
+
+
+def _small(starts: Int) -> NDArray[Any]:
+    """Return row starts as SciPy wants them beside int32 column ids: int32 where they fit.
+
+    Read-only, so that a model keeps mapped rows as they are instead of copying them.
+    """
+    small = starts.astype(np.int32) if starts[-1] < 2**31 else starts
+    small.flags.writeable = False
+    return small

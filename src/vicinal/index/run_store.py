@@ -1,0 +1,163 @@
+"""Where the runs of an index are: in a folder, each change one new manifest, or in memory."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Int32, stack_rows
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.validation import csr_parts
+from vicinal.index.manifest import (
+    Manifest,
+    check_folder,
+    new_name,
+    read_manifest,
+    remove_unlisted,
+    write_manifest,
+    writing,
+)
+from vicinal.index.row_run import RowRun
+from vicinal.index.run_files import open_run, write_removed, write_run
+
+
+class Merged:
+    """Rows that are left of several runs, to become one run."""
+
+    def __init__(self, runs: Sequence[RowRun]) -> None:
+        self.runs = tuple(runs)
+        self.dtype: np.dtype[Any] = np.result_type(*(run.values.dtype for run in runs))
+
+    def blocks(self) -> Iterator[tuple[Csr, Int32]]:
+        """Yield the rows with their ids, some at a time."""
+        for run in self.runs:
+            yield from run.blocks_left()
+
+
+class Store(Protocol):
+    """Takes changes of runs."""
+
+    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+        """Keep runs, some of which may have lost rows, and merge others; return them as kept."""
+
+
+class MemoryStore:
+    """Runs that live in this process."""
+
+    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+        """Join what is merged; nothing else is to be done."""
+        runs = [_joined(part) if isinstance(part, Merged) else part for part in parts]
+        return tuple(run for run in runs if len(run))
+
+
+class FolderStore:
+    """Runs in a folder, as this process last read or wrote it.
+
+    A change writes new files, then a manifest that lists them, by one rename; then files that no
+    manifest lists are removed. Killed at any moment, the folder holds the old index or the new
+    one, whole; the next writer removes left-over files.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @classmethod
+    def create(
+        cls, folder: Path, chunks: Iterable[Csr], metric: str, max_memory: int
+    ) -> "FolderStore":
+        """Write rows as a new index; one that stands there is replaced when all are written."""
+        check_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            numbered = _Numbered(chunks)
+            entry = write_run(folder / new_name("run"), numbered.blocks())
+            if numbered.n_features is None:
+                raise InvalidArgumentError("chunks", "at least one chunk of rows", "none")
+            version = new_name("version")
+            sizes = numbered.n_features, numbered.n_rows
+            manifest = Manifest(metric, *sizes, max_memory, (entry,), version)
+            write_manifest(folder, manifest)
+            remove_unlisted(folder, manifest)
+        return cls(folder, manifest)
+
+    @classmethod
+    def open(cls, folder: Path) -> "FolderStore":
+        """Read the manifest of a folder."""
+        return cls(folder, read_manifest(folder))
+
+    def runs(self, verify: bool) -> tuple[RowRun, ...]:
+        """Map all runs; ids must rise from one to the next, and all must have been given."""
+        runs = tuple(self._open(entry, verify) for entry in self.manifest.runs)
+        ends = [end for run in runs if len(run) for end in (int(run.ids[0]), int(run.ids[-1]) + 1)]
+        if ends != sorted(ends) or any(end > self.manifest.n_ids for end in ends):
+            raise ModelFormatError(f"{self.folder}: expected row ids that rise from run to run")
+        return runs
+
+    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+        """Write what is new, and a manifest."""
+        with writing(self.folder):
+            if read_manifest(self.folder).version != self.manifest.version:
+                expected = "an index that no other process has changed since it was opened"
+                raise InvalidArgumentError("folder", expected, f"{self.folder}: open it again")
+            known = {entry["name"]: entry for entry in self.manifest.runs}
+            changed: list[tuple[RowRun | None, dict[str, Any]]] = []
+            for part in parts:
+                if isinstance(part, Merged):
+                    entry = write_run(self.folder / new_name("run"), part.blocks(), part.dtype)
+                    if entry["rows"]:
+                        changed.append((None, entry))
+                else:
+                    changed.append((part, self._with_removed(known[part.name], part)))
+            manifest = Manifest(
+                self.manifest.metric,
+                self.manifest.n_features,
+                n_ids,
+                self.manifest.max_memory,
+                tuple(entry for _, entry in changed),
+                new_name("version"),
+            )
+            write_manifest(self.folder, manifest)
+            self.manifest = manifest
+            runs = [self._open(entry, False) if run is None else run for run, entry in changed]
+            remove_unlisted(self.folder, manifest)
+        return tuple(runs)
+
+    def _with_removed(self, entry: dict[str, Any], run: RowRun) -> dict[str, Any]:
+        """Return the manifest's entry of a run, its removed rows written if there are any."""
+        if not len(run.removed):
+            return entry
+        return {**entry, "removed": write_removed(self.folder / new_name("removed"), run.removed)}
+
+    def _open(self, entry: dict[str, Any], verify: bool) -> RowRun:
+        return open_run(self.folder, entry, self.manifest.n_features, verify)
+
+
+class _Numbered:
+    """Chunks of rows with ids from 0 on."""
+
+    def __init__(self, chunks: Iterable[Csr]) -> None:
+        self._chunks = chunks
+        self.n_rows = 0
+        self.n_features: int | None = None
+
+    def blocks(self) -> Iterator[tuple[Csr, Int32]]:
+        """Yield each chunk with its ids."""
+        for rows in self._chunks:
+            self.n_features = int(rows.shape[1])
+            first, self.n_rows = self.n_rows, self.n_rows + int(rows.shape[0])
+            yield rows, np.arange(first, self.n_rows, dtype=np.int32)
+
+
+def _joined(merged: Merged) -> RowRun:
+    """Return the rows that are left as one run in memory."""
+    blocks = list(merged.blocks())
+    n_features = merged.runs[0].n_features
+    if not blocks:
+        empty = np.zeros(0, dtype=np.int32)
+        return RowRun(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty, n_features)
+    rows = stack_rows([rows for rows, _ in blocks])
+    indptr, indices = csr_parts(rows)
+    ids = np.concatenate([ids for _, ids in blocks])
+    return RowRun(indptr, indices, rows.data, ids, n_features)

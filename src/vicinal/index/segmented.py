@@ -1,0 +1,349 @@
+"""Exact search over sparse rows that may be larger than memory, in a folder or given as arrays."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fork_lock import ForkLock
+from vicinal._base.threads import thread_count
+from vicinal._base.validation import as_csr, check_features, check_integer, check_rows, owned
+from vicinal.distances import get_distance
+from vicinal.graph.neighbor_graph import NeighborGraph
+from vicinal.index.merge_policy import tail_to_merge
+from vicinal.index.postings_cache import PostingsCache
+from vicinal.index.row_ids import check_room_for_ids, should_compact
+from vicinal.index.row_run import RowRun
+from vicinal.index.run_search import (
+    GivenQueries,
+    OwnQueries,
+    QueryBlocks,
+    RunVersion,
+    as_neighbors,
+    as_own_neighbors,
+    search_places,
+)
+from vicinal.index.run_store import FolderStore, MemoryStore, Merged, Store
+from vicinal.index.segment import Build
+from vicinal.index.simd import simd_level
+
+DEFAULT_MEMORY = 2**30
+"""Bytes of postings that a search may use by default: 1 GiB."""
+
+LEAST_MEMORY = 2**20
+
+
+class SegmentedIndex:
+    """The nearest rows of a sparse matrix, exactly, with a limit on memory.
+
+    Rows are read from files mapped into memory. They are searched range by range: the postings of
+    a range (what :class:`InvertedIndex` builds of all rows) are built when a search needs them, and
+    kept as long as `max_memory` allows. All ranges take part in one list per query, sorted by
+    (value, row id), so the answers are those of :class:`InvertedIndex`, to the bit.
+
+    :meth:`build` writes a stream of chunks to a folder, :meth:`open` maps such a folder; the
+    constructor searches rows where they are, without a folder.
+
+    Parameters
+    ----------
+    X : sparse array, shape (n, m)
+        Kept by reference; mapped arrays stay mapped. A dense array is converted.
+    metric : {"cosine", "dot", "euclidean"}
+    max_memory : int or None
+        Bytes of postings to keep or to build at a time; None for :data:`DEFAULT_MEMORY`.
+    n_jobs : int or None
+        Threads of a query; None for all cores.
+
+    Notes
+    -----
+    Memory: `max_memory` for postings (measured: 6 to 8 bytes per entry of `X`), 12 bytes per row
+    for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies. Postings that do
+    not fit are built for each call of :meth:`query`, so ask many queries at a time.
+
+    In a folder, changes are atomic and durable: a process killed at any moment leaves the old index
+    or the new one. Files must not be changed by other programs while an index has them mapped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy import sparse
+    >>> X = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = SegmentedIndex.build([X[:2], X[2:]], folder, metric="cosine")
+    ...     index.query(X[[1]], 2).ids
+    ...     index.add(X[[0]])
+    ...     SegmentedIndex.open(folder).query_self(1).ids.ravel()
+    array([[1, 0]], dtype=int32)
+    array([3])
+    array([ 3,  0, -1,  0], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        X: object,
+        metric: str = "cosine",
+        *,
+        max_memory: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        rows = as_csr(check_features(X))
+        self._set_up(metric, max_memory, n_jobs, MemoryStore())
+        runs = (RowRun.of(rows, 0),) if rows.shape[0] else ()
+        self._version = self._of(runs, int(rows.shape[0]), int(rows.shape[1]))
+
+    @classmethod
+    def build(
+        cls,
+        chunks: Iterable[object],
+        folder: str | os.PathLike[str],
+        metric: str = "cosine",
+        *,
+        max_memory: int | None = None,
+        n_jobs: int | None = None,
+    ) -> "SegmentedIndex":
+        """Write a stream of rows to a folder, and return the index of them.
+
+        Parameters
+        ----------
+        chunks : iterable of sparse arrays, shape (any, m)
+            Read one at a time; rows are numbered in the order in which they come.
+        folder : path
+            New, or an older index, which is replaced when all rows are written.
+        metric, max_memory, n_jobs
+            As for the constructor; metric and `max_memory` are kept in the folder.
+        """
+        name = get_distance(metric).name
+        memory = _checked_memory(max_memory)
+        FolderStore.create(Path(folder), _checked(chunks), name, memory)
+        return cls.open(folder, n_jobs=n_jobs, verify=False)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        max_memory: int | None = None,
+        n_jobs: int | None = None,
+        verify: bool = True,
+    ) -> "SegmentedIndex":
+        """Map the index in a folder.
+
+        Parameters
+        ----------
+        folder : path
+        max_memory : int or None
+            None for what it was built with.
+        n_jobs : int or None
+        verify : bool
+            Compare every file with its checksum first. The structure is checked in any case.
+        """
+        store = FolderStore.open(Path(folder))
+        known = store.manifest
+        index = cls.__new__(cls)
+        memory = known.max_memory if max_memory is None else max_memory
+        index._set_up(known.metric, memory, n_jobs, store)
+        index._version = index._of(store.runs(verify), known.n_ids, known.n_features)
+        return index
+
+    def _set_up(
+        self, metric: str, max_memory: int | None, n_jobs: int | None, store: Store
+    ) -> None:
+        self._distance = get_distance(metric)
+        self.max_memory = _checked_memory(max_memory)
+        self.n_jobs = n_jobs
+        self._threads = thread_count(n_jobs)
+        build = Build(self._distance, 65_536, simd_level(None), patterns=True)
+        self._postings = PostingsCache(build, self.max_memory, self._threads)
+        self._store = store
+        self._writing = ForkLock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the folder, or the rows."""
+        if isinstance(self._store, FolderStore):
+            return _reopened, (str(self._store.folder), self.max_memory, self.n_jobs)
+        return _rebuilt, (self._version, self.metric, self.max_memory, self.n_jobs)
+
+    @property
+    def metric(self) -> str:
+        """Name of the distance."""
+        return self._distance.name
+
+    @property
+    def n_rows(self) -> int:
+        """Number of row ids given so far; ids of removed rows are never given again."""
+        return self._version.n_ids
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return self._version.n_features
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the postings kept and of the ids, in bytes; the rows are not counted."""
+        ids = sum(run.ids.nbytes + run.removed.nbytes for run in self._version.runs)
+        return self._postings.nbytes + ids
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether rows can be added and removed: always."""
+        return True
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the rows are; None for an index in memory."""
+        return self._store.folder if isinstance(self._store, FolderStore) else None
+
+    @property
+    def prefers_whole_batches(self) -> bool:
+        """Whether postings do not all fit, so that every call of :meth:`query` builds some."""
+        entries = sum(run.n_entries for run in self._version.runs)
+        return entries > self._postings.range_entries * self._threads
+
+    @property
+    def X(self) -> Csr:
+        """All rows as one matrix, mapped: there must be one run of rows, none of them removed."""
+        version = self._version
+        runs = version.runs
+        if len(runs) != 1 or runs[0].removed.any() or len(runs[0]) != version.n_ids:
+            raise InvalidArgumentError("X", "an index that was built and not changed", "a changed")
+        if runs[0].n_entries >= 2**31:
+            raise InvalidArgumentError("X", "fewer than 2^31 entries", runs[0].n_entries)
+        return runs[0].rows(0, len(runs[0]))
+
+    def query(self, Q: object, k: int) -> NeighborGraph:
+        """Return the k nearest rows for each row of `Q`, dense or sparse."""
+        queries = as_csr(check_features(Q, "Q", n_features=self.n_features))
+        version = self._version
+        found = self._search(version, GivenQueries(queries), check_integer("k", k, low=1))
+        ids, values = as_neighbors(version, *found, self._distance)
+        return NeighborGraph(ids, values, self.metric, version.n_ids)
+
+    def query_self(self, k: int) -> NeighborGraph:
+        """Return the k nearest other rows for each indexed row; a duplicate is another row.
+
+        A removed row has no neighbours, and is nobody's.
+        """
+        version = self._version
+        found = self._search(version, OwnQueries(version), check_integer("k", k, low=1))
+        ids, values = as_own_neighbors(version, *found, self._distance)
+        return NeighborGraph(ids, values, self.metric, version.n_ids)
+
+    def add(self, rows: object) -> Int:
+        """Index more rows, and return the ids they got: the next ones, in order.
+
+        They form a run of their own; eight neighbouring runs of similar size are merged, so a row
+        is written about log8(n) times. In a folder the rows are on disk when this returns.
+        """
+        checked = check_features(rows, "rows", n_features=self.n_features)
+        fresh = as_csr(owned(checked, rows))
+        with self._writing:
+            version = self._version
+            first, count = version.n_ids, int(fresh.shape[0])
+            check_room_for_ids(first, count)
+            if count:
+                runs = (*version.runs, RowRun.of(fresh, first))
+                merged = max(1, tail_to_merge([len(run) for run in runs]))
+                parts: list[RowRun | Merged] = [*runs[:-merged], Merged(runs[-merged:])]
+                self._publish(parts, first + count)
+        return np.arange(first, first + count)
+
+    def remove(self, rows: object) -> None:
+        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
+
+        The space of removed rows is released when their run is written again: once more than
+        :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed, when :meth:`add` merges it,
+        or by :meth:`compact`.
+        """
+        with self._writing:
+            ids = check_rows("rows", rows, self.n_rows)
+            runs = [run.without(ids) for run in self._version.runs]
+            parts = [Merged([run]) if should_compact(run.removed) else run for run in runs]
+            self._publish(parts, self.n_rows)
+
+    def compact(self) -> None:
+        """Release the space of removed rows now; runs that lost none stay as they are."""
+        with self._writing:
+            runs = self._version.runs
+            if any(run.removed.any() for run in runs):
+                parts = [Merged([run]) if run.removed.any() else run for run in runs]
+                self._publish(parts, self.n_rows)
+
+    def copy(self) -> "SegmentedIndex":
+        """Return an index of the same rows in memory; changes of one leave the other as it is.
+
+        Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder.
+        """
+        twin = object.__new__(SegmentedIndex)
+        own = {"_writing": ForkLock(), "_store": MemoryStore(), "_postings": self._postings.copy()}
+        twin.__dict__.update({**self.__dict__, **own})
+        return twin
+
+    def _search(self, version: RunVersion, queries: QueryBlocks, k: int) -> tuple[Int32, Float]:
+        return search_places(version, queries, k, self._postings, self._threads, 32)
+
+    def _publish(self, parts: list[RowRun | Merged], n_ids: int) -> None:
+        """Make a change durable, then visible."""
+        runs = self._store.change(parts, n_ids)
+        self._version = self._of(runs, n_ids, self.n_features)
+        self._postings.retain(self._version.ranges)
+
+    def _of(self, runs: tuple[RowRun, ...], n_ids: int, n_features: int) -> RunVersion:
+        return RunVersion(runs, n_ids, n_features, self._postings.range_entries)
+
+
+def _checked(chunks: Iterable[object]) -> Iterator[Csr]:
+    for number, chunk in enumerate(chunks):
+        yield as_csr(check_features(chunk, f"chunks[{number}]"))
+
+
+def _checked_memory(max_memory: int | None) -> int:
+    if max_memory is None:
+        return DEFAULT_MEMORY
+    return check_integer("max_memory", max_memory, low=LEAST_MEMORY)
+
+
+def _reopened(folder: str, max_memory: int, n_jobs: int | None) -> SegmentedIndex:
+    return SegmentedIndex.open(folder, max_memory=max_memory, n_jobs=n_jobs, verify=False)
+
+
+def _rebuilt(
+    version: RunVersion, metric: str, max_memory: int, n_jobs: int | None
+) -> SegmentedIndex:
+    index = SegmentedIndex.__new__(SegmentedIndex)
+    index._set_up(metric, max_memory, n_jobs, MemoryStore())
+    index._version = version
+    return index
+
+
+@dataclass(frozen=True)
+class SegmentedAlgorithm:
+    """A :class:`SegmentedIndex` over the rows of a model: pass it as ``algorithm=``.
+
+    Rows stay where they are: mapped ones (:attr:`SegmentedIndex.X`) are not copied. A saved model
+    contains its rows and searches them with the default limit, or with the one that
+    ``set_params(algorithm=…)`` gives it.
+
+    Parameters
+    ----------
+    max_memory : int or None
+        See :class:`SegmentedIndex`.
+
+    Examples
+    --------
+    >>> index = SegmentedAlgorithm(2**24)(np.eye(3), "cosine", None)
+    >>> index.n_rows, index.max_memory
+    (3, 16777216)
+    """
+
+    saved_as: ClassVar[str] = "segmented"
+    max_memory: int | None = None
+
+    def __call__(self, X: Features, metric: str, n_jobs: int | None) -> SegmentedIndex:
+        """Return an index over the rows of `X`."""
+        return SegmentedIndex(X, metric, max_memory=self.max_memory, n_jobs=n_jobs)

@@ -1,0 +1,188 @@
+"""Features weighted by how much they tell about the labels."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.fitting import all_or_nothing
+from vicinal._base.labels import read_labels
+from vicinal._base.state import State, read_array, read_plain
+from vicinal._base.validation import as_csr, check_positive
+from vicinal.preprocess._transformer import FittedTransformer, check_not_negative
+from vicinal.preprocess._weights import reweigh, unit_length
+
+BLOCK_CELLS = 2**22
+"""Pairs of a feature and a label looked at in one go: some 100 MB of working memory."""
+
+
+class LabelWeights(FittedTransformer):
+    r"""Weight each feature by how far its rows' labels are from the labels of all rows.
+
+    With :math:`n_f(l)` the number of training rows that have feature f and label l, and
+    :math:`p(l)` the share of l among all label occurrences, each counted half a time more,
+
+    .. math::
+
+        P(l \mid f) &= \frac{n_f(l) + s \, p(l)}{\sum_{l'} n_f(l') + s} \\
+        w_f &= \sqrt{\sum_l P(l \mid f) \ln \frac{P(l \mid f)}{p(l)}} \\
+        x'_f &= \mathrm{tf}(x_f) \, w_f
+
+    and each row is divided by its length. Counts of at least 1 grow as their logarithm,
+    :math:`\mathrm{tf}(x) = 1 + \ln x`; where a positive value below 1 was seen at fit, values are
+    not counts and stay as they are.
+
+    Parameters
+    ----------
+    prior : float
+        The s of the formula: how many label occurrences the prior counts for. The larger, the less
+        a rare feature weighs.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float64, shape (n_features,)
+    is_count_ : bool
+        Whether values were taken for counts.
+
+    Notes
+    -----
+    Memory beside the result: 12 bytes for each pair of a feature and a label that share a row, of a
+    block of features at a time.
+
+    Examples
+    --------
+    The first feature occurs with one label only, the second in every row:
+
+    >>> X = [[1, 1], [2, 1], [0, 1], [0, 1]]
+    >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> LabelWeights(prior=1.0).fit(X, Y).weights_.round(4)
+    array([0.4925, 0.    ])
+    """
+
+    weights_: Float
+    is_count_: bool
+
+    def __init__(self, prior: float = 5.0) -> None:
+        self.prior = prior
+
+    @all_or_nothing
+    def fit(self, X: object, Y: object = None) -> Self:
+        """Learn the weights from rows of at least 0 and their labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n, m)
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        """
+        prior = check_positive("prior", self.prior)
+        rows = self._read(X, reset=True)
+        check_not_negative(rows, "LabelWeights")
+        if Y is None:
+            raise InvalidArgumentError(
+                "Y", "the labels of the rows", "None: LabelWeights requires y to be passed"
+            )
+        labels = read_labels(Y, rows.shape[0], None).matrix
+        stored = as_csr(rows)
+        self.weights_ = label_weights(stored, labels, prior)
+        self.is_count_ = is_count(stored)
+        return self
+
+    def transform(self, X: object) -> Features:
+        """Return the weighted rows of length 1; sparse where `X` is."""
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        check_not_negative(rows, "LabelWeights")
+        return weighted_rows(rows, self.weights_, self.is_count_)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the parameter, the columns, the weights."""
+        check_is_fitted(self)
+        return {
+            "prior": check_positive("prior", self.prior),
+            **self._columns_state(),
+            "weights": self.weights_,
+            "is_count": self.is_count_,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build the transformer that gave the state."""
+        self = cls(read_plain(state, "prior", float))
+        self.weights_ = read_weights(state, self._restore_columns(state))
+        self.is_count_ = read_plain(state, "is_count", bool)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Labels are needed, and values of at least 0."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+
+def label_weights(rows: Csr, Y: Csr, prior: float) -> Float:
+    """Return the weight of each feature; see :class:`LabelWeights`."""
+    n_features, n_labels = rows.shape[1], Y.shape[1]
+    counts = np.bincount(Y.indices, minlength=n_labels) + 0.5
+    share = counts / counts.sum()
+    pattern = sparse.csr_array(
+        (np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape
+    ).T.tocsr()
+    labels = Y.astype(np.float64)
+    step = max(1, BLOCK_CELLS // n_labels)
+    blocks = [
+        _divergence(sparse.csr_array(pattern[start : start + step] @ labels), share, prior)
+        for start in range(0, n_features, step)
+    ]
+    return np.sqrt(np.concatenate(blocks)) if blocks else np.empty(0)
+
+
+def _divergence(counts: Csr, share: Float, prior: float) -> Float:
+    """Return the divergence of P(l|f) from p(l) for the features whose label counts these are.
+
+    A label that never meets the feature has P(l|f) = p(l) · s / (N + s), so that all of them add
+    their share of labels times the same logarithm: only pairs that meet are stored.
+    """
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    p = share[counts.indices]
+    weight = totals + prior
+    given = (counts.data + prior * p) / weight[row_of]
+    met = np.bincount(row_of, weights=given * np.log(given / p), minlength=counts.shape[0])
+    seen = np.bincount(row_of, weights=p, minlength=counts.shape[0])
+    ratio = prior / weight
+    unmet = np.maximum(1.0 - seen, 0.0) * ratio * np.log(ratio)
+    divergence: Float = np.maximum(met + unmet, 0.0)
+    return divergence
+
+
+def is_count(rows: Csr) -> bool:
+    """Tell whether the stored values can be counts: none lies between 0 and 1."""
+    return bool(rows.nnz == 0 or rows.data.min() >= 1)
+
+
+def weighted_rows(rows: Features, weights: Float, is_count: bool) -> Features:
+    """Return tf × weight at length 1; see :class:`LabelWeights`."""
+
+    def weigh(stored: Csr) -> Float:
+        values = stored.data.astype(np.float64)
+        if is_count:
+            # A later row may hold what no count is; its logarithm is not let below 0.
+            values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
+        return unit_length(stored, values * weights[stored.indices])
+
+    return reweigh(rows, weigh)
+
+
+def read_weights(state: Mapping[str, State], n_features: int) -> Float:
+    """Return the weights of a state: numbers of at least 0, one per column."""
+    weights = read_array(state, "weights", np.float64, (n_features,))
+    if np.any(weights < 0):
+        raise ModelFormatError("weights: expected numbers of at least 0")
+    return weights

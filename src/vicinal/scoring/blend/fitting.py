@@ -1,0 +1,147 @@
+"""Fitting a blend: views, parts, cells of leave-one-out scores, and the mixture of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from vicinal._base.arrays import Float, Int
+from vicinal._base.progress import blocks
+from vicinal.scoring.blend.boosting import fit_boosting
+from vicinal.scoring.blend.cells import Candidates, CellMaker, score_spread
+from vicinal.scoring.blend.co_occurrence import CoOccurrence
+from vicinal.scoring.blend.folds import can_learn
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import fit_network
+from vicinal.scoring.blend.parts import Part, best_votes, kernel_ridge, linear_ridge
+from vicinal.scoring.blend.plan import MOST_CELLS, Plan, candidates_per_row, make_plan
+from vicinal.scoring.blend.scoring import (
+    BlendScoring,
+    HeldOut,
+    Mixture,
+    left_out_scores,
+    probability,
+    rows_at_once,
+)
+from vicinal.scoring.blend.settings import BlendSettings
+from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
+from vicinal.scoring.blend.views import View, given_view, scaled_view, weighted_view
+from vicinal.scoring.features import check_given
+from vicinal.scoring.training import Training
+
+SPREAD_ROWS = 500
+"""Rows whose scores set the scale of each part."""
+
+
+def fit_blend(training: Training, k: int, settings: BlendSettings) -> BlendScoring:
+    """Choose views and parts by what the rows are and cost, and learn their mixture."""
+    X = check_given(training.X, training.n_rows)
+    co_occurrence = CoOccurrence.fit(training.Y)
+    plan = make_plan(X, training.n_labels, co_occurrence.pairs.nnz, settings.max_memory)
+    plan.warn()
+    views, trainings = _views(training, plan, k)
+    parts = _parts(trainings, plan, settings)
+    return fit_mixture(
+        views, parts, co_occurrence if plan.has_co_occurrence else None, trainings, k, settings
+    )
+
+
+def fit_mixture(
+    views: Sequence[View],
+    parts: Sequence[Part],
+    co_occurrence: CoOccurrence | None,
+    trainings: Sequence[Training],
+    k: int,
+    settings: BlendSettings,
+) -> BlendScoring:
+    """Learn the mixture of fitted parts from their leave-one-out scores."""
+    Y = trainings[0].Y
+    n_rows, n_labels = Y.shape
+    width = candidates_per_row(n_rows, n_labels)
+    rows = _mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)
+    few = rows[:: max(1, len(rows) // SPREAD_ROWS)]
+    spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))
+    share = (np.bincount(Y.indices, minlength=n_labels) + 0.5) / (n_rows + 1.0)
+    maker = CellMaker(*spread, np.log(share), width)
+    made = []
+    for start, stop in blocks(len(rows), rows_at_once(n_labels), "Leaving rows out"):
+        scores = left_out_scores(parts, trainings, co_occurrence, rows[start:stop])
+        made.append(maker.make(scores))
+    candidates = Candidates(
+        np.concatenate([block.labels for block in made]),
+        np.concatenate([block.cells for block in made]),
+    )
+    del made
+    row_of = np.repeat(np.arange(len(rows)), width)
+    true = np.asarray(Y[rows].astype(np.float64)[row_of, candidates.labels.ravel()]).ravel()
+    mixture, held_out = _mixture(candidates, true, row_of, settings)
+    return BlendScoring(
+        k,
+        tuple(views),
+        tuple(parts),
+        co_occurrence,
+        maker,
+        mixture,
+        Y,
+        HeldOut(rows, candidates.scores(probability(held_out), n_labels)),
+    )
+
+
+def _mixture(
+    candidates: Candidates, true: Float, row_of: Int, settings: BlendSettings
+) -> tuple[Mixture, Float]:
+    """Return the mixture, and the log-odds of its training cells."""
+    if settings.combine == "mix" or not can_learn(true, row_of, settings.random_state):
+        mix = ConvexMix.fit(candidates.cells, true)
+        return mix, mix.log_odds(candidates.cells)
+    if settings.combine == "network":
+        network = fit_network(candidates.cells, true, row_of, settings.random_state)
+        return network.network, network.held_out
+    boosted = fit_boosting(candidates.cells, true, row_of, settings.random_state)
+    return boosted.trees, boosted.held_out
+
+
+def _views(training: Training, plan: Plan, k: int) -> tuple[list[View], list[Training]]:
+    """Return the views of the rows, and the training rows and graph in each."""
+    X = check_given(training.X, training.n_rows)
+    first = given_view(X)
+    views, trainings = [first], [replace(training, X=first.of(X))]
+    second = None
+    if plan.is_dense:
+        second = scaled_view(X)
+    elif plan.has_weights:
+        second = weighted_view(X, training.Y)
+    if second is not None:
+        views.append(second)
+        trainings.append(Training(second.nearest_others(k), training.Y, second.rows))
+    return views, trainings
+
+
+def _parts(trainings: Sequence[Training], plan: Plan, settings: BlendSettings) -> list[Part]:
+    """Return the fitted parts of every view."""
+    names = ("as given", "scaled" if plan.is_dense else "weighted")
+    parts = [
+        Part(f"votes, {name}", view, best_votes(training))
+        for view, (name, training) in enumerate(zip(names, trainings, strict=False))
+    ]
+    if plan.ridge_features:
+        # Measurements as given differ in scale, which no ridge should depend on.
+        first = 1 if plan.is_dense else 0
+        for view in range(first, len(trainings)):
+            ridge = linear_ridge(trainings[view], plan, settings.max_memory)
+            parts.append(Part(f"ridge, {names[view]}", view, ridge))
+    if plan.has_kernel:
+        kernel = kernel_ridge(trainings[1], settings.max_memory)
+        parts.append(Part("ridge, kernel", 1, kernel))
+    if plan.has_similarity and plan.has_weights:
+        last = len(trainings) - 1
+        similarity = FeatureSimilarityScoring.fit(trainings[last])
+        parts.append(Part("feature similarity", last, similarity))
+    return parts
+
+
+def _mixed_rows(n_rows: int, most: int, random_state: int) -> Int:
+    """Return the rows that the mixture is trained on, rising: all, or some drawn at random."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(random_state).permutation(n_rows)[:most])

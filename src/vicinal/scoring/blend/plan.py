@@ -1,0 +1,147 @@
+"""Which parts a data set can afford, and what is left out and why."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vicinal._base.arrays import Features
+from vicinal._base.warn import warn_user
+from vicinal.scoring.ridge.system import dense_bytes
+
+DENSE_SHARE = 0.3
+"""Rows with a larger share of non-zero values are measurements rather than words."""
+LEAST_WIDTH, MOST_WIDTH = 30, 100
+"""Candidate labels per row."""
+FEW_CELLS = 120_000
+"""Cells up to which rows have more candidates."""
+MOST_CELLS = 400_000
+"""Cells the mixture is trained on."""
+MANY_LABELS = 20_000
+"""Labels past which no part may have a score of its own for each of them."""
+MOST_UNKNOWNS = 6_000
+"""Largest matrix that a ridge inverts by default: seconds on one core."""
+FEW_UNKNOWNS = 2_500
+"""Largest matrix for which several regularisations are tried."""
+MOST_PRODUCTS = 4_000_000_000
+"""Multiplications that feature similarity and co-occurrence may take for the cells of a fit."""
+
+
+@dataclass
+class Plan:
+    """What a blend is made of.
+
+    Parameters
+    ----------
+    is_dense : bool
+        Whether rows are measurements: scaled features and a Gaussian kernel.
+    has_weights : bool
+        Whether rows are weighted by labels.
+    ridge_features : int
+        Most columns a ridge is fitted on; 0 for no ridge.
+    has_kernel : bool
+        Whether the ridge has a Gaussian kernel.
+    tries_alphas : bool
+    has_similarity, has_co_occurrence : bool
+    left_out : list of str
+        What is left out, with the reason.
+    """
+
+    is_dense: bool = False
+    has_weights: bool = True
+    ridge_features: int = MOST_UNKNOWNS
+    has_kernel: bool = False
+    tries_alphas: bool = True
+    has_similarity: bool = True
+    has_co_occurrence: bool = True
+    left_out: list[str] = field(default_factory=list)
+
+    def warn(self) -> None:
+        """Say in one line what is left out."""
+        if self.left_out:
+            warn_user("Blend: " + "; ".join(self.left_out))
+
+
+def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -> Plan:
+    """Return the parts for rows `X`.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (n, m)
+    n_labels : int
+    n_label_pairs : int
+        Pairs of labels that share a row.
+    max_memory : int
+        Bytes.
+    """
+    n_rows, n_features = X.shape
+    values = X if isinstance(X, np.ndarray) else X.data
+    n_stored = int(np.count_nonzero(values))
+    is_dense = n_stored > DENSE_SHARE * n_rows * n_features
+    plan = Plan(is_dense=is_dense, has_weights=not is_dense, has_similarity=not is_dense)
+    if not is_dense and values.size and float(values.min()) < 0:
+        plan.has_weights = plan.has_similarity = False
+        plan.left_out.append("label weights are left out, because X has negative values")
+    if n_labels > MANY_LABELS:
+        plan.ridge_features = 0
+        plan.has_similarity = plan.has_co_occurrence = False
+        plan.left_out.append(
+            f"only votes of neighbours are used, because the other parts score each of the "
+            f"{n_labels} labels of a row (limit {MANY_LABELS})"
+        )
+        return plan
+    _plan_ridge(plan, n_rows, n_features, n_labels, max_memory)
+    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(n_rows, n_labels))
+    per_row = n_stored / max(1, n_rows)
+    if plan.has_similarity and mixed_rows * per_row * n_labels > MOST_PRODUCTS:
+        plan.has_similarity = False
+        plan.left_out.append(
+            f"feature similarity is left out, because rows have {per_row:.0f} features and there "
+            f"are {n_labels} labels"
+        )
+    plan.has_co_occurrence = (
+        n_labels > 1 and plan.ridge_features > 0 and mixed_rows * n_label_pairs <= MOST_PRODUCTS
+    )
+    return plan
+
+
+def candidates_per_row(n_rows: int, n_labels: int) -> int:
+    """Return how many labels of a row the mixture looks at: more where rows are few.
+
+    Examples
+    --------
+    >>> candidates_per_row(1000, 5000), candidates_per_row(50_000, 5000), candidates_per_row(9, 6)
+    (100, 30, 6)
+    """
+    width = min(max(FEW_CELLS // n_rows, LEAST_WIDTH), MOST_WIDTH)
+    return min(width, n_labels)
+
+
+def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_memory: int) -> None:
+    """Decide how many columns a ridge can have, and whether a kernel is possible."""
+    plan.has_kernel = plan.is_dense and (
+        n_rows <= MOST_UNKNOWNS and dense_bytes(n_rows) <= max_memory // 2
+    )
+    if plan.is_dense and not plan.has_kernel:
+        plan.left_out.append(
+            f"the Gaussian kernel is left out for a linear ridge, because there are {n_rows} rows "
+            f"(limit {MOST_UNKNOWNS}, less where max_memory is short)"
+        )
+    # Coefficients take 8 bytes for each feature and label; while the second of two ridges is
+    # solved, some five such arrays are held.
+    by_coefficients = max_memory // 6 // (8 * n_labels)
+    size = min(n_rows, n_features)
+    if size <= MOST_UNKNOWNS and n_features <= by_coefficients:
+        plan.ridge_features = n_features
+    else:
+        plan.ridge_features = min(MOST_UNKNOWNS, n_features, by_coefficients)
+    while plan.ridge_features and dense_bytes(min(plan.ridge_features, size)) > max_memory // 2:
+        plan.ridge_features //= 2
+    plan.tries_alphas = min(plan.ridge_features, size) <= FEW_UNKNOWNS
+    if plan.ridge_features < min(16, n_features):
+        plan.ridge_features = 0
+        plan.left_out.append(f"the ridge is left out, because of max_memory={max_memory}")
+    elif plan.ridge_features < n_features:
+        plan.left_out.append(
+            f"the ridge uses the {plan.ridge_features} of {n_features} features with the largest "
+            f"values (more rows and features than {MOST_UNKNOWNS}, or max_memory={max_memory})"
+        )

@@ -1,0 +1,339 @@
+"""Label ridge, fitted: coefficients that score rows, and leverages that leave training rows out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.state import State, read_array, read_plain, read_value
+from vicinal._base.threads import library_threads
+from vicinal._base.validation import as_csr, check_features
+from vicinal._base.warn import warn_user
+from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.graph import NeighborGraph
+from vicinal.scores import Scores
+from vicinal.scoring.choice import micro_f1
+from vicinal.scoring.every_label import EveryLabel
+from vicinal.scoring.features import check_given
+from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
+from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
+from vicinal.scoring.ridge.rows import RowView, strongest_columns
+from vicinal.scoring.ridge.settings import RidgeSettings
+from vicinal.scoring.ridge.solve import Matrix
+from vicinal.scoring.ridge.system import (
+    Solution,
+    dense_bytes,
+    product_kernel,
+    solve_dual,
+    solve_primal,
+)
+from vicinal.scoring.training import Training
+
+FEW_UNKNOWNS = 500
+"""Unknowns up to which threads would wait for each other, and matrices are solved on one."""
+MOST_LEVERAGE = 1.0 - 1e-9
+"""A leverage of 1 would divide by 0: the row alone decides its own fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeScoring(EveryLabel):
+    """The coefficients of every label.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (p, L)
+        One row per kept column, or per training row with a kernel. Memory: 8 bytes for each.
+    mean : ndarray of float64, shape (L,)
+        The share of training rows that have each label.
+    leverage : ndarray of float64, shape (n,)
+        :math:`h_i`; zeros where scores of the training rows come from folds.
+    alpha : float
+    Y : csr_array of int32, shape (n, L)
+    view : RowView
+    n_features : int
+    gamma : float or None
+        Of the Gaussian kernel; None for a linear ridge.
+    rows : ndarray or csr_array or None
+        The training rows as the kernel takes them; None for a linear ridge.
+    fold_coefficients : tuple of ndarray
+        Coefficients without each fold, where there is no leverage; not saved.
+
+    Examples
+    --------
+    Two rows with a feature each; α = 1 halves what each says about its label:
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
+    >>> nobody = NeighborGraph(np.empty((2, 0), dtype=np.int32), np.empty((2, 0)), "dot", 2)
+    >>> training = Training(nobody, Y, np.eye(2))
+    >>> fitted = RidgeScoring.fit(training, RidgeSettings(), is_unit=True)
+    >>> fitted.scores(nobody, np.eye(2)).toarray()
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    >>> fitted.training_scores(training, slice(0, 2)).toarray()  # each from the other row
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+
+    coefficients: Matrix
+    mean: Float
+    leverage: Float
+    alpha: float
+    Y: Csr
+    view: RowView
+    n_features: int
+    gamma: float | None = None
+    rows: Features | None = None
+    fold_coefficients: tuple[Matrix, ...] = field(default=())
+
+    @property
+    def k(self) -> int:
+        """No neighbour is looked at."""
+        return 0
+
+    @classmethod
+    def fit(
+        cls,
+        training: Training,
+        settings: RidgeSettings,
+        *,
+        is_unit: bool,
+        max_features: int | None = None,
+    ) -> Self:
+        """Fit for each α of the settings and keep the best.
+
+        Parameters
+        ----------
+        training : Training
+        settings : RidgeSettings
+        is_unit : bool
+            Whether rows are divided by their length.
+        max_features : int or None
+            Most columns to fit on, those with the largest sums of squares; None for all.
+        """
+        X = check_given(training.X, training.n_rows)
+        view = RowView(is_unit)
+        rows = view.of(X)
+        if max_features is not None:
+            view = RowView(is_unit, strongest_columns(rows, max_features))
+            rows = rows if view.columns is None else rows[:, view.columns]
+        Y = training.Y
+        mean = np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
+        gamma = None
+        if settings.kernel is not None:
+            gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
+        with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
+            return cls._best(rows, training, mean, gamma, settings, view)
+
+    @classmethod
+    def _best(
+        cls,
+        rows: Features,
+        training: Training,
+        mean: Float,
+        gamma: float | None,
+        settings: RidgeSettings,
+        view: RowView,
+    ) -> Self:
+        """Solve for each α of the settings and keep the best."""
+        solutions = _dense_solutions(rows, training.Y, mean, gamma, settings)
+        if solutions is None:
+            return cls._fit_iteratively(rows, training, mean, settings, view)
+        n_features = check_given(training.X, training.n_rows).shape[1]
+        best, most = None, -1.0
+        for alpha, solution in zip(settings.alphas, solutions, strict=True):
+            fitted = solution.coefficients, mean, solution.leverage
+            parts = (*fitted, alpha, training.Y, view, n_features)
+            state = cls(*parts, gamma, None if gamma is None else rows)
+            value = micro_f1(state, training) if len(settings.alphas) > 1 else 0.0
+            if best is None or value > most:
+                best, most = state, value
+        if best is None:
+            raise InvalidArgumentError("alpha", "at least one value", "none")
+        if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
+            raise InvalidArgumentError(
+                "X", "values whose squares are finite numbers", "larger ones"
+            )
+        return best
+
+    @classmethod
+    def _fit_iteratively(
+        cls,
+        rows: Features,
+        training: Training,
+        mean: Float,
+        settings: RidgeSettings,
+        view: RowView,
+    ) -> Self:
+        """Fit by conjugate gradients; training scores are those of folds."""
+        n_rows, Y = training.n_rows, training.Y
+        if settings.kernel is not None:
+            raise InvalidArgumentError(
+                "max_memory",
+                f"{dense_bytes(n_rows)} bytes, which the kernel of {n_rows} rows takes",
+                settings.max_memory,
+            )
+        alpha = settings.alphas[0]
+        warn_user(
+            f"LabelRidge: a dense solve of {min(rows.shape)} unknowns would exceed max_memory="
+            f"{settings.max_memory}; conjugate gradients with alpha={alpha:g} are used, and "
+            f"{N_FOLDS}-fold instead of leave-one-out scores"
+        )
+        fold_of = np.arange(n_rows) % N_FOLDS
+        without = tuple(
+            solve_iteratively(rows[fold_of != fold], Y[fold_of != fold], mean, alpha)
+            for fold in range(min(N_FOLDS, n_rows))
+        )
+        W = solve_iteratively(rows, Y, mean, alpha)
+        columns = 0 if training.X is None else training.X.shape[1]
+        parts = (W, mean, np.zeros(n_rows), alpha, Y, view, columns)
+        return cls(*parts, fold_coefficients=without)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the rows of `X`; `graph` is not looked at."""
+        given = check_given(X, graph.n_queries, self.n_features)
+        return Scores.dense(self._fit_of(self.view.of(given), self.coefficients) + self.mean)
+
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Score some of the training rows, each by what the others say.
+
+        The scores of a fit without the row, its share of the mean excepted.
+        """
+        X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
+        if self.fold_coefficients:
+            return Scores.dense(self._fold_scores(X, np.arange(training.n_rows)[rows]))
+        fit = self._fit_of(X, self.coefficients)
+        own = self.Y[rows].toarray() - self.mean
+        h = np.minimum(self.leverage[rows], MOST_LEVERAGE)[:, None]
+        return Scores.dense((fit - h * own) / (1.0 - h) + self.mean)
+
+    def _fold_scores(self, X: Features, ids: Int) -> Float:
+        """Return the scores of training rows by the coefficients without their fold."""
+        n_folds = len(self.fold_coefficients)
+        scores = np.empty((X.shape[0], len(self.mean)))
+        for fold, W in enumerate(self.fold_coefficients):
+            of_fold = ids % n_folds == fold
+            scores[of_fold] = X[of_fold] @ W + self.mean
+        return scores
+
+    def _fit_of(self, rows: Features, coefficients: Matrix) -> Float:
+        """Return the fit of rows without the mean."""
+        # Sparse products add in the order of the columns, so that a row's scores depend neither on
+        # the rows around it nor on whether it came dense; nor do products of one row at a time.
+        stored = as_csr(rows)
+        if self.gamma is not None and self.rows is not None:
+            fit = np.empty((stored.shape[0], coefficients.shape[1]))
+            for row, near in enumerate(gaussian(stored, self.rows, self.gamma)):
+                fit[row] = near @ coefficients
+            return fit
+        return np.asarray(stored @ coefficients, dtype=np.float64)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return each feature's :math:`x_f w_{fl}`, or each training row's term of a kernel."""
+        row = as_csr(self.view.of(check_given(X, graph.n_queries, self.n_features)))
+        if self.gamma is not None and self.rows is not None:
+            kind, used = "neighbor", np.arange(self.rows.shape[0])
+            values = gaussian(row, self.rows, self.gamma)[0]
+        else:
+            kind, used, values = "feature", row.indices.astype(np.int64), row.data
+        ids = used
+        if kind == "feature" and self.view.columns is not None:
+            ids = self.view.columns[used]
+        return [
+            Breakdown(
+                float(self.mean[label]),
+                (Terms(kind, ids, values * self.coefficients[used, label]),),
+                facts={"alpha": self.alpha},
+            )
+            for label in labels
+        ]
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {
+            "coefficients": self.coefficients,
+            "mean": self.mean,
+            "leverage": self.leverage,
+            "alpha": self.alpha,
+            "Y": self.Y,
+            "is_unit": self.view.is_unit,
+            "columns": self.view.columns,
+            "n_features": self.n_features,
+            "gamma": self.gamma,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        Y = read_indicator(state, "Y")
+        n_rows, n_labels = Y.shape
+        n_features = read_plain(state, "n_features", int)
+        columns = _read_columns(state, n_features)
+        width = n_features if columns is None else len(columns)
+        gamma, rows = _read_kernel(state, (n_rows, width))
+        height = width if gamma is None else n_rows
+        return cls(
+            read_array(state, "coefficients", np.float64, (height, n_labels)),
+            read_array(state, "mean", np.float64, (n_labels,)),
+            read_array(state, "leverage", np.float64, (n_rows,)),
+            read_plain(state, "alpha", float),
+            Y,
+            RowView(read_plain(state, "is_unit", bool), columns),
+            n_features,
+            gamma,
+            rows,
+        )
+
+
+def _n_unknowns(rows: Features, gamma: float | None) -> int:
+    """Return the size of the smaller system; with a kernel it has an unknown per row."""
+    return int(rows.shape[0] if gamma is not None else min(rows.shape))
+
+
+def _dense_solutions(
+    rows: Features, Y: Csr, mean: Float, gamma: float | None, settings: RidgeSettings
+) -> Iterator[Solution] | None:
+    """Return the solutions of the smaller system, None where its matrix does not fit."""
+    n_rows, n_columns = rows.shape
+    if dense_bytes(_n_unknowns(rows, gamma)) > settings.max_memory:
+        return None
+    if gamma is not None:
+        return solve_dual(gaussian(rows, rows, gamma), Y, mean, settings, None)
+    if n_columns <= n_rows:
+        return solve_primal(rows, Y, mean, settings)
+    return solve_dual(product_kernel(rows), Y, mean, settings, rows)
+
+
+def _read_columns(state: Mapping[str, State], n_features: int) -> Int | None:
+    """Return the kept columns, rising."""
+    if read_value(state, "columns") is None:
+        return None
+    columns = read_array(state, "columns", np.int64, (None,))
+    if len(columns) and (
+        columns[0] < 0 or columns[-1] >= n_features or np.any(np.diff(columns) <= 0)
+    ):
+        raise ModelFormatError(f"columns: expected rising ids below {n_features}")
+    return columns
+
+
+def _read_kernel(
+    state: Mapping[str, State], shape: tuple[int, int]
+) -> tuple[float | None, Features | None]:
+    """Return gamma and the rows of a kernel, or None for both."""
+    if read_value(state, "gamma") is None:
+        return None, None
+    gamma = read_plain(state, "gamma", float)
+    try:
+        rows = check_features(read_value(state, "rows"), "rows")
+    except InvalidArgumentError as error:
+        raise ModelFormatError(str(error)) from None
+    if rows.shape != shape or gamma <= 0:
+        raise ModelFormatError(f"rows: expected shape {shape} and a gamma above 0")
+    return gamma, rows

@@ -1,0 +1,115 @@
+r"""The equations of a label ridge: which are solved, and what comes out of them.
+
+With rows *X* (n × m), centred labels :math:`R = Y - \bar y` and regularisation α:
+
+.. math::
+
+    \text{primal, } m \le n: \quad & W = (X^T X + \alpha I)^{-1} X^T R, \quad
+        h_i = x_i^T (X^T X + \alpha I)^{-1} x_i \\
+    \text{dual:} \quad & A = (K + \alpha I)^{-1}, \quad V = A R, \quad h_i = 1 - \alpha A_{ii}
+
+with :math:`K = X X^T` and :math:`W = X^T V`, or a Gaussian kernel *K*. The scores that row i would
+get from a fit on the other rows follow from its leverage :math:`h_i`, whichever was solved:
+
+.. math:: \hat y_{-i} = \bar y + \frac{f_i - h_i (y_i - \bar y)}{1 - h_i}
+
+where :math:`f_i` is the fit without the mean. The mean is that of all rows, row i included.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float
+from vicinal.scoring.ridge.settings import RidgeSettings
+from vicinal.scoring.ridge.solve import Matrix, inverse, leverages, solving_dtype
+
+LABELS_AT_ONCE = 256
+"""Labels whose right-hand sides are dense at a time."""
+TOLERATED_RESIDUAL = 1e-5
+"""Relative residual of a float32 solution past which it is refined in float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The solution for one α.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (m, L), or (n, L) with a kernel
+    leverage : ndarray of float64, shape (n,)
+    """
+
+    coefficients: Matrix
+    leverage: Float
+
+
+def dense_bytes(size: int) -> int:
+    """Return the memory of a dense solve: the matrix and its inverse."""
+    return 2 * size * size * np.dtype(solving_dtype(size)).itemsize
+
+
+def solve_primal(
+    rows: Features, Y: Csr, mean: Float, settings: RidgeSettings
+) -> Iterator[Solution]:
+    """Yield the solution for each α in turn, from XᵀX."""
+    dtype = solving_dtype(rows.shape[1])
+    gram = _dense(rows.T @ rows, dtype)
+    right = _centred_products(rows, Y, mean)
+    for alpha in settings.alphas:
+        M = inverse(gram, alpha, settings.backend, settings.device)
+        W = (M @ right.astype(dtype)).astype(np.float64)
+        if dtype is np.float32:
+            W = _refined(W, M, rows, right, alpha)
+        yield Solution(W, leverages(rows, M))
+
+
+def solve_dual(
+    kernel: Matrix, Y: Csr, mean: Float, settings: RidgeSettings, rows: Features | None
+) -> Iterator[Solution]:
+    """Yield the solution for each α from the kernel; coefficients of features if `rows` are given.
+
+    Where they are, the kernel is that of their products.
+    """
+    dtype = solving_dtype(len(kernel))
+    kernel = kernel.astype(dtype, copy=False)
+    targets = Y.toarray() - mean
+    for alpha in settings.alphas:
+        A = inverse(kernel, alpha, settings.backend, settings.device)
+        V = (A @ targets.astype(dtype)).astype(np.float64)
+        if dtype is np.float32:
+            residual = targets - (kernel @ V.astype(dtype)) - alpha * V
+            V += A @ residual.astype(dtype)
+        leverage = 1.0 - alpha * np.diagonal(A).astype(np.float64)
+        yield Solution(V if rows is None else rows.T @ V, leverage)
+
+
+def product_kernel(rows: Features) -> Matrix:
+    """Return XXᵀ, dense, in the number type it is solved in."""
+    return _dense(rows @ rows.T, solving_dtype(rows.shape[0]))
+
+
+def _dense(product: Any, dtype: type[Any]) -> Matrix:
+    """Return a product of sparse or dense rows as one array."""
+    return np.asarray(product if isinstance(product, np.ndarray) else product.toarray(), dtype)
+
+
+def _centred_products(rows: Features, Y: Csr, mean: Float) -> Float:
+    """Return Xᵀ(Y − ȳ), shape (m, L)."""
+    products = _dense(rows.T @ Y.astype(np.float64), np.float64)
+    totals = np.asarray(rows.sum(axis=0)).ravel()
+    return np.asarray(products - np.outer(totals, mean), dtype=np.float64)
+
+
+def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) -> Float:
+    """Return `W` after one step of refinement, labels by labels, where its residual asks for it."""
+    for start in range(0, W.shape[1], LABELS_AT_ONCE):
+        block = slice(start, start + LABELS_AT_ONCE)
+        residual = right[:, block] - rows.T @ (rows @ W[:, block]) - alpha * W[:, block]
+        scale = np.linalg.norm(right[:, block])
+        if np.linalg.norm(residual) <= TOLERATED_RESIDUAL * scale:
+            break  # labels share the matrix, and so the size of their errors
+        W[:, block] += M @ residual.astype(M.dtype)
+    return W

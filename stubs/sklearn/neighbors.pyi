@@ -1,0 +1,9 @@
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+class KNeighborsClassifier(BaseEstimator):
+    def __init__(self, n_neighbors: int = ...) -> None: ...
+    def fit(self, X: Any, y: Any) -> Self: ...
+    def predict(self, X: Any) -> NDArray[Any]: ...

@@ -1,0 +1,29 @@
+"""A real cluster of two processes, started once."""
+
+import warnings
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="needs the extra [cluster]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+        ) as local:
+            yield local
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client

@@ -1,0 +1,202 @@
+"""A cluster gives the neighbours of one process, to the bit, also when workers die."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="needs the extra [cluster]")
+
+import dask
+from sklearn.base import clone
+
+import vicinal
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.cluster import ClusterIndex, column_graph
+from vicinal.cluster.merging import merge_found
+from vicinal.datasets.generated import zipf_rows
+from vicinal.index import InvertedIndex, SegmentedIndex
+from vicinal.scoring.column_graph import column_graph as local_column_graph
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+METRICS = ["cosine", "dot", "euclidean"]
+MEMORY = 2**20
+
+
+@pytest.fixture(scope="module")
+def X():
+    X = zipf_rows(3000, 800, 1, 20)
+    X.data[::7] = 3.0
+    return X
+
+
+def same(a, b):
+    assert np.array_equal(a.ids, b.ids)
+    assert np.array_equal(a.values, b.values)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_folder(client, X, metric, tmp_path):
+    local = SegmentedIndex.build([X[:1000], X[1000:]], tmp_path / "rows", metric)
+    local.remove([5, 2999, *range(100, 140)])
+    local.add(X[:50])
+    index = ClusterIndex(client, tmp_path / "rows", metric, max_memory=MEMORY, block_queries=400)
+    assert len(index._source.shards) > 2
+    same(index.query(X[:900], 7), local.query(X[:900], 7))
+    same(index.query_self(7), local.query_self(7))
+
+
+def test_a_folder_of_shards(client, X, tmp_path):
+    for name, start in (("a", 0), ("b", 1200), ("c", 2000)):
+        stop = {"a": 1200, "b": 2000, "c": 3000}[name]
+        SegmentedIndex.build([X[start:stop]], tmp_path / "all" / name)
+    index = ClusterIndex(client, tmp_path / "all", max_memory=MEMORY)
+    wanted = InvertedIndex(X)
+    same(index.query(X[:300], 9), wanted.query(X[:300], 9))
+    same(index.query_self(4), wanted.query_self(4))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_local_arrays_and_blocks(client, X, metric):
+    wanted = InvertedIndex(X, metric)
+    blocks = [dask.delayed(X[start : start + 700]) for start in range(0, 3000, 700)]
+    for source in (X, blocks):
+        index = ClusterIndex(client, source, metric, max_memory=MEMORY, block_queries=500)
+        same(index.query(X[:1100], 5), wanted.query(X[:1100], 5))
+        same(index.query_self(3), wanted.query_self(3))
+
+
+def test_estimators(client, X):
+    Y = zipf_rows(3000, 20, 2, 3)
+    for kind in (vicinal.InstanceKNN, vicinal.MLkNN):
+        plain = kind().fit(X[:2000], Y[:2000])
+        algorithm = ClusterIndex(client, X[:5], max_memory=MEMORY)
+        model = clone(kind(algorithm=algorithm)).fit(X[:2000], Y[:2000])
+        assert isinstance(model.search_.index, ClusterIndex)
+        assert (model.predict(X[2000:]) != plain.predict(X[2000:])).nnz == 0
+        model.partial_fit(X[2000:2100], Y[2000:2100])
+        plain.partial_fit(X[2000:2100], Y[2000:2100])
+        assert (model.predict(X[2000:]) != plain.predict(X[2000:])).nnz == 0
+
+
+def test_an_estimator_on_the_rows_of_a_folder(client, X, tmp_path):
+    """The workers read the rows themselves; none are sent."""
+    Y = zipf_rows(3000, 20, 2, 3)
+    SegmentedIndex.build([X], tmp_path / "rows")
+    index = ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY)
+    model = vicinal.InstanceKNN(algorithm=index).fit(index.X, Y)
+    assert model.search_.index is index
+    plain = vicinal.InstanceKNN().fit(X, Y)
+    assert (model.predict(X[:200]) != plain.predict(X[:200])).nnz == 0
+
+
+def test_a_model_is_saved_without_its_cluster(client, X, tmp_path):
+    Y = zipf_rows(3000, 20, 2, 3)
+    algorithm = ClusterIndex(client, X[:5])
+    model = vicinal.InstanceKNN(algorithm=algorithm).fit(X[:500], Y[:500])
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    assert again.algorithm == "auto"
+    assert (again.predict(X[500:600]) != model.predict(X[500:600])).nnz == 0
+
+
+def test_columns(client, X):
+    Y = zipf_rows(3000, 60, 2, 3)
+    same(column_graph(client, X, Y, 5, block_columns=150), local_column_graph(X, Y, 5))
+
+
+def test_merging_is_associative():
+    rng = np.random.default_rng(3)
+    parts = []
+    for first in range(0, 60, 10):
+        keys = rng.integers(0, 4, (50, 5)).astype(float)
+        places = np.argsort(rng.random((50, 10)), axis=1)[:, :5].astype(np.int32) + first
+        places[rng.random((50, 5)) < 0.3] = -1
+        order = np.lexsort((places, keys, places < 0), axis=1)
+        parts.append(tuple(np.take_along_axis(a, order, axis=1) for a in (places, keys)))
+    whole = merge_found(parts)
+    tree = merge_found(
+        [merge_found(parts[4:]), merge_found([parts[1], parts[3]]), parts[2], parts[0]]
+    )
+    for row in range(50):
+        pairs = [
+            (key, place)
+            for places, keys in parts
+            for place, key in zip(places[row], keys[row], strict=True)
+            if place >= 0
+        ]
+        wanted = [place for _, place in sorted(pairs)[:5]]
+        assert whole[0][row].tolist() == wanted + [-1] * (5 - len(wanted))
+    assert np.array_equal(whole[0], tree[0])
+    found = whole[0] >= 0
+    assert np.array_equal(whole[1][found], tree[1][found])
+
+
+def test_bad_sources_are_named(client, X, tmp_path):
+    SegmentedIndex.build([X[:10]], tmp_path / "rows", "dot")
+    assert ClusterIndex(client, tmp_path / "rows").metric == "dot"
+    with pytest.raises(InvalidArgumentError, match="metric"):
+        ClusterIndex(client, tmp_path / "rows", "taxicab")
+    with pytest.raises(InvalidArgumentError, match="source"):
+        ClusterIndex(client, 3)
+    with pytest.raises(InvalidArgumentError, match="written by SegmentedIndex"):
+        ClusterIndex(client, tmp_path / "nothing")
+    with pytest.raises(InvalidArgumentError, match="one number of features"):
+        ClusterIndex(client, [dask.delayed(X[:5]), dask.delayed(X[:5, :7])])
+
+
+def pids(client):
+    return sorted(client.run(os.getpid).values())
+
+
+@pytest.mark.parametrize("kind", ["folder", "arrays"])
+def test_workers_killed_during_a_query(client, X, kind, tmp_path):
+    """Blocks are small, so that the search takes seconds and the workers die in the middle."""
+    wanted = InvertedIndex(X).query(X, 6)
+    source = X
+    if kind == "folder":
+        SegmentedIndex.build([X], tmp_path / "rows")
+        source = tmp_path / "rows"
+    index = ClusterIndex(client, source, max_memory=MEMORY, block_queries=40)
+    victim = pids(client)[0]
+    killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    found = index.query(X, 6)
+    assert not killer.is_alive()  # the search was still running when the worker died
+    same(found, wanted)
+    client.wait_for_workers(2, timeout=60)
+    assert victim not in pids(client)
+    same(index.query_self(3), InvertedIndex(X).query_self(3))
+
+
+def test_a_worker_that_comes_late_takes_part(cluster, client, X):
+    index = ClusterIndex(client, X, max_memory=MEMORY, block_queries=40)
+    other = threading.Timer(0.2, lambda: cluster.scale(3))
+    other.start()
+    same(index.query(X, 6), InvertedIndex(X).query(X, 6))
+    other.join()
+    client.wait_for_workers(3, timeout=60)
+    cluster.scale(2)
+
+
+def test_an_error_cancels_what_is_under_way(client, X):
+    index = ClusterIndex(client, X, max_memory=MEMORY, block_queries=100)
+    search = index._search(3)
+    starters = index._given_blocks(X, search)
+    from vicinal.cluster.tasks import in_flight
+
+    results = in_flight(client, starters, 5)
+    next(results)
+    results.close()
+    deadline = time.time() + 30
+    while client.processing() and any(client.processing().values()) and time.time() < deadline:
+        time.sleep(0.1)
+    assert not any(client.processing().values())

@@ -1,0 +1,214 @@
+"""Label ridge and its leave-one-out scores against refitting, one row left out at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import vicinal
+from vicinal import LabelRidge
+from vicinal.scoring.ridge import iterative, solve, system
+
+pytestmark = pytest.mark.native
+
+
+def unit(X):
+    length = np.sqrt((X * X).sum(axis=1, keepdims=True))
+    return X / np.where(length == 0, 1, length)
+
+
+def linear(X, R, Q, alpha):
+    """Solve the normal equations of the primal and score the queries."""
+    W = np.linalg.solve(X.T @ X + alpha * np.eye(X.shape[1]), X.T @ R)
+    return Q @ W
+
+
+def gaussian(X, R, Q, alpha, gamma):
+    """Solve the dual with the kernel written as a double loop."""
+
+    def kernel(A, B):
+        return np.array([[np.exp(-gamma * ((a - b) ** 2).sum()) for b in B] for a in A])
+
+    return kernel(Q, X) @ np.linalg.solve(kernel(X, X) + alpha * np.eye(len(X)), R)
+
+
+def left_out(X, Y, fit):
+    """Scores of each row from a fit on the other rows; the mean is that of all rows."""
+    mean = Y.mean(axis=0)
+    scores = []
+    for row in range(len(X)):
+        others = np.arange(len(X)) != row
+        scores.append(mean + fit(X[others], (Y - mean)[others], X[row : row + 1])[0])
+    return np.array(scores)
+
+
+@st.composite
+def problems(draw):
+    """Few rows with duplicates, empty rows, constant columns and unused labels; both shapes."""
+    n, m, n_labels = draw(st.integers(2, 9)), draw(st.integers(1, 9)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.choice([0.0, 0.0, 1.0, 2.0, 0.5, -1.0], size=(n, m))
+    Q = rng.choice([0.0, 1.0, -0.5], size=(3, m))
+    Y = (rng.random((n, n_labels)) < draw(st.sampled_from([0.0, 0.3, 1.0]))).astype(int)
+    if draw(st.booleans()):
+        X[0] = X[-1]
+    return X, Y, Q
+
+
+kinds = st.sampled_from([np.asarray, sparse.csr_array])
+alphas = st.sampled_from([0.1, 1.0, 10.0])
+
+
+@given(problems(), alphas, kinds, st.sampled_from(["cosine", "dot", "euclidean"]))
+def test_linear(problem, alpha, kind, metric):
+    X, Y, Q = problem
+    model = LabelRidge(alpha, metric=metric, keep_loo=True).fit(kind(X), Y)
+    A, B = (unit(X), unit(Q)) if metric == "cosine" else (X, Q)
+    mean = Y.mean(axis=0)
+    expected = mean + linear(A, Y - mean, B, alpha)
+    np.testing.assert_allclose(model.predict_proba(kind(Q)), expected, rtol=1e-8, atol=1e-10)
+
+    def fit(rows, R, queries):
+        return linear(rows, R, queries, alpha)
+
+    loo = model.loo_scores_.toarray()
+    np.testing.assert_allclose(loo, left_out(A, Y, fit), rtol=1e-8, atol=1e-9)
+
+
+@given(problems(), alphas, kinds, st.sampled_from([0.1, 1.0]))
+def test_gaussian_kernel(problem, alpha, kind, gamma):
+    X, Y, Q = problem
+    model = LabelRidge(alpha, "rbf", gamma=gamma, keep_loo=True).fit(kind(X), Y)
+    mean = Y.mean(axis=0)
+    expected = mean + gaussian(X, Y - mean, Q, alpha, gamma)
+    np.testing.assert_allclose(model.predict_proba(kind(Q)), expected, rtol=1e-8, atol=1e-9)
+
+    def fit(rows, R, queries):
+        return gaussian(rows, R, queries, alpha, gamma)
+
+    np.testing.assert_allclose(
+        model.loo_scores_.toarray(), left_out(X, Y, fit), rtol=1e-8, atol=1e-9
+    )
+
+
+def random_problem(n=80, m=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, m), density=0.2, format="csr", rng=rng)
+    Y = sparse.csr_array((rng.random((n, 7)) < 0.2).astype(np.int32))
+    return X, Y, sparse.random_array((20, m), density=0.2, format="csr", rng=rng)
+
+
+@pytest.mark.parametrize("shape", [(80, 40), (40, 80)])
+def test_float32_solves_are_near_float64_ones(monkeypatch, shape):
+    X, Y, Q = random_problem(*shape)
+    exact = LabelRidge(0.01, keep_loo=True).fit(X, Y)
+    monkeypatch.setattr(solve, "FLOAT64_SIZE", 0)
+    rough = LabelRidge(0.01, keep_loo=True).fit(X, Y)
+    exact_scores, rough_scores = exact.predict_proba(Q), rough.predict_proba(Q)
+    assert not np.array_equal(exact_scores, rough_scores)
+    np.testing.assert_allclose(rough_scores, exact_scores, atol=1e-6)
+    np.testing.assert_allclose(rough.loo_scores_.toarray(), exact.loo_scores_.toarray(), atol=1e-4)
+
+
+def test_a_float32_solve_is_refined(monkeypatch):
+    X, Y, Q = random_problem()
+    exact = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
+    monkeypatch.setattr(solve, "FLOAT64_SIZE", 0)
+    monkeypatch.setattr(system, "TOLERATED_RESIDUAL", 0.0)
+    refined = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
+    monkeypatch.setattr(system, "TOLERATED_RESIDUAL", np.inf)
+    rough = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
+    assert np.abs(refined - exact).max() < 0.1 * np.abs(rough - exact).max()
+
+
+def test_torch_solves_the_same():
+    pytest.importorskip("torch")
+    X, Y, Q = random_problem()
+    ours = LabelRidge(keep_loo=True).fit(X, Y)
+    theirs = LabelRidge(keep_loo=True, backend="torch", device="cpu").fit(X, Y)
+    np.testing.assert_allclose(theirs.predict_proba(Q), ours.predict_proba(Q), atol=1e-12)
+    np.testing.assert_allclose(theirs.loo_scores_.toarray(), ours.loo_scores_.toarray(), atol=1e-12)
+
+
+def test_conjugate_gradients_where_memory_is_short(monkeypatch):
+    X, Y, Q = random_problem()
+    exact = LabelRidge().fit(X, Y).predict_proba(Q)
+    monkeypatch.setattr(iterative, "TOLERANCE", 1e-9)
+    with pytest.warns(UserWarning, match="would exceed max_memory=100; conjugate gradients"):
+        model = LabelRidge(max_memory=100, keep_loo=True).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(Q), exact, atol=1e-8)
+    mean = Y.toarray().mean(axis=0)
+    fold_of = np.arange(80) % iterative.N_FOLDS
+    A = unit(X.toarray())
+    for fold in range(iterative.N_FOLDS):
+        kept = fold_of != fold
+        expected = mean + linear(A[kept], Y.toarray()[kept] - mean, A[~kept], 1.0)
+        np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)
+
+
+def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
+    X, Y, _ = random_problem(seed=3)
+    chosen = LabelRidge([0.03, 0.3, 3.0, 30.0]).fit(X, Y).alpha_
+
+    def best_f1(alpha):
+        scores = LabelRidge(alpha, keep_loo=True).fit(X, Y).loo_scores_.toarray()
+        truth = Y.toarray()
+        return max(
+            2 * (truth * (scores >= t)).sum() / ((scores >= t).sum() + truth.sum())
+            for t in np.unique(scores)
+        )
+
+    assert chosen == max([0.03, 0.3, 3.0, 30.0], key=best_f1)
+
+
+def test_fewer_features_are_those_with_the_largest_squares():
+    X, Y, Q = random_problem()
+    A, B = unit(X.toarray()), unit(Q.toarray())
+    kept = np.sort(np.argsort(-(A * A).sum(axis=0), kind="stable")[:10])
+    mean = Y.toarray().mean(axis=0)
+    expected = mean + linear(A[:, kept], Y.toarray() - mean, B[:, kept], 1.0)
+    model = LabelRidge(max_features=10).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(Q), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}, {"max_features": 10}])
+def test_saved_and_loaded(tmp_path, params):
+    X, Y, Q = random_problem()
+    model = LabelRidge([0.3, 1.0], **params).fit(X, Y)
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(Q), model.predict_proba(Q))
+    assert (again.predict(Q) != model.predict(Q)).nnz == 0
+
+
+def test_incremental_learning_equals_a_fit_on_all_rows():
+    X, Y, Q = random_problem()
+    model = LabelRidge().fit(X[:50], Y[:50]).partial_fit(X[50:], Y[50:])
+    whole = LabelRidge().fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(Q), whole.predict_proba(Q))
+    model.forget(np.arange(10, 30))
+    kept = np.r_[0:10, 30:80]
+    fewer = LabelRidge().fit(X[kept], Y[kept])
+    np.testing.assert_array_equal(model.predict_proba(Q), fewer.predict_proba(Q))
+    assert (model.predict(Q) != fewer.predict(Q)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"alpha": 0}, "alpha: expected a number above 0"),
+        ({"alpha": []}, "alpha: expected at least one value"),
+        ({"alpha": "1"}, "alpha: expected"),
+        ({"kernel": "cubic"}, "kernel: expected one of 'rbf'"),
+        ({"kernel": "rbf", "gamma": -1}, "gamma: expected a number above 0"),
+        ({"max_memory": 0}, "max_memory: expected an integer of at least 1"),
+        ({"max_features": 0}, "max_features: expected an integer of at least 1"),
+        ({"kernel": "rbf", "max_memory": 8}, "max_memory: expected 102400 bytes"),
+        ({"backend": "tensorflow"}, "backend: expected one of"),
+    ],
+)
+def test_refuses(params, message):
+    X, Y, _ = random_problem()
+    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=message):
+        LabelRidge(**params).fit(X, Y)

@@ -1,0 +1,93 @@
+"""``vicinal train --out-of-core``: the model is the one that training in memory gives."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import vicinal
+from vicinal.cli.app import app
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.generated import zipf_rows
+from vicinal.datasets.xc import write_xc
+
+pytestmark = pytest.mark.native
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def xc_file(tmp_path):
+    rows = zipf_rows(400, 200, 1, 8).astype(np.float64)
+    Y = zipf_rows(400, 12, 2, 2).astype(np.int32)
+    names = [f"feature{i}" for i in range(200)], [f"label{i}" for i in range(12)]
+    write_xc(
+        Dataset(X=rows, Y=Y, feature_names=names[0], label_names=names[1]), tmp_path / "d.xc.txt"
+    )
+    return tmp_path / "d.xc.txt", rows
+
+
+def same_models(first, second, X):
+    a, b = vicinal.load(first), vicinal.load(second)
+    wanted, found = a.rank(X, 5), b.rank(X, 5)
+    assert np.array_equal(wanted[0], found[0])
+    assert np.array_equal(wanted[1], found[1])
+    assert np.array_equal(a.predict(X).toarray(), b.predict(X).toarray())
+
+
+@pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif"])
+@pytest.mark.parametrize("preprocess", ["none", "tfidf", "tfidf,unit"])
+def test_extreme_classification_text(xc_file, tmp_path, method, preprocess):
+    file, X = xc_file
+    shared = ["--method", method, "--preprocess", preprocess]
+    run("train", file, "-o", tmp_path / "plain", *shared)
+    options = ["--out-of-core", tmp_path / "rows", "--max-memory", "0.01"]
+    run("train", file, "-o", tmp_path / "streamed", *shared, *options)
+    same_models(tmp_path / "plain", tmp_path / "streamed", X)
+
+
+def test_texts(tmp_path):
+    rng = np.random.default_rng(1)
+    words = np.array([f"word{i}" for i in range(40)])
+    lines = [
+        json.dumps(
+            {
+                "text": " ".join(rng.choice(words, 6)),
+                "labels": rng.choice(["red", "blue", "green"], 2).tolist(),
+            }
+        )
+        for _ in range(120)
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    shared = ["--method", "instance-knn", "--preprocess", "tfidf"]
+    run("train", tmp_path / "t.jsonl", "-o", tmp_path / "plain", *shared)
+    options = ["--out-of-core", tmp_path / "rows"]
+    run("train", tmp_path / "t.jsonl", "-o", tmp_path / "streamed", *shared, *options)
+    same_models(tmp_path / "plain", tmp_path / "streamed", ["word1 word2", "word7 word39 word3"])
+
+
+def test_bad_options(xc_file, tmp_path):
+    file, _ = xc_file
+    with pytest.raises(ValueError, match="--max-memory"):
+        run(
+            "train",
+            file,
+            "-o",
+            tmp_path / "m",
+            "--out-of-core",
+            tmp_path / "r",
+            "--max-memory",
+            "0",
+        )
+    with pytest.raises(ValueError, match="a file, for --out-of-core"):
+        run("train", "debtags", "-o", tmp_path / "m", "--out-of-core", tmp_path / "r")
+    (tmp_path / "full" / "rows").mkdir(parents=True)
+    (tmp_path / "full" / "rows" / "thesis.txt").touch()
+    with pytest.raises(ValueError, match=r"thesis\.txt"):
+        run("train", file, "-o", tmp_path / "m", "--out-of-core", tmp_path / "full")

@@ -1,0 +1,109 @@
+"""Files read in chunks give the rows of the whole file, wherever they are cut."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vicinal._base.errors import DataFormatError
+from vicinal.datasets.streams import text_chunks, xc_chunks
+from vicinal.datasets.xc import read_xc
+
+ROWS = ["0,2 1:0.5 4:1", " 0:2", "", "1", "2 3:0.25", " 4:7"]
+
+
+@given(
+    st.lists(st.sampled_from(ROWS), max_size=12),
+    st.integers(1, 80),
+    st.sampled_from(["\n", "\r\n"]),
+)
+@settings(deadline=None, max_examples=150)
+def test_xc_chunks_are_the_file(tmp_path_factory, rows, chunk_bytes, end):
+    path = tmp_path_factory.mktemp("xc") / "some.xc.txt"
+    path.write_bytes((end.join([f"{len(rows)} 5 3", *rows]) + end).encode())
+    whole = read_xc(path)
+    chunks = list(xc_chunks(path, chunk_bytes=chunk_bytes))
+    assert sum(chunk.X.shape[0] for chunk in chunks) == len(rows)
+    X = np.vstack([np.zeros((0, 5)), *(chunk.X.toarray() for chunk in chunks)])
+    Y = np.vstack([np.zeros((0, 3)), *(chunk.Y.toarray() for chunk in chunks)])
+    dense = whole.X if isinstance(whole.X, np.ndarray) else whole.X.toarray()
+    assert np.array_equal(X, dense)
+    assert np.array_equal(Y, whole.Y.toarray())
+
+
+def test_packed_xc(tmp_path):
+    path = tmp_path / "some.xc.txt.gz"
+    path.write_bytes(gzip.compress(b"2 5 3\n0,2 1:0.5 4:1\n 0:2"))
+    assert [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=3)] == [(1, 5), (1, 5)]
+    path.write_bytes(gzip.compress(b"2 5 3\n0,2 1:0.5 4:1\n 0:2")[:-9])
+    with pytest.raises(DataFormatError, match="archive"):
+        list(xc_chunks(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("3 5\n", "line 1: expected the counts"),
+        ("3 5 2\n0 1:1\n", "expected 3 rows"),
+        ("1 5 2\n0 1:1\n0 1:1\n", "expected 1 rows"),
+        ("3 5 2\n0 1:1\n0 1:1\n0 9:1\n", "line 4"),
+    ],
+)
+def test_damaged_xc_names_the_line(tmp_path, content, said):
+    path = tmp_path / "some.xc.txt"
+    path.write_text(content)
+    for size in (4, 10**6):
+        with pytest.raises(DataFormatError, match=said):
+            list(xc_chunks(path, chunk_bytes=size))
+
+
+RECORDS = [("buy milk", ["home", "shop"]), ("a\nb, c", ["7"]), ("übel", []), ("x", ["home"])]
+
+
+def write_table(path):
+    if path.suffix == ".parquet":
+        arrow = pytest.importorskip("pyarrow", reason="needs the extra [frames]")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        texts, labels = zip(*RECORDS, strict=True)
+        parquet.write_table(arrow.table({"text": list(texts), "labels": list(labels)}), path)
+    elif path.suffix == ".jsonl":
+        lines = [json.dumps({"text": text, "labels": labels}) for text, labels in RECORDS]
+        path.write_text("\n\n".join(lines), encoding="utf-8")
+    else:
+        import csv
+
+        with path.open("w", newline="", encoding="utf-8-sig") as stream:
+            table = csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",")
+            table.writerow(["text", "labels"])
+            table.writerows([text, ",".join(labels)] for text, labels in RECORDS)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("chunk_rows", [1, 3, 100])
+def test_text_chunks(tmp_path, ending, chunk_rows):
+    path = tmp_path / f"notes.{ending}"
+    write_table(path)
+    chunks = list(text_chunks(path, chunk_rows=chunk_rows))
+    assert len(chunks) == -(-len(RECORDS) // chunk_rows)
+    pairs = [pair for chunk in chunks for pair in zip(chunk.texts, chunk.labels, strict=True)]
+    assert pairs == RECORDS
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"text": "a"}', "a column 'labels'"),
+        ('{"text": 3, "labels": []}', "text in 'text'"),
+        ('{"text": "a", "labels": [1.5]}', "labels in 'labels'"),
+        ("[1]", "a JSON object"),
+        ("{", "a JSON object"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, line, said):
+    path = tmp_path / "notes.jsonl"
+    path.write_text('{"text": "a", "labels": ["x"]}\n' + line)
+    with pytest.raises(DataFormatError, match=f"line 2: expected {said}"):
+        list(text_chunks(path))

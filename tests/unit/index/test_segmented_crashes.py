@@ -1,0 +1,173 @@
+"""A writer that fails or is killed at any step leaves the old index or the new one, whole."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vicinal._base.errors import ModelFormatError
+from vicinal.datasets.generated import zipf_rows
+from vicinal.index import SegmentedIndex
+
+pytestmark = pytest.mark.native
+
+STEPS = ("mkdir", "fsync", "replace", "unlink", "rmdir")
+"""Calls of the system by which a folder changes for good; each may be the last."""
+
+X = zipf_rows(120, 60, 1, 6)
+
+
+def build(folder):
+    SegmentedIndex.build([X[:40], X[40:80]], folder)
+
+
+def add(folder):
+    SegmentedIndex.open(folder).add(X[80:])
+
+
+def add_single_rows(folder):
+    index = SegmentedIndex.open(folder)
+    for row in range(80, 87):
+        index.add(X[row : row + 1])
+
+
+def merge(folder):
+    index = SegmentedIndex.open(folder)
+    assert len(index._version.runs) == 8
+    index.add(X[87:88])  # the eighth single row: they become one run
+    assert len(index._version.runs) == 2
+
+
+def remove(folder):
+    SegmentedIndex.open(folder).remove([3, 5])
+
+
+def rewrite(folder):
+    SegmentedIndex.open(folder).remove(np.arange(30))
+
+
+CHANGES = {"build": build, "add": add, "merge": merge, "remove": remove, "rewrite": rewrite}
+
+
+def lists(folder):
+    """Return every answer of the index in a folder, or None where there is no index."""
+    try:
+        graph = SegmentedIndex.open(folder, n_jobs=1).query_self(4)
+    except ModelFormatError:
+        return None
+    return graph.ids.tolist(), graph.values.tolist()
+
+
+def allowed_states(change, folder):
+    """Return the answers before and after a change, and after each part of one made of several."""
+    states = [lists(folder)]
+    write = SegmentedIndex._publish
+
+    def watched(index, *args):
+        write(index, *args)
+        states.append(lists(folder))
+
+    SegmentedIndex._publish = watched
+    try:
+        CHANGES[change](folder)
+    finally:
+        SegmentedIndex._publish = write
+    return [*states, lists(folder)]
+
+
+@pytest.fixture
+def before(tmp_path):
+    """Return a function that makes a folder as it was before a change."""
+    start, many = tmp_path / "start", tmp_path / "many runs"
+    build(start)
+    shutil.copytree(start, many)
+    add_single_rows(many)
+
+    def fresh(change):
+        folder = tmp_path / "index"
+        shutil.rmtree(folder, ignore_errors=True)
+        if change != "build":
+            shutil.copytree(many if change == "merge" else start, folder)
+        return folder
+
+    return fresh
+
+
+class Failing:
+    """Lets the n-th step of the system fail."""
+
+    def __init__(self, monkeypatch, n):
+        self.left = n
+        for name in STEPS:
+            monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
+
+    def counted(self, call):
+        def step(*args, **options):
+            self.left -= 1
+            if self.left == 0:
+                raise OSError(5, "Input/output error")
+            return call(*args, **options)
+
+        return step
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_failure_at_every_step(change, before, monkeypatch):
+    states = allowed_states(change, before(change))
+    seen, n = set(), 0
+    while True:
+        n += 1
+        folder = before(change)
+        with monkeypatch.context() as patched:
+            failing = Failing(patched, n)
+            with suppress(OSError):
+                CHANGES[change](folder)
+        found = lists(folder)
+        assert found in states, n
+        seen.add(states.index(found))
+        if failing.left > 0:
+            break
+        CHANGES["remove" if found is not None else "build"](folder)  # the next writer succeeds
+        assert lists(folder) is not None
+    assert n >= 5
+    assert len(seen) >= 2
+
+
+KILLED = """
+import os, signal, sys
+from tests.unit.index.test_segmented_crashes import CHANGES, STEPS
+left = int(sys.argv[3])
+def counted(call):
+    def step(*args, **options):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **options)
+    return step
+for name in STEPS:
+    setattr(os, name, counted(getattr(os, name)))
+CHANGES[sys.argv[1]](sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("change", ["build", "add", "merge", "rewrite"])
+def test_killed_at_steps(change, before):
+    states = allowed_states(change, before(change))
+    root = Path(__file__).parents[3]
+    killed = 0
+    for n in (1, 3, 5, 7, 9):
+        folder = before(change)
+        command = [sys.executable, "-c", KILLED, change, str(folder), str(n)]
+        done = subprocess.run(command, cwd=root, capture_output=True, check=False)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        killed += done.returncode == -signal.SIGKILL
+        assert lists(folder) in states
+        CHANGES["remove" if lists(folder) is not None else "build"](folder)
+    assert killed >= 3
