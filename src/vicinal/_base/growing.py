@@ -62,6 +62,8 @@ class GrowingArray:
 
         It is this one where there is room and no other continuation was written there.
         """
+        if len(fresh) == 0:  # nothing is written to an array that may be read-only
+            return self
         stop = count + len(fresh)
         with self._writing:
             if self._takes(count, stop, fresh):

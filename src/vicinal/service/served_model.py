@@ -20,10 +20,10 @@ class Version(NamedTuple):
 
 
 class ServedModel:
-    """A model behind a lock, with its version number.
+    """A model with its version number, read while it is taught.
 
-    Estimators change in place, so readers and the learner take turns: whoever reads sees the model
-    before a change or after it, never in between.
+    Readers never wait: they hold a snapshot, which stays as it is whatever the model learns next.
+    Those who change the model take turns.
 
     Parameters
     ----------
@@ -36,43 +36,46 @@ class ServedModel:
     def __init__(self, model: Model, version: int = 0) -> None:
         self.reader = RowReader(model)
         self._model = model
-        self._version = version
-        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._publish(version)
 
     @property
     def version(self) -> int:
         """The newest version number; a reader's own is in :meth:`reading`."""
-        return self._version
+        return self._current.number
+
+    def _publish(self, version: int) -> None:
+        """Let readers see the model as it is now, under a version number: one assignment."""
+        self._current = Version(estimator_of(self._model).snapshot(), version)
 
     @contextmanager
     def reading(self) -> Iterator[Version]:
         """Hold one whole version."""
-        with self._lock:
-            yield Version(estimator_of(self._model), self._version)
+        yield self._current
 
     def learn(self, rows: Sequence[Row], version: int) -> None:
         """Learn rows, each with its ``labels``; the model then has the given version."""
         X = self.reader.features(rows)
         labels: list[list[Any]] = [list(row["labels"]) for row in rows]
-        with self._lock:
+        with self._writing:
             model_access.learn(estimator_of(self._model), X, labels)
-            self._version = version
+            self._publish(version)
 
     def forget(self, row_ids: Sequence[int], version: int) -> None:
         """Forget rows; the model then has the given version."""
-        with self._lock:
+        with self._writing:
             model_access.forget(estimator_of(self._model), row_ids)
-            self._version = version
+            self._publish(version)
 
     def skip(self, version: int) -> None:
         """Take on a version number without a change: that of an event without effect."""
-        with self._lock:
-            self._version = version
+        with self._writing:
+            self._publish(version)
 
     def save(self, path: Path, version: int) -> bool:
         """Save the model if it still has the given version; tell whether it had."""
-        with self._lock:
-            if self._version != version:
+        with self._writing:
+            if self.version != version:
                 return False
             save(self._model, path)
             return True

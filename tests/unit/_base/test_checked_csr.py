@@ -113,4 +113,7 @@ def test_arrays_grow_without_touching_what_was_handed_out() -> None:
     assert head.tolist() == [0, 1, 2]
     assert longer.head(5).tolist() == [0, 1, 2, 7, 8]
     assert other.head(3).tolist() == [0, 1, 9]
+    fixed = np.arange(3)
+    fixed.flags.writeable = False
+    assert GrowingArray(fixed).extended(3, np.arange(0)).head(3).tolist() == [0, 1, 2]
     assert longer.extended(5, np.array([0.5])).head(6).dtype == np.float64

@@ -63,7 +63,7 @@ def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
         same = [each for each in terms if each.kind == kind]
         if same:
             ids, place = np.unique(np.concatenate([each.ids for each in same]), return_inverse=True)
-            shares: Float = np.zeros(len(ids))
+            shares = np.zeros(len(ids))
             np.add.at(shares, place, np.concatenate([each.shares for each in same]))
             united.append(Terms(kind, ids, shares))
     return tuple(united)
