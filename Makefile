@@ -237,5 +237,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/quality.md,$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/checks.md,$(wildcard docs/project/*))
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

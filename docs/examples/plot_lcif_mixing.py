@@ -20,31 +20,32 @@ found = tune(
     "lcif",
     train.X[rows],
     train.Y[rows],
-    "example-f1",
+    "average-precision",
     cv=3,
     grid={
         "mixing": mixing.tolist(),
         "n_neighbors_instance": neighbors.tolist(),
         "n_neighbors_feature": [15],
     },
-    metrics=["example-f1"],
+    metrics=["average-precision"],
     progress=False,
     refit=False,
 )
 
 # %%
-# Instance neighbours alone are λ = 1, feature neighbours alone λ = 0. The best lies between.
+# Instance neighbours alone are λ = 1, feature neighbours alone λ = 0. As an order of labels, the
+# best lies between: a label that no neighbour carries can still be suggested by a word.
 
 means = dict.fromkeys(((m, n) for m in mixing for n in neighbors), np.nan)
-for params, value in zip(found.table.params, found.table.mean("example-f1"), strict=True):
+for params, value in zip(found.table.params, found.table.mean("average-precision"), strict=True):
     means[params["mixing"], params["n_neighbors_instance"]] = value
 surface = np.array([[means[m, n] for m in mixing] for n in neighbors])
 
 figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
 drawn = axes.pcolormesh(mixing, neighbors, surface, cmap="viridis", shading="nearest")
-best = found.best["example-f1"]
+best = found.best["average-precision"]
 axes.plot(best.params["mixing"], best.params["n_neighbors_instance"], "o", ms=14, mfc="none", c="r")
 axes.set(xlabel="λ (mixing)", ylabel="instance neighbours", yticks=neighbors)
-axes.set_title(f"Example F1: best {best.mean:.3f} at λ = {best.params['mixing']}")
-figure.colorbar(drawn, label="example F1")
+axes.set_title(f"Average precision: best {best.mean:.3f} at λ = {best.params['mixing']}")
+figure.colorbar(drawn, label="average precision")
 plt.show()
