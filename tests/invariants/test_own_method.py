@@ -218,7 +218,7 @@ def test_any_classifier_is_tuned_by_refitting(run, sample, data_file):
         ("weighted_mlknn:Nothing", "a classifier class of scikit-learn's kind in weighted_mlknn"),
         ("weighted_mlknn:rounded", "a classifier class of scikit-learn's kind in weighted_mlknn"),
         ("sklearn.multioutput:MultiOutputClassifier", "missing 1 required positional argument"),
-        ("nothing", "names of methods (brknn"),
+        ("nothing", "names of methods (blend"),
     ],
 )
 @pytest.mark.parametrize("command", ["tune", "compare", "bench"])

@@ -119,7 +119,7 @@ def test_rank_is_what_there_is(kind):
     X = rng.normal(size=(30, 8))
     y = (X[:, :1] > 0).astype(int)
     Y = np.hstack([y, y, (X[:, 1:2] > 0).astype(int)])  # a label twice: rank 2
-    with pytest.warns(UserWarning, match="give 2 directions only"):
+    with pytest.warns(UserWarning, match="only have 2 directions"):
         found = kind(n_components=5).fit(X, Y)
     assert found.transform(X).shape == (30, 2)
     assert kind().fit(X, Y).transform(X).shape == (30, 2), "None asks for those there are"

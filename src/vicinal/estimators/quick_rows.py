@@ -44,7 +44,7 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
         return X if X.shape[1] == n_features and X.shape[0] > 0 else None
     indptr, indices, data = X.indptr, X.indices, X.data
     if (
-        X.ndim != 2
+        not X.ndim == 2 == 1 + indptr.ndim == 1 + indices.ndim == 1 + data.ndim
         or X.shape[1] != n_features
         or X.shape[0] < 1
         or data.dtype not in _FLOATS

@@ -39,6 +39,8 @@ class RowSums:
         array([[0.25, 0.  , 0.75],
                [0.  , 0.  , 0.  ]])
         """
+        if not np.isfinite(self.totals).all():
+            raise InvalidArgumentError("values", "finite values", "NaN or infinity")
         per_entry = np.repeat(self.totals, np.diff(self.values.indptr))
         return with_values(self.values, self.values.data / per_entry)
 

@@ -295,8 +295,7 @@ class TestWhatIf:
         assert scores_without(model, [[0.0]], removal.ids[:2])[1][0]
 
     def test_a_label_that_nothing_drops(self):
-        model = BRkNN(2).fit([[0.0], [1.0], [2.0]], [[1], [1], [1]])
-        model.decision_ = Threshold(-1.0)
+        model = BRkNN(2, threshold=Threshold(-1.0)).fit([[0.0], [1.0], [2.0]], [[1], [1], [1]])
         (why,) = model.explain([[1.5]], what_if=True)
         assert why.labels[0].what_if == []
 

@@ -92,7 +92,7 @@ def test_scores_too_many_to_hold_point_to_rank(model, monkeypatch):
         (IBLR(C=-np.inf), "C"),
         (IBLR(C="1"), "C"),
         (IBLR(augment="yes"), "augment"),
-        (METHODS["brknn"](threshold=decision.LabelSets()), "picks no label sets"),
+        (METHODS["brknn"](threshold=decision.LabelSets()), "chooses no label sets"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(model, says):

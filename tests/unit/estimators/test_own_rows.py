@@ -121,6 +121,6 @@ def test_names_that_no_file_can_hold_are_refused_and_leave_the_model_as_it_was(f
 def test_a_rule_that_could_not_decide_is_refused_at_fit(never_empty):
     """The number of labels of neighbours, of which this method has none."""
     model = METHODS["feature-knn"](threshold=TopS(), never_empty=never_empty)
-    with pytest.raises(InvalidArgumentError, match="know no neighbours"):
+    with pytest.raises(InvalidArgumentError, match="do not come from neighbours"):
         model.fit(np.eye(4), np.eye(4, dtype=np.int32))
     assert not model.__sklearn_is_fitted__()

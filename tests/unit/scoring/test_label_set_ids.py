@@ -32,7 +32,7 @@ def test_scores_carry_sets_through_parts_and_blocks():
     assert rule.decide(both).toarray().tolist() == [[1, 0], [0, 1], [1, 1], [1, 0]]
     plain = Scores.sparse(sparse.csr_array(np.eye(3, 2)))
     assert Scores.stack([scores, plain]).label_sets is None
-    with pytest.raises(ValueError, match="picks no label sets"):
+    with pytest.raises(ValueError, match="chooses no label sets"):
         rule.decide(plain)
     for wrong in (sets[:2], 2 * sets):
         with pytest.raises(ValueError, match="label_sets"):
