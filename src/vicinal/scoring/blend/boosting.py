@@ -6,10 +6,12 @@ the scores of the models that have not seen them: thresholds need no further fit
 """
 
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
-from vicinal._base.arrays import Float, Int
+from vicinal._base.arrays import Bool, Float, Int
 from vicinal._base.threads import library_threads
 from vicinal.scoring.blend.folds import N_FOLDS, repeats_for, row_folds
 from vicinal.scoring.blend.trees import Cells, Trees
@@ -60,8 +62,21 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
                     early_stopping=True,
                     n_iter_no_change=PATIENCE,
                     random_state=random_state,
-                ).fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
-                models.append(model)
+                )
+                models.append(_fit(model, cells, true, out))
                 trees = Trees.of_boosting([model], cells.shape[1])
                 held_out[out] += trees.log_odds(cells[out]) / repeats
     return CrossFitted(Trees.of_boosting(models, cells.shape[1]), held_out)
+
+
+def _fit(model: Any, cells: Cells, true: Float, out: Bool) -> Any:
+    """Fit on the cells that are not held out, and stop by those that are.
+
+    scikit-learn before 1.7 takes no cells to stop by: it stops by a tenth of the others, drawn at
+    random, or, where either class has too few of them, not at all.
+    """
+    if "X_val" in signature(model.fit).parameters:
+        return model.fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
+    n_positive = int(np.count_nonzero(true[~out]))
+    enough = min(n_positive, int(np.count_nonzero(~out)) - n_positive) >= 20
+    return model.set_params(early_stopping=enough).fit(cells[~out], true[~out])
