@@ -110,4 +110,5 @@ def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset")
             "predicted": ", ".join(answer.labels),
             "best scores": answer.best,
         }
-        print_facts(f"\n{answer.row}", facts)
+        out.print()
+        print_facts(str(answer.row), facts)

@@ -1,8 +1,10 @@
 """What the library logs, on standard error: notes about what was guessed, and warnings."""
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.markup import escape
 
@@ -22,14 +24,21 @@ class _Printer(logging.Handler):
         errors.print(f"{STYLES[level]}: {line}", soft_wrap=True, highlight=False)
 
 
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning without the line of source that raised it."""
+    logger.warning("%s", message)
+
+
 @contextmanager
 def printed_notes() -> Iterator[None]:
-    """Print what the library logs while a command runs."""
-    printer, level = _Printer(), logger.level
+    """Print what the library logs and warns of while a command runs, one line each."""
+    printer, level, show = _Printer(), logger.level, warnings.showwarning
     logger.addHandler(printer)
     logger.setLevel(logging.INFO)
+    warnings.showwarning = _show_warning
     try:
         yield
     finally:
+        warnings.showwarning = show
         logger.removeHandler(printer)
         logger.setLevel(level)
