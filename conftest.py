@@ -27,3 +27,16 @@ def run(
         return int(stop.value.code or 0), captured.out, captured.err
 
     return call
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip a test marked ``data`` whose data set is not available."""
+    from vicinal._base.errors import DataNotFoundError
+
+    try:
+        return (yield)
+    except DataNotFoundError as error:
+        if item.get_closest_marker("data") is None:
+            raise
+        pytest.skip(f"data set not available: {str(error).partition(':')[0]}")
