@@ -44,7 +44,8 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
         return X if X.shape[1] == n_features and X.shape[0] > 0 else None
     indptr, indices, data = X.indptr, X.indices, X.data
     if (
-        not X.ndim == 2 == 1 + indptr.ndim == 1 + indices.ndim == 1 + data.ndim
+        X.ndim != 2
+        or not indptr.ndim == indices.ndim == data.ndim == 1
         or X.shape[1] != n_features
         or X.shape[0] < 1
         or data.dtype not in _FLOATS
