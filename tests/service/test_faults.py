@@ -175,7 +175,7 @@ def test_a_snapshot_that_cannot_be_written_is_a_clear_reply(start, tmp_path) -> 
 def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     from datetime import UTC, datetime
 
-    from vicinal.service import learner
+    from vicinal.service import planned_changes
 
     class Backwards(datetime):
         year_now = 2030
@@ -186,7 +186,7 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
             return datetime(cls.year_now, 1, 1, tzinfo=UTC)
 
     client = start()
-    monkeypatch.setattr(learner, "datetime", Backwards)
+    monkeypatch.setattr(planned_changes, "datetime", Backwards)
     client.learn("a parrot", "birds", key="one")
     client.learn("a parrot and a dog", "dogs", key="two")
     client.forget(6)

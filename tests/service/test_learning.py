@@ -1,7 +1,9 @@
 """Learning: exact, durable before the reply, replayed after a restart, never doubled."""
 
 import json
+import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -108,7 +110,7 @@ def test_idempotency_keys_repeat_the_first_reply(start) -> None:
 
 
 def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
-    client = start(limits=Limits(changes_per_snapshot=3, snapshots_kept=2))
+    client = start(limits=Limits(rows_per_snapshot=3, snapshots_kept=2))
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     headers = {"Authorization": f"Bearer {WRITE}"}
     client.learn("a parrot", "birds")
@@ -121,6 +123,56 @@ def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
     start()  # stops the first one, which waits for its snapshots
     assert sorted(path.name for path in folder.iterdir())[-1] == "000000000007"
     assert len(list(folder.iterdir())) <= 2
+
+
+def test_snapshots_are_due_by_rows_not_by_requests(start, tmp_path) -> None:
+    """One request of many rows is as long to replay as many requests of one row."""
+    limits = Limits(rows_per_snapshot=3)
+    client = start(limits=limits)
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    rows = [{"text": f"a parrot {number}", "labels": ["birds"]} for number in range(3)]
+    client.learn("a whale", "fish")
+    assert not folder.exists()
+    assert client.post("/v1/models/pets/learn", json={"rows": rows}, headers=headers).is_success
+    for _ in range(100):
+        if folder.exists() and list(folder.glob("[0-9]*")):
+            break
+        time.sleep(0.02)
+    assert [path.name for path in folder.iterdir()] == ["000000000002"]
+
+
+def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
+    client = start()
+    for number in range(4):
+        client.learn(f"a parrot {number}", "birds")
+    before = client.predict("parrot")
+    start(store=tmp_path / "other.sqlite")
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    shutil.rmtree(folder)
+    leftover = folder / ".000000000003.killed.unfinished"
+    leftover.mkdir(parents=True)
+    (leftover / "model.X.npy").touch()
+    again = start(limits=Limits(rows_per_snapshot=3))
+    assert again.predict("parrot") == before
+    for _ in range(100):
+        if [path.name for path in folder.iterdir()] == ["000000000004"]:
+            return
+        time.sleep(0.02)
+    raise AssertionError(list(folder.iterdir()))
+
+
+def test_a_long_history_is_replayed_in_parts(start, tmp_path, monkeypatch) -> None:
+    from vicinal.service import learner
+
+    client = start()
+    for number in range(5):
+        client.learn(f"a parrot {number}", "birds")
+    before = client.predict("parrot")
+    start(store=tmp_path / "other.sqlite")
+    shutil.rmtree(tmp_path / "taught.sqlite.snapshots")
+    monkeypatch.setattr(learner, "REPLAY_BYTES", 1)
+    assert start().predict("parrot") == before
 
 
 def test_the_log_of_what_was_taught(client) -> None:

@@ -72,7 +72,7 @@ def start(
 ) -> None:
     """Say what is served and who may change it, then serve until stopped."""
     try:
-        from vicinal.service.engine import About
+        from vicinal.service.about import About
         from vicinal.service.server import run_server
         from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:

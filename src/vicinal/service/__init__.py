@@ -19,7 +19,7 @@ from vicinal.service.limits import Limits
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from vicinal.service.engine import About
+    from vicinal.service.about import About
     from vicinal.service.loading import Sources
 
 __all__ = ["Limits", "create_app"]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from vicinal.service.engine import Engine
 from vicinal.service.errors import ServiceError, bad_value
 from vicinal.service.events import Change
-from vicinal.service.learner import Outcome
+from vicinal.service.planned_changes import Outcome
 from vicinal.service.rows import Row
 from vicinal.service.schemas import (
     ChangeReply,

@@ -15,6 +15,7 @@ from pathlib import Path
 from vicinal._base.errors import ModelFormatError
 from vicinal.estimators import load
 from vicinal.estimators.model import Model
+from vicinal.persistence.unfinished import ENDING, remove_unfinished
 from vicinal.service.served_model import ServedModel
 
 _VERSION = re.compile(r"[0-9]{12}")
@@ -67,7 +68,13 @@ class Snapshots:
                 break
         for old in self.versions()[self.kept :]:
             shutil.rmtree(self._path(old), ignore_errors=True)
+        self._remove_unfinished()
         return path, version
+
+    def _remove_unfinished(self) -> None:
+        """Remove what killed processes left of other versions that they were writing."""
+        for folder in self.folder.glob(f".*{ENDING}"):
+            remove_unfinished(self.folder / folder.name.split(".")[1])
 
     def _path(self, version: int) -> Path:
         return self.folder / f"{version:012d}"

@@ -111,10 +111,13 @@ class Store:
         """Return the events that came from one object of another program, oldest first."""
         return self._select("WHERE model = ? AND origin = ? ORDER BY version", (model, origin))
 
-    def after(self, model: str, version: int, count: int) -> list[Event]:
-        """Return up to `count` events later than `version`, in order."""
-        where = "WHERE model = ? AND version > ? ORDER BY version LIMIT ?"
-        return self._select(where, (model, version, count))
+    def after(self, model: str, version: int, most_bytes: int) -> list[Event]:
+        """Return the next events later than `version`, in order.
+
+        As many as have `most_bytes` of rows between them; the last one may go beyond that.
+        """
+        where = "WHERE model = ? AND version > ? ORDER BY version"
+        return self._select(where, (model, version), most_bytes)
 
     def latest(self, model: str, count: int) -> list[Event]:
         """Return the newest events, newest first."""
@@ -131,10 +134,21 @@ class Store:
         with self._guard:
             self._connection.close()
 
-    def _select(self, where: str, values: tuple[object, ...]) -> list[Event]:
+    def _select(
+        self, where: str, values: tuple[object, ...], most_bytes: int | None = None
+    ) -> list[Event]:
+        """Return events, of `most_bytes` between them if that is given."""
+        found: list[Event] = []
+        read = 0
         with self._guard, _clear_errors(self.path):
             rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
-            return [_event(self.path, row) for row in rows]
+            for row in rows:
+                found.append(_event(self.path, row))
+                read += len(row[3])
+                if most_bytes is not None and read >= most_bytes:
+                    break
+            rows.close()
+        return found
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
