@@ -109,15 +109,28 @@ class AnnifProgram:
 
 def _wait(process: "subprocess.Popen[bytes]", end: float) -> int:
     """Wait for a process; return its peak resident memory in bytes."""
+    peak_bytes = 0
     while time.perf_counter() < end:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_maxrss * 1024
+        if process.poll() is not None:
+            return peak_bytes
+        peak_bytes = max(peak_bytes, _peak_so_far(process.pid))
         time.sleep(0.02)
     process.kill()
     process.wait()
     raise TimeoutError("annif did not end in time")
+
+
+def _peak_so_far(pid: int) -> int:
+    """Return the peak resident memory of a running process; 0 where it cannot be read.
+
+    Not that of getrusage: it begins with the memory of the process that started this one.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
 
 
 def archaeology(data: Path, folder: Path, train: int = 5000) -> Corpus:
@@ -144,15 +157,15 @@ def yso_finna(data: Path, folder: Path, train: int = 20_000, test: int = 2_000) 
     """
     source = data / "yso-finna-en"
     with gzip.open(source / "labels.tsv.gz", "rt", encoding="utf-8") as stream:
-        subjects = [line.rstrip("\n").split("\t") for line in stream]
+        subjects = [line.rstrip("\n").split("\t", 1) for line in stream]
     uris = [f"<{URI}{identifier}>" for identifier, _ in subjects]
     vocabulary = folder / "yso-subjects.tsv"
-    lines = [f"{uri}\t{label}" for uri, (_, label) in zip(uris, subjects, strict=True)]
+    lines = [f"{uri}\t{_one_cell(label)}" for uri, (_, label) in zip(uris, subjects, strict=True)]
     vocabulary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with lzma.open(source / "yso-finna-en.tsv.xz", "rt", encoding="utf-8") as stream:
-        rows = [line.rstrip("\n").split("\t") for line in islice(stream, 0, None, 16)]
+        rows = [line.rstrip("\n").split("\t", 1) for line in islice(stream, 0, None, 16)]
     documents = [
-        f"{title}\t{' '.join(uris[int(label)] for label in labels.split(','))}"
+        f"{_one_cell(title)}\t{' '.join(uris[int(label)] for label in labels.split(','))}"
         for labels, title in rows[: train + test]
     ]
     return _written(
@@ -160,6 +173,11 @@ def yso_finna(data: Path, folder: Path, train: int = 20_000, test: int = 2_000) 
         documents[:train],
         documents[train:],
     )
+
+
+def _one_cell(text: str) -> str:
+    """Return a text without the tabs that would end its cell."""
+    return text.replace("\t", " ")
 
 
 def _written(corpus: Corpus, train: Sequence[str], test: Sequence[str]) -> Corpus:
