@@ -14,8 +14,6 @@ from vicinal.service.label_config import read_label_config
 
 FILE = Path(__file__).parent / "label_studio_requests.json"
 REQUESTS = json.loads(FILE.read_text(encoding="utf-8"))["requests"]
-    "requests"
-]
 RECORDED = {name: request["body"] for name, request in REQUESTS.items()}
 HEADERS = {"Authorization": f"Bearer {WRITE}"}
 
