@@ -9,6 +9,7 @@ Events are never changed or removed, except that one the model cannot take is ma
 
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -43,6 +44,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (model, key) WHERE key
 CREATE INDEX IF NOT EXISTS events_by_origin ON events (model, origin) WHERE origin IS NOT NULL;
 """
 _COLUMNS = "model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused"
+NEEDED_BYTES = 2**17
+"""Room that opening the store may need: SQLite calls a lack of it a disk I/O error."""
 RECOVERY = "see 'Recovery' in docs/service.md"
 
 
@@ -180,7 +183,8 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{path}: the store cannot be opened: {error}; {RECOVERY}") from None
+        reason = "the disk is full" if _is_full(path.parent) else str(error)
+        raise StoreError(f"{path}: the store cannot be opened: {reason}; {RECOVERY}") from None
     if is_new:
         _sync_folder(path.parent)
     return connection
@@ -206,6 +210,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+
+
+def _is_full(folder: Path) -> bool:
+    """Tell whether the disk has no room for the files that SQLite needs beside the store."""
+    return shutil.disk_usage(folder).free < NEEDED_BYTES
 
 
 def _sync_folder(folder: Path) -> None:
