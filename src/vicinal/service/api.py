@@ -173,7 +173,7 @@ async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> 
         unknown = next((label for label in body.labels if label not in known), None)
         if unknown is not None:
             raise bad_value("labels", "labels of the model", unknown)
-    results, version = await engine.explain(plain(body.rows), body.labels, body.top)
+    results, version = await engine.explain(plain(body.rows), body.labels, body.top, body.without)
     return as_json({"results": results, "version": version})
 
 

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from scipy import sparse
+
 from vicinal.service import model_access
 from vicinal.service.about import About
 from vicinal.service.access import Access
 from vicinal.service.batching import Batcher
 from vicinal.service.description import Description
-from vicinal.service.errors import ServiceError
+from vicinal.service.errors import ServiceError, bad_value
 from vicinal.service.events import Change
 from vicinal.service.learner import Learner, Request
 from vicinal.service.limits import Limits, check_limits
@@ -21,6 +23,7 @@ from vicinal.service.rows import Row
 from vicinal.service.served_model import ServedModel
 from vicinal.service.snapshot_schedule import SnapshotSchedule
 from vicinal.service.telemetry import Metrics
+from vicinal.service.without_features import MOST_ROWS, add_contributions
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
@@ -130,19 +133,23 @@ class Engine:
             return model_access.neighbors(estimator, X, k, reader.names), number
 
     async def explain(
-        self, rows: Sequence[Row], labels: list[str] | None, top: int
-    ) -> tuple[list[object], int]:
-        """Return why each row gets its labels."""
+        self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool = False
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Return why each row gets its labels, and without which features scores would fall."""
         self._check(rows)
-        return await self._in_thread(self._explain, rows, labels, top)
+        if without and len(rows) > MOST_ROWS:
+            raise bad_value("rows", f"at most {MOST_ROWS} rows together with 'without'", len(rows))
+        return await self._in_thread(self._explain, rows, labels, top, without)
 
     def _explain(
-        self, rows: Sequence[Row], labels: list[str] | None, top: int
-    ) -> tuple[list[object], int]:
+        self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool
+    ) -> tuple[list[dict[str, Any]], int]:
         reader = self._served.reader
         X = reader.features(rows)
         with self._served.reading() as (estimator, number):
             found = model_access.explanations(estimator, X, labels, top, reader.names)
+            if without and sparse.issparse(X):
+                add_contributions(estimator, X, found, reader.names)
         return found, number
 
     async def change(self, *changes: Change) -> list[Outcome]:

@@ -101,7 +101,7 @@ def explanations(
     labels: list[str] | None,
     top: int,
     feature_names: Sequence[str],
-) -> list[object]:
+) -> list[dict[str, Any]]:
     """Return why each row gets its labels, as JSON can hold it."""
     explain = getattr(estimator, "explain", None)
     if explain is None:
