@@ -25,15 +25,15 @@ def serve(
     port: PortOption = 8000,
     store: Annotated[
         Path | None,
-        typer.Option(help="SQLite file for what is taught; by default beside the first model."),
+        typer.Option(help="SQLite file for what users teach; by default beside the first model."),
     ] = None,
     read_token: Annotated[
         str | None,
-        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token that reading needs."),
+        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token required for reading."),
     ] = None,
     write_token: Annotated[
         str | None,
-        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token that changes need."),
+        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token required for teaching."),
     ] = None,
     read_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the read token.")
@@ -74,6 +74,7 @@ def start(
     try:
         from vicinal.service.about import About
         from vicinal.service.server import run_server
+        from vicinal.service.telemetry import log_as_json
         from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
@@ -83,6 +84,7 @@ def start(
         model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
     }
     limits = Limits()
+    log_as_json()
     app = create_app(
         sources,
         store=store,
@@ -94,7 +96,7 @@ def start(
     )
     shown = f"[{host}]" if ":" in host else host
     say(f"Serving {', '.join(sources)} at http://{shown}:{port}/ (API: /docs)")
-    say(f"What is taught is kept in {store} (--store)")
+    say(f"What users teach is stored in {store} (--store)")
     say(_who_may_change(write_token is not None, is_local))
     run_server(app, host, port, limits)
 
@@ -108,7 +110,7 @@ def _who_may_change(has_token: bool, is_local: bool) -> str:
     'Read-only: nobody can teach the models without --write-token'
     """
     if has_token:
-        return "Teaching needs the write token"
+        return "Teaching requires the write token"
     if is_local:
         return "Anyone on this machine can teach the models (--write-token restricts it)"
     return "Read-only: nobody can teach the models without --write-token"

@@ -1,7 +1,7 @@
-"""Annif's backend ``vicinal``, inside Annif: a text backend that learns.
+"""The backend ``vicinal`` for Annif: a text backend that learns incrementally.
 
-Annif knows its backends by a table of names and has no entry points, but it imports the
-configuration class that ``ANNIF_CONFIG`` names. Naming the one below adds the backend::
+Annif has no entry points for backends, but it imports the configuration class that ``ANNIF_CONFIG``
+names. Importing the class below registers the backend::
 
     ANNIF_CONFIG=vicinal.integrations.annif.Config annif train my-project corpus.tsv
 
@@ -15,8 +15,8 @@ with a project such as::
     analyzer=simple
     allow_learn=1
 
-Texts are split into words by vicinal's own tokenizer, so any analyzer will do. Written for Annif
-1.4; its Python interface is internal to it, and pinned by a test.
+vicinal's own tokenizer splits texts into words, so any analyzer will do. Written for Annif 1.4,
+whose Python interface is internal; ``make annif-test`` checks that it still fits.
 """
 
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ class VicinalBackend(AnnifLearningBackend):
         return [text for text, _ in pairs], [subjects for _, subjects in pairs]
 
     def _keep(self, model: Pipeline) -> None:
-        """Use a model from now on, and save it: its folder is replaced as a whole."""
+        """Use a model from now on, and save it; its folder is replaced as a whole."""
         self._model = model
         save(model, Path(self.datadir) / MODEL)
 
@@ -123,7 +123,7 @@ annif.backend._backend_fns["vicinal"] = lambda: VicinalBackend
 
 
 class Config(annif.default_config.Config):
-    """Annif's default configuration; importing it has added the backend."""
+    """Annif's default configuration; importing this module registers the backend."""
 
 
 class ProductionConfig(annif.default_config.ProductionConfig):

@@ -1,8 +1,8 @@
 """The dialect of Label Studio's machine-learning backends.
 
 Give Label Studio the address ``http://HOST/label-studio`` (the first model) or
-``http://HOST/label-studio/MODEL``. Annotations are learned when they are made: the next prediction
-reflects them, and there is nothing left to do for "start training".
+``http://HOST/label-studio/MODEL``. The service learns each annotation as soon as it is made: the
+next prediction reflects it, and "start training" has nothing left to do.
 """
 
 from typing import Annotated, Any, Literal
@@ -36,7 +36,7 @@ Id = Annotated[int, Field(strict=True)] | Annotated[str, Field(max_length=200)]
 
 
 class _Loose(BaseModel):
-    """Label Studio sends more than is read here."""
+    """A body whose other fields are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -68,7 +68,7 @@ class Annotation(_Loose):
 
     id: Id
     result: list[dict[str, Any]] | None = None
-    was_cancelled: bool | None = None
+    was_cancelled: Annotated[bool, Field(strict=True)] | None = None
 
 
 class Project(_Loose):
@@ -97,7 +97,7 @@ class VersionReply(BaseModel):
 
 
 class HealthReply(BaseModel):
-    """That the service is up."""
+    """The service is up."""
 
     status: Literal["UP"]
 

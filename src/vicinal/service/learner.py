@@ -1,8 +1,9 @@
-"""Teaching a model so that nothing acknowledged is ever lost.
+"""Changes to a model: checked, committed, applied, and only then acknowledged.
 
 The order is: check → commit to the store → apply to the model → reply. A crash after the commit
-loses nothing, since a start replays what the newest snapshot does not contain. A client that got no
-reply repeats its request with the same idempotency key, and is told what the first one did.
+loses nothing, because the next start replays every change that the newest snapshot does not
+contain. A client that got no reply sends its request again with the same idempotency key and gets
+the result of the first one.
 """
 
 import logging
@@ -27,11 +28,11 @@ log = logging.getLogger("vicinal.service")
 
 
 Request = tuple[Change, ...]
-"""Changes that one request asks for; carried out together or not at all."""
+"""Changes of one request; made together or not at all."""
 
 
 class Learner:
-    """Carries out changes of one model, in order. Called from one thread at a time.
+    """Makes the changes to one model, in order. Call it from one thread at a time.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class Learner:
         return self.served.version - before
 
     def process(self, requests: Sequence[Request]) -> list[list[Outcome] | Exception]:
-        """Carry out requests: one commit for all, one update per run of equal kinds.
+        """Make the changes of several requests: one commit, one update per run of equal kinds.
 
         Returns
         -------
@@ -87,7 +88,7 @@ class Learner:
     def _attempt(
         self, requests: Sequence[Request]
     ) -> tuple[list[list[Outcome] | Exception], ConflictError | None]:
-        """Carry out requests, unless another process commits the same version first."""
+        """Make the changes, unless another process commits the same version first."""
         self.replay()
         with self.served.reading() as (estimator, number):
             planned = PlannedChanges(
@@ -129,7 +130,7 @@ class Learner:
             ) from error
 
     def _plan(self, planned: PlannedChanges, change: Change) -> Outcome:
-        """Return what a change will do, after all that can be checked before the commit is."""
+        """Return what a change will do, after every check that is possible before the commit."""
         if change.key is not None:
             earlier = planned.by_key(change.key) or self.store.by_key(self.model_id, change.key)
             if earlier is not None:

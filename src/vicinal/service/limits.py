@@ -1,4 +1,4 @@
-"""The limits of the service: what one request may ask for, and how long anything may take."""
+"""The limits of the service: sizes of requests, waiting times, sizes of batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class Limits:
     header_seconds, body_seconds : float
         How long a client may take to send the headers, and then the body.
     answer_seconds : float
-        How long a request may wait for its answer.
+        How long a request may wait for its reply.
     batch_rows : int
-        Rows predicted together at most.
+        Most rows predicted together.
     batch_wait_seconds : float
         How long a request waits for others to join its batch; 0 joins only those already waiting.
     queued_rows : int

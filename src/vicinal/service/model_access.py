@@ -1,4 +1,4 @@
-"""Everything the service asks of a model, in one place."""
+"""Every call that the service makes to a model, in one place."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ SHARED_WORDS = 8
 
 
 class Answer(NamedTuple):
-    """The labels decided on for one row, and the best labels with their scores, best first."""
+    """The predicted labels of one row, and the labels with the highest scores, best first."""
 
     labels: list[str]
     scores: list[tuple[str, float]]
@@ -132,7 +132,7 @@ def forget(estimator: NeighborEstimator, row_ids: Sequence[int]) -> None:
 
 
 def row_ids(estimator: NeighborEstimator) -> Int:
-    """Return the ids of the rows the model knows, rising."""
+    """Return the ids of the model's rows, in rising order."""
     return estimator.row_ids_
 
 

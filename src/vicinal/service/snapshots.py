@@ -1,9 +1,9 @@
-"""Snapshots: the model folder of a version, so that a start need not replay all that was taught.
+"""Snapshots: the model folder of a version, so that a start need not replay the whole history.
 
-They lie beside the store: ``STORE.snapshots/MODEL/VERSION``. A snapshot is complete or not there at
-all, and is verified when it is loaded. A damaged one is renamed to ``VERSION.damaged`` and skipped:
-the store holds every event, so an older snapshot, or the model as trained, gives the same model
-after more events are replayed.
+They are written beside the store, to ``STORE.snapshots/MODEL/VERSION``. A snapshot is either
+complete or absent, and is verified when it is loaded. A damaged one is renamed to
+``VERSION.damaged`` and skipped. Since the store holds every event, an older snapshot or the trained
+model gives the same model after more events are replayed.
 """
 
 import logging
@@ -40,14 +40,14 @@ class Snapshots:
         self.kept = kept
 
     def versions(self) -> list[int]:
-        """Return the versions there are, newest first."""
+        """Return the versions that have a snapshot, newest first."""
         if not self.folder.is_dir():
             return []
         names = [path.name for path in self.folder.iterdir() if _VERSION.fullmatch(path.name)]
         return sorted((int(name) for name in names), reverse=True)
 
     def newest(self) -> tuple[Model, int] | None:
-        """Load the newest snapshot that is whole."""
+        """Load the newest undamaged snapshot."""
         for version in self.versions():
             path = self._path(version)
             try:

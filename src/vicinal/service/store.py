@@ -1,10 +1,10 @@
-"""The store: everything that was taught, in one SQLite file, durable before it is acknowledged.
+"""The store: every change in one SQLite file, durable before it is acknowledged.
 
 ``journal_mode=WAL`` with ``synchronous=FULL``: a commit has reached the disk when it returns.
-(``NORMAL`` may lose acknowledged commits when power fails.) Every event carries a SHA-256, so that
-damage that SQLite does not notice is found before it is learned.
+(``NORMAL`` may lose acknowledged commits when power fails.) Every event has a SHA-256, so that the
+service finds damage that SQLite does not notice before it learns from it.
 
-Events are never changed or removed, except that one the model cannot take is marked as refused.
+Events are never changed or removed; an event that the model cannot apply is marked as refused.
 """
 
 import json
@@ -67,7 +67,7 @@ class Store:
         self._connection = _open(path)
 
     def bind(self, model: str, fingerprint: str) -> None:
-        """Remember which model the events belong to, or refuse another one under the same id."""
+        """Record which model the events belong to, or refuse a different model with the same id."""
         with self._transaction() as sql:
             sql.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, fingerprint))
             row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
