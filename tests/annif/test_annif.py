@@ -20,7 +20,7 @@ import pytest
 from benchmarks.annif_program import AnnifProgram, Corpus, archaeology, yso_finna
 from sklearn.base import clone
 
-from vicinal import load, save
+from vicinal import load
 
 ANNIF = os.environ.get("VICINAL_ANNIF", "")
 DATA = Path(os.environ.get("VICINAL_DATA", ""))
@@ -100,9 +100,8 @@ def test_learning_equals_retraining(annif) -> None:
     annif.run("train", "grown", str(first))
     annif.run("learn", "grown", str(rest))
     words, estimator = (step for _, step in load(annif.model("grown")).steps)
-    number = {uri: str(place) for place, uri in enumerate(annif.subjects())}
     rows = [line.rstrip("\n").split("\t") for line in lines]
-    labels = [[number[uri.strip("<>")] for uri in uris.split()] for _, uris in rows]
+    labels = [[uri.strip("<>") for uri in uris.split()] for _, uris in rows]
     whole = clone(estimator).fit(
         words.transform([text for text, _ in rows]),
         labels,
@@ -117,15 +116,13 @@ def test_learning_equals_retraining(annif) -> None:
 
 @pytest.fixture
 def service(annif, tmp_path) -> Iterator[str]:
-    """Serve the model that Annif trained, with the URIs of the subjects as its labels."""
-    model = load(annif.model("whole"))
-    model.steps[-1][1].label_names_ = tuple(annif.subjects())
-    save(model, tmp_path / "served")
+    """Serve the model that Annif trained, from its folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     start = "import typer\nfrom vicinal.cli.serve import serve\ntyper.run(serve)"
-    words = [str(tmp_path / "served"), "--port", str(port)]
+    words = [f"served={annif.model('whole')}", "--port", str(port)]
+    words += ["--store", str(tmp_path / "taught.sqlite")]
     process = subprocess.Popen([sys.executable, "-c", start, *words])
     address = f"http://127.0.0.1:{port}"
     for _ in range(600):
