@@ -18,9 +18,9 @@ from vicinal_reproduction.protocols.part import Part
 
 
 def one_threshold(scores: Scores, Y: Csr) -> Threshold:
-    """Return the threshold of {0, 0.1, …, 1}, then of the best ± 0.05, that makes micro-F1 best.
+    """Return the best threshold for micro-F1 among 0, 0.1, …, 1, refined by ± 0.05.
 
-    The first best value wins, and a score equal to the threshold is enough.
+    The first of equal values wins, and a score equal to the threshold is predicted.
 
     Examples
     --------

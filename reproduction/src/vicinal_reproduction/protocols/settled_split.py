@@ -1,4 +1,4 @@
-"""A split with every setting given, run as Weka and Mulan would."""
+"""A split with all settings given, evaluated as Weka and Mulan would."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from vicinal_reproduction.specification import Job
 
 @dataclass(frozen=True)
 class Setting:
-    """What a paper's run on a data set is taken to have been.
+    """The presumed settings of a paper's run on a data set.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class SettledSplit:
-    """Fit each method with its settings and measure it on the test rows; nothing is chosen here.
+    """Fit each method with given settings and evaluate it on the test rows.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class SettledSplit:
             )
 
     def rows(self, job: Job) -> tuple[Dataset, Dataset]:
-        """Return training and test rows, scaled where the setting says so."""
+        """Return training and test rows, scaled if the settings say so."""
         setting = self.settings[job.data]
         if setting.first_share is None:
             train, test = self.splits.split(job.data, job.dataset, job.seed)
@@ -113,12 +113,12 @@ def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
 
 
 def weka_part(train: Dataset, test: Dataset, k: int) -> Part:
-    """Return both parts with the neighbours that Weka's search keeps."""
+    """Return both parts with the neighbours that Weka's search finds."""
     return Part(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
 
 
 def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tuple[Csr, Scores]:
-    """Fit BRkNN and return what it predicts, sets and scores, from all rows as near as the k-th."""
+    """Fit BRkNN and return its label sets and scores from all rows as near as the k-th."""
     near = tied_graph(train.X, k, test.X)
     estimator.set_params(n_neighbors=near.k).fit(train.X, train.Y)
     scores = estimator.scores(test.X, graph=near)

@@ -25,7 +25,7 @@ Values = dict[str, float]
 
 @dataclass(frozen=True)
 class TunedSplit:
-    """Choose each method's settings by cross-validation, then measure once on the test rows.
+    """Tune each method by cross-validation, then evaluate it once on the test rows.
 
     Also yields, as the experiment with ``-best`` appended to its name, what the settings best on
     the test rows give.
@@ -86,14 +86,14 @@ class TunedSplit:
                 yield _result(job, suffix, name, on_test[place], source)
 
     def _with_printed_k(self, data: str, name: str, method: Method) -> Method:
-        """Return the method with the k that the paper prints, where it does."""
+        """Return the method with the k that the paper states, if it does."""
         printed = self.printed_ks.get(data)
         if printed is None or name not in self.printed_for:
             return method
         return replace(method, ks=(printed,))
 
     def split(self, name: str, data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
-        """Return the published split, or a random one where there is none."""
+        """Return the published split, or a random one if there is none."""
         if data.train is not None and name not in self.random_split:
             return data.split()
         rows = np.random.default_rng(seed).permutation(data.n_rows)
@@ -107,7 +107,7 @@ class TunedSplit:
             yield make_part(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
 
     def _chosen(self, method: Method, folds: list[Part], seed: int) -> int:
-        """Return the place, in the grid, of the setting best on average over the folds."""
+        """Return the position in the grid of the best setting on average over the folds."""
         by, rules = self.choose_by, self.conventions
         values = [
             [found[by] for _, found in measure(method, fold, seed, [by], rules)] for fold in folds
@@ -115,7 +115,7 @@ class TunedSplit:
         return self._best(list(np.mean(values, axis=0)))
 
     def _best(self, values: list[float]) -> int:
-        """Return the place of the best value, the first of several."""
+        """Return the position of the best value, the first of several."""
         sign = 1 if metric_info(self.choose_by).better == "high" else -1
         return int(np.argmax(sign * np.asarray(values)))
 
@@ -127,7 +127,7 @@ def _result(
     measured: tuple[Mapping[str, Any], Mapping[str, float]],
     source: Mapping[str, str],
 ) -> Result:
-    """Return one setting's measures as a result."""
+    """Return the metrics of one setting as a result."""
     settings, values = measured
     return Result(
         job.experiment + suffix,
