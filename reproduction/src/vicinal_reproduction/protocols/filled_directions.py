@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from vicinal._base.arrays import Features, Float
 from vicinal.reduction import MDDM, OPLS, LabelCCA
-from vicinal_reproduction.protocols.part import dense
+from vicinal_reproduction.protocols.measuring import dense
 
 Fill: TypeAlias = Callable[[Float, Features, int], Float]
 """Takes directions, rows and the number of columns; returns that many directions."""

@@ -18,7 +18,7 @@ from vicinal.results import Result, provenance
 from vicinal.scoring import Training
 from vicinal.selection.lcif_grid import lcif_grid
 from vicinal_reproduction.protocols.lcif_surface import AXES, Surface
-from vicinal_reproduction.protocols.part import rounded
+from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job
 
 KS = tuple(range(1, 30, 2))

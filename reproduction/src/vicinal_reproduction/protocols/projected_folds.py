@@ -15,7 +15,14 @@ from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import answers, dense, make_part, rounded, scaled
+from vicinal_reproduction.protocols.measuring import (
+    answers,
+    dense,
+    fold_of,
+    make_fold,
+    rounded,
+    scaled,
+)
 from vicinal_reproduction.protocols.peeking_search import PeekingMLARP
 from vicinal_reproduction.specification import Job, Method
 
@@ -103,11 +110,11 @@ class ProjectedFolds:
             train, test = projected(model, self.width(job), train, test)
             searched = outcome(model) if isinstance(model, MLARP) else {}
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
-        part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
+        fold = make_fold(train, test, self.n_neighbors, "euclidean", scale=False)
         if self.on_training_rows:
-            part = replace(part, test=train, queries=part.graph)
-        labels, scores = answers(model, part)
-        return evaluate(part.test.Y, labels, scores, metrics=self.metrics) | searched
+            fold = fold_of(train, train, fold.training.graph, fold.training.graph)
+        labels, scores = answers(model, fold)
+        return evaluate(fold.Y, labels, scores, metrics=self.metrics) | searched
 
     def _prepare(self, search: MLARP, test: Dataset, job: Job) -> None:
         """Set the device and duration of a search and, if it uses test rows, these rows."""

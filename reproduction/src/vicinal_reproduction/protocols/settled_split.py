@@ -8,10 +8,11 @@ from time import perf_counter
 from vicinal._base.arrays import Csr
 from vicinal.datasets import Dataset
 from vicinal.estimators import BRkNN
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import evaluate
 from vicinal.results import Result, provenance
 from vicinal.scores import Scores
-from vicinal_reproduction.protocols.part import Part, answers, rounded, scaled
+from vicinal_reproduction.protocols.measuring import answers, fold_of, rounded, scaled
 from vicinal_reproduction.protocols.tuned_split import TunedSplit
 from vicinal_reproduction.protocols.weka_search import heap_graph, tied_graph
 from vicinal_reproduction.specification import Job
@@ -67,7 +68,7 @@ class SettledSplit:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
         train, test = self.rows(job)
-        part_of = cache(partial(weka_part, train, test))  # some methods share their k
+        fold_at = cache(partial(weka_fold, train, test))  # some methods share their k
         for name, method in job.methods.items():
             k = self.settings[job.data].ks[name]
             estimator = method.make(job.seed)
@@ -75,13 +76,16 @@ class SettledSplit:
             if isinstance(estimator, BRkNN):
                 labels, scores = tied_answers(estimator, train, test, k)
             else:
-                labels, scores = answers(estimator.set_params(n_neighbors=k), part_of(k))
+                labels, scores = answers(estimator.set_params(n_neighbors=k), fold_at(k))
             seconds = perf_counter() - began
             yield Result(
                 job.experiment,
                 job.data,
                 name,
-                {key: rounded([each]) for key, each in self.measured(test, labels, scores).items()},
+                {
+                    key: rounded([each])
+                    for key, each in self.measured(test.Y, labels, scores).items()
+                },
                 settings={"n_neighbors": k},
                 seed=job.seed,
                 seconds={"search, fit and predict": round(seconds, 3)},
@@ -100,9 +104,9 @@ class SettledSplit:
             train, test = (each.subset(range(each.n_rows)[few]) for each in (train, test))
         return scaled(train, test) if setting.scale else (train, test)
 
-    def measured(self, test: Dataset, labels: Csr, scores: Scores) -> dict[str, float]:
+    def measured(self, Y: Csr, labels: Csr, scores: Scores) -> dict[str, float]:
         """Return the metrics of predictions."""
-        return evaluate(test.Y, labels, scores, conventions=self.conventions, metrics=self.metrics)
+        return evaluate(Y, labels, scores, conventions=self.conventions, metrics=self.metrics)
 
 
 def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
@@ -112,9 +116,9 @@ def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
     return data.subset(rows[:cut]), data.subset(rows[cut:])
 
 
-def weka_part(train: Dataset, test: Dataset, k: int) -> Part:
+def weka_fold(train: Dataset, test: Dataset, k: int) -> Fold:
     """Return both parts with the neighbours that Weka's search finds."""
-    return Part(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
+    return fold_of(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
 
 
 def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tuple[Csr, Scores]:

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from vicinal.datasets import Dataset
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import (
-    Part,
-    make_part,
+from vicinal_reproduction.protocols.measuring import (
+    make_fold,
     measure,
     rounded,
     settings_of,
@@ -74,12 +74,12 @@ class TunedSplit:
             name: self._with_printed_k(job.data, name, each) for name, each in job.methods.items()
         }
         k = widest(methods)
-        part = make_part(train, test, k, self.metric, self.scale)
+        fold = make_fold(train, test, k, self.metric, self.scale)
         several = {name: len(list(settings_of(method))) > 1 for name, method in methods.items()}
         folds = list(self._folds(train, k, job.seed)) if any(several.values()) else []
         source = provenance(job.dataset)
         for name, method in methods.items():
-            on_test = list(measure(method, part, job.seed, self.metrics, self.conventions))
+            on_test = list(measure(method, fold, job.seed, self.metrics, self.conventions))
             chosen = self._chosen(method, folds, job.seed) if several[name] else 0
             best = self._best([values[self.choose_by] for _, values in on_test])
             for suffix, place in (("", chosen), ("-best", best)):
@@ -100,13 +100,13 @@ class TunedSplit:
         cut = round(self.train_share * data.n_rows)
         return data.subset(np.sort(rows[:cut])), data.subset(np.sort(rows[cut:]))
 
-    def _folds(self, train: Dataset, k: int, seed: int) -> Iterator[Part]:
+    def _folds(self, train: Dataset, k: int, seed: int) -> Iterator[Fold]:
         """Yield the folds of the training rows with their neighbours."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=seed)
         for rows, held_out in splitter.split(np.zeros(train.n_rows)):
-            yield make_part(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
+            yield make_fold(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
 
-    def _chosen(self, method: Method, folds: list[Part], seed: int) -> int:
+    def _chosen(self, method: Method, folds: list[Fold], seed: int) -> int:
         """Return the position in the grid of the best setting on average over the folds."""
         by, rules = self.choose_by, self.conventions
         values = [
