@@ -77,7 +77,7 @@ def explain_rows(
     _print(found, html, json)
     if n_rows < source.n_rows:
         errors.print(
-            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit explains more)",
+            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)",
             highlight=False,
         )
 
