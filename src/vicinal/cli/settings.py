@@ -10,7 +10,6 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.log import logger
 from vicinal.estimators import METHODS
 from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
-from vicinal.estimators.pipeline import Pipeline
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
@@ -110,11 +109,6 @@ def check_saveable(option: str, methods: Sequence[str]) -> None:
                 "multi-label classifier",
                 repr(method),
             )
-
-
-def make_model(steps: Sequence[tuple[str, Any]], estimator: Any) -> Pipeline:
-    """Return the pipeline of preprocessing steps and an estimator."""
-    return Pipeline([*steps, ("estimator", estimator)])
 
 
 def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:

@@ -56,7 +56,8 @@ def train(
     """
     from vicinal.cli.scoring import save_named
     from vicinal.cli.searching import searching
-    from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
+    from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
+    from vicinal.estimators import Pipeline
     from vicinal.persistence.folder import check_replaceable
 
     check_replaceable(output)
@@ -67,7 +68,7 @@ def train(
     source, steps = _training_rows(data, rows, out_of_core, table, preprocess)
     if out_of_core is None:
         began = time.perf_counter()
-    model = make_model(steps, estimator)
+    model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
         searching(estimator, out_of_core and out_of_core / "rows", max_memory, cluster),
