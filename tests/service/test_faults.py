@@ -164,7 +164,7 @@ def test_a_damaged_snapshot_is_skipped_and_nothing_is_lost(start, tmp_path, dama
     before = client.predict("parrot", "dog")
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
-    for snapshot in sorted(folder.iterdir()):
+    for snapshot in sorted(each for each in folder.iterdir() if each.is_dir()):
         victim = max(snapshot.glob("*.npy"), key=lambda file: file.stat().st_size)
         victim = snapshot / "manifest.json" if damage == "manifest" else victim
         if damage == "missing":

@@ -10,6 +10,7 @@ from vicinal.estimators import NeighborEstimator, save
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.service import model_access
 from vicinal.service.rows import Row, RowReader
+from vicinal.service.saved_graph import write_graph
 
 
 class Version(NamedTuple):
@@ -73,9 +74,10 @@ class ServedModel:
             self._publish(version)
 
     def save(self, path: Path, version: int) -> bool:
-        """Save the model if it still has the given version; tell whether it had."""
+        """Save the model and its graph if it still has the given version; tell whether it had."""
         with self._writing:
             if self.version != version:
                 return False
+            write_graph(self._model, path)
             save(self._model, path)
             return True

@@ -16,6 +16,7 @@ from vicinal._base.errors import ModelFormatError
 from vicinal.estimators import load
 from vicinal.estimators.model import Model
 from vicinal.persistence.unfinished import ENDING, remove_unfinished
+from vicinal.service.saved_graph import graph_file, read_graph
 from vicinal.service.served_model import ServedModel
 
 _VERSION = re.compile(r"[0-9]{12}")
@@ -51,7 +52,9 @@ class Snapshots:
         for version in self.versions():
             path = self._path(version)
             try:
-                return load(path, verify=True), version
+                model = load(path, verify=True)
+                read_graph(model, path)
+                return model, version
             except (ModelFormatError, OSError) as error:
                 log.error("snapshot skipped", extra={"path": str(path), "reason": str(error)})
                 with suppress(OSError):  # on a read-only disk it stays where it is
@@ -60,21 +63,24 @@ class Snapshots:
 
     def write(self, served: ServedModel) -> tuple[Path, int]:
         """Save the model as it is now, then remove all but the newest snapshots."""
-        while True:
-            version = served.version
-            path = self._path(version)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if served.save(path, version):
-                break
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            while not served.save(self._path(version := served.version), version):
+                pass  # the model has changed meanwhile
+        finally:
+            self._remove_leftovers()
         for old in self.versions()[self.kept :]:
             shutil.rmtree(self._path(old), ignore_errors=True)
-        self._remove_unfinished()
-        return path, version
+            graph_file(self._path(old)).unlink(missing_ok=True)
+        return self._path(version), version
 
-    def _remove_unfinished(self) -> None:
-        """Remove what killed processes left of other versions that they were writing."""
+    def _remove_leftovers(self) -> None:
+        """Remove what failed saves and killed processes left: unfinished files, graphs alone."""
         for folder in self.folder.glob(f".*{ENDING}"):
             remove_unfinished(self.folder / folder.name.split(".")[1])
+        for graph in self.folder.glob("*.graph.*"):
+            if not self._path(int(graph.name.split(".")[0])).exists():
+                graph.unlink(missing_ok=True)
 
     def _path(self, version: int) -> Path:
         return self.folder / f"{version:012d}"
