@@ -1,7 +1,7 @@
 """Every call that the service makes to a model, in one place."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -109,7 +109,7 @@ def explanations(
             501, "cannot-explain", f"{type(estimator).__name__} has no explanations; ask /neighbors"
         )
     found = explain(X, labels=labels, top=top, feature_names=feature_names)
-    return [without_nan(explanation.to_dict()) for explanation in found]
+    return [cast("dict[str, Any]", without_nan(explanation.to_dict())) for explanation in found]
 
 
 def can_learn(estimator: NeighborEstimator) -> bool:

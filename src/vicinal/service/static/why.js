@@ -10,6 +10,7 @@ export class Why {
     this.marked = marked;
     this.hint = panel.firstElementChild;
     this.canExplain = true;
+    this.shown = 0; // how many labels have been looked at: only the newest is still of interest
     this.clear();
   }
 
@@ -17,6 +18,7 @@ export class Why {
     this.near = [];
     this.text = "";
     this.label = null;
+    this.shown += 1;
     this.panel.replaceChildren(this.hint);
     this.marked.hidden = true;
   }
@@ -30,6 +32,7 @@ export class Why {
 
   async show(label) {
     this.label = label;
+    const mine = ++this.shown;
     const carriers = this.near.filter((neighbor) => neighbor.labels.includes(label));
     const words = make("div");
     this.panel.replaceChildren(
@@ -42,7 +45,7 @@ export class Why {
       make("ol", {}, ...carriers.map(neighborItem)),
     );
     const found = await this.explain(label);
-    if (this.label !== label) return; // another label has been looked at meanwhile
+    if (mine !== this.shown) return;
     const lost = found?.without ?? [];
     if (lost.length) words.replaceChildren(lossList(lost.slice(0, WORDS)));
     this.highlight(new Set(lost.slice(0, WORDS).map(({ feature }) => feature)));
@@ -100,8 +103,13 @@ function neighborItem(neighbor) {
   );
 }
 
+function partName(part) {
+  return part.kind === "neighbor" && part.name === String(part.id) ? `row ${part.id}` : part.name;
+}
+
 function partsTable(explanation) {
-  const lines = [["base", explanation.base], ...explanation.parts.map((part) => [part.name, part.share])];
+  const parts = explanation.parts.filter((part) => part.share !== 0);
+  const lines = [["base", explanation.base], ...parts.map((part) => [partName(part), part.share])];
   return make(
     "div",
     {},
