@@ -3,6 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_features, check_integer, check_readable, owned
 from vicinal.decision import Decision, FittedDecision
-from vicinal.decision.rule import fit_blocks, needs_of
+from vicinal.decision.rule import fit_blocks, fit_weighted, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
@@ -31,6 +32,12 @@ from vicinal.estimators.method import Method, declare
 from vicinal.estimators.quick_rows import quick_rows
 from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
+from vicinal.estimators.sample_weights import (
+    NEIGHBOR_PLACES,
+    check_sample_weight,
+    refuse_fit_arguments,
+    refuse_graph,
+)
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_classes
@@ -125,6 +132,7 @@ class NeighborEstimator(
         graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
+        **unsupported: object,
     ) -> Self:
         """Learn from rows and their labels.
 
@@ -144,11 +152,15 @@ class NeighborEstimator(
             Names of the columns of `Y`; taken from a data frame, sorted from lists of names.
         row_names : sequence of str, optional
             Names of the rows, which explanations show; saved with the model.
+        **unsupported
+            ``sample_weight`` is refused with an error that says why: a repeated row takes further
+            places among the neighbours, which a weight cannot do.
 
         Returns
         -------
         self
         """
+        refuse_fit_arguments(self, unsupported, NEIGHBOR_PLACES)
         with unchanged_on_failure(self):
             self._learn(X, Y, graph, label_names, row_names)
         return self
@@ -160,8 +172,9 @@ class NeighborEstimator(
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
         row_names: Sequence[str] | None,
+        sample_weight: object = None,
     ) -> None:
-        """Check everything, then learn and keep it."""
+        """Check everything, then learn and keep it; rows of weight 0 are left out."""
         k = self._neighbors()
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
@@ -169,12 +182,19 @@ class NeighborEstimator(
         refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         names = None if row_names is None else check_row_names(row_names, rows.shape[0])
+        weights = check_sample_weight(sample_weight, rows.shape[0])
+        if weights is not None:
+            refuse_graph(graph)
+            kept = np.flatnonzero(weights)
+            rows, weights = rows[kept], weights[kept]
+            labels = replace(labels, matrix=labels.matrix[kept])
+            names = None if names is None else tuple(names[row] for row in kept.tolist())
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         near = search.query_self(k) if graph is None else graph
-        self._adopt(search, near, labels, names)
+        self._adopt(search, near, labels, names, weights)
 
     def _adopt(
         self,
@@ -182,10 +202,11 @@ class NeighborEstimator(
         graph: NeighborGraph,
         labels: Labels,
         row_names: tuple[str, ...] | None,
+        weights: Float | None = None,
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; nothing is set before all is."""
         rule = self.decision_rule()
-        training = Training(graph, adopted(labels.matrix), search.X)
+        training = Training(graph, adopted(labels.matrix), search.X, weights=weights)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
@@ -217,6 +238,9 @@ class NeighborEstimator(
         """Fit a rule; scores are made only for a rule that needs some."""
         if isinstance(decision, FittedDecision):
             return decision
+        if training.weights is not None:
+            blocks = training_blocks(scoring, training)
+            return fit_weighted(decision, blocks, training.Y, training.weights)
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)

@@ -20,7 +20,7 @@ from typing import Self, cast
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.checked_csr import widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, further_labels
@@ -259,12 +259,13 @@ class IncrementalEstimator(NeighborEstimator):
         graph: NeighborGraph,
         labels: Labels,
         row_names: tuple[str, ...] | None,
+        weights: Float | None = None,
     ) -> None:
         """Learn anew; what changes need is then that of another version."""
         check_recalibrate_at(self.recalibrate_at)
         with self._writer.lock:
             self._writer.drop()
-            super()._adopt(search, graph, labels, row_names)
+            super()._adopt(search, graph, labels, row_names, weights)
 
     def _training_graph(self, version: Version, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: one that is known, or a fresh search."""
