@@ -10,9 +10,11 @@ may import it.
     row_counts ─▶ bipartition (example-based)
                   label_based (micro, macro)                 evidence ─▶ evaluate ─▶ table
     true_ranks ─▶ ranking, extreme (first k labels; propensity)
-                  auc
+                  auc                                        accumulator: rows in blocks
+    summed        metrics as sums over rows                  score_tally: areas in blocks
 """
 
+from vicinal.metrics.accumulator import MetricAccumulator
 from vicinal.metrics.alignment import align_labels
 from vicinal.metrics.auc import macro_auc, micro_auc
 from vicinal.metrics.bipartition import (
@@ -54,6 +56,7 @@ __all__ = [
     "CONVENTIONS",
     "METRICS",
     "Conventions",
+    "MetricAccumulator",
     "MetricInfo",
     "MetricScorer",
     "align_labels",
