@@ -47,7 +47,7 @@ def predictions(
 ) -> Iterator[Prediction]:
     """Yield for each row its name, its labels, and the scores of these and of the `top` best.
 
-    The first row has number `start`.
+    `names` are those of the rows; without them, the first row has number `start`.
     """
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
@@ -58,7 +58,7 @@ def predictions(
         more = np.array([label for label in labels if label not in scored], dtype=np.int32)
         scored |= dict(zip(more.tolist(), label_scores(scores, row, more).tolist(), strict=True))
         yield Prediction(
-            start + row if names is None else names[start + row],
+            start + row if names is None else names[row],
             [label_names[label] for label in labels],
             {label_names[label]: round(value, 6) for label, value in scored.items()},
         )

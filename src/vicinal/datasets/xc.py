@@ -58,8 +58,8 @@ def read_xc(
     rows are there at once.
     """
     parts = parse_xc(without_mark(open_data(path, max_bytes=max_bytes), path), path)
-    label_names = _names(path, labels, "label", parts.n_labels, encoding, max_bytes)
-    feature_names = _names(path, features, "feature", parts.n_features, encoding, max_bytes)
+    label_names = names_beside(path, labels, "label", parts.n_labels, encoding, max_bytes)
+    feature_names = names_beside(path, features, "feature", parts.n_features, encoding, max_bytes)
     return Dataset(
         X=features_of(parts.indptr, parts.indices, parts.values, parts.n_features),
         Y=labels_of(parts.label_indptr, parts.label_indices, parts.n_labels),
@@ -69,7 +69,7 @@ def read_xc(
     )
 
 
-def _names(
+def names_beside(
     path: FilePath, given: FilePath | None, what: str, count: int, encoding: str, max_bytes: int
 ) -> Sequence[str]:
     """Return names from the file given or found, else numbers."""

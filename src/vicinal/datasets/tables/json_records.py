@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vicinal._base.errors import DataFormatError
@@ -14,39 +14,77 @@ JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 def json_records(content: str, path: FilePath) -> Records:
     """Return the rows of a JSON file: one object per line, or an array of objects."""
-    if _is_array(content):
-        return gather(path, _array_rows(content, path))
-    return gather(path, _line_rows(content, path))
+    if is_array(content):
+        return gather(path, array_rows([content], path))
+    return gather(path, line_rows(io.StringIO(content, newline="\n"), path))
 
 
-def _is_array(content: str) -> bool:
-    """Tell whether the content is one array of objects, which may span lines."""
+def is_array(content: str) -> bool:
+    """Tell whether content, or its beginning, is one array of objects, which may span lines."""
     start = content.lstrip()
     return start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", "")
 
 
-def _array_rows(content: str, path: FilePath) -> Iterator[Record]:
-    """Yield the objects of an array, each with the line it begins on."""
+def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of an array that comes in pieces, each with the line it begins on.
+
+    Memory: one object and one piece.
+    """
     decoder = json.JSONDecoder()
-    at, line, counted = content.index("[") + 1, 1, 0
+    buffer = _Pieces(pieces)
+    buffer.skip("[")
     while True:
-        while at < len(content) and (content[at].isspace() or content[at] == ","):
-            at += 1
-        line, counted = line + content.count("\n", counted, at), at
-        if content[at : at + 1] == "]":
+        buffer.skip(",")
+        if buffer.text[buffer.at : buffer.at + 1] == "]":
             return
-        try:
-            values, end = decoder.raw_decode(content, at)
-        except (ValueError, RecursionError) as error:
-            raise DataFormatError(str(path), "a JSON object", str(error)[:80], line) from None
-        _check_size(end - at, path, line)
-        yield Record(_object(values, path, line), line)
-        at = end
+        while True:
+            try:
+                values, end = decoder.raw_decode(buffer.text, buffer.at)
+                break
+            except (ValueError, RecursionError) as error:
+                is_long = len(buffer.text) - buffer.at > MOST_CHARACTERS
+                if is_long or not buffer.more():
+                    got = str(error)[:80]
+                    raise DataFormatError(str(path), "a JSON object", got, buffer.line) from None
+        _check_size(end - buffer.at, path, buffer.line)
+        yield Record(_object(values, path, buffer.line), buffer.line)
+        buffer.at = end
 
 
-def _line_rows(content: str, path: FilePath) -> Iterator[Record]:
+class _Pieces:
+    """The part of a text that is being read: what is done with is dropped."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self.text, self.at, self._counted = "", 0, 0
+        self.line = 1
+
+    def more(self) -> bool:
+        """Append a piece; tell whether there was one."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self.text = self.text[self.at :] + piece
+        self._counted -= self.at
+        self.at = 0
+        return True
+
+    def skip(self, sign: str) -> None:
+        """Go past blanks and a sign, and count the lines up to there."""
+        while True:
+            while self.at < len(self.text) and (
+                self.text[self.at].isspace() or self.text[self.at] == sign
+            ):
+                self.at += 1
+            self.line += self.text.count("\n", self._counted, self.at)
+            self._counted = self.at
+            if self.at < len(self.text) or not self.more():
+                return
+
+
+def line_rows(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
     """Yield the objects of a file of JSON lines; blank lines are skipped."""
-    for line, text in enumerate(io.StringIO(content, newline="\n"), start=1):
+    for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
         _check_size(len(text), path, line)

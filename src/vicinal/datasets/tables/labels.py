@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vicinal._base.log import logger
+from vicinal.datasets.files import FilePath
 from vicinal.datasets.tables.delimiters import shown
 from vicinal.datasets.tables.label_cells import listed_labels, split_labels
 from vicinal.datasets.tables.reading import Reading
@@ -26,18 +27,25 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
     reading : Reading
         Says where the labels are; its separator is one, or ``""``.
     """
+    sets = label_sets(records, reading)
+    if not reading.label_columns and reading.labels is not None:
+        counts = Counter(label for row in sets for label in row)
+        warn_if_rare(counts, records.path, reading.labels)
+    return sets
+
+
+def label_sets(records: Records, reading: Reading) -> list[list[str]]:
+    """Return the labels of each row, each once."""
     if reading.label_columns:
         return _marked(records, reading.label_columns)
     column = reading.labels
     if column is None:
         raise records.error(0, "a column of labels", "none")
     separator = reading.separator or ""
-    sets = [
+    return [
         _cell_labels(records, at, column, cell, separator)
         for at, cell in enumerate(records.cells(column))
     ]
-    _warn_if_rare(sets, records, column)
-    return sets
 
 
 def find_separator(records: Records, column: str, given: str | None) -> str:
@@ -91,16 +99,15 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
     return sets
 
 
-def _warn_if_rare(sets: Sequence[Sequence[str]], records: Records, column: str) -> None:
+def warn_if_rare(counts: Counter[str], path: FilePath, column: str) -> None:
     """Warn where most labels occur once, as they do if a set of labels is read as one."""
-    counts = Counter(label for row in sets for label in row)
     once = sum(count == 1 for count in counts.values())
     if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
         example = next(label for label, count in counts.items() if count == 1)
         logger.warning(
             "%s: %d of %d labels in column %r occur once, such as %r; if that is a set of labels, "
             "say what separates them (--separator)",
-            records.path,
+            path,
             once,
             len(counts),
             column,
