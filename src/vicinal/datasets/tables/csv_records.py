@@ -33,9 +33,9 @@ def csv_records(
     path : path
     options : TableOptions
     usual : str
-        The delimiter that the ending promises, or that an earlier file of the kind had.
+        The delimiter to prefer: that of the extension or of an earlier file of the same kind.
     wanted : sequence of str
-        Columns that are known to be there.
+        Columns that the file must have; they help to detect the delimiter.
     """
     rows = csv_rows(io.StringIO(content, newline=""), path, options, usual, wanted)
     with long_cells():
@@ -114,11 +114,11 @@ class CsvRows:
 
     @property
     def _line(self) -> int:
-        """The line of the file that the reader is on."""
+        """The number of the current line."""
         return self._reader.line_num + self._first - 1
 
     def _next(self) -> list[str] | None:
-        """Return the cells of the next row that has any."""
+        """Return the cells of the next row that is not blank."""
         try:
             return next((cells for cells in self._reader if cells), None)
         except csv.Error as error:

@@ -16,7 +16,7 @@ def json_records(content: str, path: FilePath) -> Records:
     """Return the rows of a JSON file: one object per line, or an array of objects."""
     if is_array(content):
         return gather(path, array_rows([content], path))
-    return gather(path, line_rows(io.StringIO(content, newline="\n"), path))
+    return gather(path, line_records(io.StringIO(content, newline="\n"), path))
 
 
 def is_array(content: str) -> bool:
@@ -82,8 +82,8 @@ class _Pieces:
                 return
 
 
-def line_rows(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
-    """Yield the objects of a file of JSON lines; blank lines are skipped."""
+def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of JSON lines; blank lines are skipped."""
     for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
@@ -96,14 +96,14 @@ def line_rows(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
 
 
 def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
-    """Return a row, which must be an object."""
+    """Return a row after checking that it is an object."""
     if not isinstance(values, dict):
         raise DataFormatError(str(path), "a JSON object", type(values).__name__, line)
     return values
 
 
 def _check_size(size: int, path: FilePath, line: int) -> None:
-    """Refuse a row that is too long to hold."""
+    """Raise if a row is too long."""
     if size > MOST_CHARACTERS:
         expected = f"lines of at most {MOST_CHARACTERS} characters"
         raise DataFormatError(str(path), expected, f"one of {size}", line)

@@ -14,7 +14,7 @@ from vicinal._base.errors import DataFormatError, MissingExtraError
 from vicinal.datasets.files import FilePath, open_stream
 from vicinal.datasets.tables.csv_records import DELIMITERS, csv_rows, long_cells
 from vicinal.datasets.tables.encodings import find_encoding
-from vicinal.datasets.tables.json_records import JSON_ENDINGS, array_rows, is_array, line_rows
+from vicinal.datasets.tables.json_records import JSON_ENDINGS, array_rows, is_array, line_records
 from vicinal.datasets.tables.options import TableOptions
 from vicinal.datasets.tables.read import PARQUET, STANDARD_INPUT, table_ending
 from vicinal.datasets.tables.reading import Reading
@@ -157,7 +157,7 @@ def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
     """Yield the rows of JSON lines, or of an array of objects."""
     if is_array(head):
         return array_rows(iter(lambda: lines.read(_PIECE), ""), name)
-    return line_rows(lines, name)
+    return line_records(lines, name)
 
 
 @contextmanager
