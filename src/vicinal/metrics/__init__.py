@@ -50,7 +50,7 @@ from vicinal.metrics.ranking import (
     ranking_loss,
 )
 from vicinal.metrics.scorer import MetricScorer, scorer
-from vicinal.metrics.table import metrics_table
+from vicinal.metrics.table import MetricsTable, metrics_table
 
 __all__ = [
     "CONVENTIONS",
@@ -59,6 +59,7 @@ __all__ = [
     "MetricAccumulator",
     "MetricInfo",
     "MetricScorer",
+    "MetricsTable",
     "align_labels",
     "average_precision",
     "cardinality",
