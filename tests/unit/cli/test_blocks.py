@@ -165,7 +165,10 @@ def test_a_bad_row_in_a_late_block_leaves_no_half_written_file(run, model, tmp_p
 def test_memory_does_not_grow_with_the_rows(run, model, command, tmp_path, monkeypatch):
     """Python's and NumPy's own memory at its peak: that of a block, whatever the number of rows."""
     monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 25)
+    # What is read ahead to tell the format is limited too, at more than these files hold.
     monkeypatch.setattr("vicinal.datasets.tables.blocks.HEAD_ROWS", 25)
+    monkeypatch.setattr("vicinal.datasets.tables.csv_records.SAMPLED_LINES", 25)
+    monkeypatch.setattr("vicinal.datasets.tables.row_stream._PIECE", 2**12)
     peaks = []
     for n_rows in (100, 800):
         path = write(table(n_rows, length=300), tmp_path / f"rows{n_rows}.csv")
@@ -189,7 +192,7 @@ def test_resident_memory_of_the_process_is_flat(model, command, ending, tmp_path
         path = write(table(n_rows, length=40), tmp_path / f"rows{n_rows}.{ending}")
         options = ["-o", str(tmp_path / "answers.csv")] if command == "predict" else ["--json"]
         code = (
-            "import resource, sys; from vicinal.cli.app import main; "
+            "import resource, sys; from vicinal.cli import main; "
             f"sys.argv = ['vicinal', '{command}', {str(model)!r}, {str(path)!r}, *{options!r}]\n"
             "try: main()\nexcept SystemExit as end: assert not end.code, end\n"
             "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
