@@ -42,9 +42,6 @@ OF_WEIGHTS = {
 }
 """For the methods that take weights: scikit-learn runs them on no others."""
 
-UNSEEN_COUNT = (
-    "all 10 neighbours of a new row have the label, a count that none of 10 training rows can have"
-)
 EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 
 DEPENDS = {
@@ -52,7 +49,6 @@ DEPENDS = {
         TWO_CLASSES_EACH,
         {kind.__name__ for kind in METHODS.values()},
     ),
-    "check_classifiers_one_label": (UNSEEN_COUNT, {"DMLkNN"}),
     **{check: (why, {"LabelRidge"}) for check, why in OF_WEIGHTS.items()},
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,
