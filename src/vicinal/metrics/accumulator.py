@@ -5,6 +5,7 @@ from typing import Self
 
 from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.labels import as_column
 from vicinal._base.validation import check_integer, check_sequence
 from vicinal.metrics.alignment import align_labels
 from vicinal.metrics.auc import AREAS
@@ -98,6 +99,7 @@ class MetricAccumulator:
         Y_true, labels, scores
             As for :func:`evaluate`; every block has the same labels, and what the first one has.
         """
+        Y_true, labels, scores = (as_column(given) for given in (Y_true, labels, scores))
         if self._names is not None:
             Y_true = align_labels(Y_true, self._names, names=self._names, unknown="error")[0]
             if labels is not None:

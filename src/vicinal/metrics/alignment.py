@@ -8,7 +8,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.labels import aligned, indicator_of, is_names, label_rows, listed
+from vicinal._base.labels import aligned, as_column, indicator_of, is_names, label_rows, listed
 from vicinal._base.validation import check_option, check_sequence
 from vicinal.scores import Scores, check_scores
 
@@ -80,8 +80,9 @@ def together(
 ) -> tuple[object, object, object]:
     """Return truth, predicted labels and scores with the same columns, where any are names.
 
-    Where none are names, they are returned as they came.
+    Where none are names, they are returned as they came, one-dimensional 0 and 1 as one column.
     """
+    Y_true, labels, scores = (as_column(given) for given in (Y_true, labels, scores))
     truth_named, labels_named = is_names(listed(Y_true)), is_names(listed(labels))
     if not truth_named and not labels_named:
         return Y_true, labels, scores
