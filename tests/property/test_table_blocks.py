@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,14 @@ from vicinal.datasets.texts import read_texts, text_blocks
 pytestmark = pytest.mark.native
 
 MESSY = Path(__file__).parents[1] / "messy"
-HOT = {"one_hot.csv", "crosses.csv", "true_false.csv", "decimal_comma.csv", "mixed.csv"}
+HOT = {
+    "one_hot.csv",
+    "excel_german_words.csv",
+    "crosses.csv",
+    "true_false.csv",
+    "decimal_comma.csv",
+    "mixed.csv",
+}
 TABLES = sorted(
     path.name
     for path in MESSY.iterdir()
@@ -185,3 +193,11 @@ def test_a_late_byte_of_another_encoding_is_found(size, tmp_path, monkeypatch):
     assert in_blocks(path, TableOptions(), known, 4)[0][-1] == "Größe"
     with pytest.raises(DataFormatError, match=r"utf-8 .*byte 0xf6.*line 22|line 22"):
         in_blocks(path, TableOptions(encoding="utf-8"), known, 4)
+
+
+def test_what_was_found_is_said_once(caplog):
+    path = MESSY / "german_cp1252.csv"
+    known = read_content(path).reading
+    with caplog.at_level(logging.INFO, logger="vicinal"):
+        in_blocks(path, TableOptions(), known, 2)
+    assert caplog.text.count("read as cp1252") == 1

@@ -150,5 +150,7 @@ def format_of(path: FilePath) -> str:
             return name_of_format
     known = ", ".join(ENDINGS)
     raise InvalidArgumentError(
-        "path", f"a name that ends in one of {known} (or pass file_format)", str(path)
+        "path",
+        f"a name that ends in one of {known} (in Python, file_format= overrides the name)",
+        str(path),
     )

@@ -80,7 +80,8 @@ def _header(line: bytes, path: FilePath) -> tuple[int, int, int]:
         sizes = -1, -1, -1
     if min(sizes) < 0:
         got = repr(line[:60])
-        raise DataFormatError(str(path), "the counts of rows, features and labels", got, 1)
+        expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
+        raise DataFormatError(str(path), expected, got, 1)
     return sizes
 
 

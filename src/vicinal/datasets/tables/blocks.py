@@ -106,6 +106,9 @@ def table_blocks(
         head = next(record_blocks(file, options, wanted, known, HEAD_ROWS))
         reading = known_reading(head, options, known, labelled)
         row_names = row_names_column(head, reading, options)
+        # What was found, and said, is not looked for again.
+        file = file._replace(encoding=head.encoding)
+        options = replace(options, delimiter=head.delimiter or options.delimiter)
         del head
         found = TableBlocks(file, options, reading, labelled, block_rows, row_names)
         if labelled:

@@ -6,16 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vicinal._base.errors import DataFormatError
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.files import FilePath, bare_name
 from vicinal.datasets.tables.records import MOST_CHARACTERS, Record, Records, gather
 
-JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+LINE_ENDINGS = (".jsonl", ".ndjson")
+JSON_ENDINGS = (*LINE_ENDINGS, ".json")
+ROW_KEYS = ("data", "rows", "records", "items", "documents", "examples")
+"""Where an object that is a whole table may hold its rows."""
 
 
 def json_records(content: str, path: FilePath) -> Records:
     """Return the rows of a JSON file: one object per line, or an array of objects."""
     if is_array(content):
         return gather(path, array_rows([content], path))
+    document = None if is_lines(path) else table_document(content)
+    if document is not None:
+        return gather(path, document)
     return gather(path, line_records(io.StringIO(content, newline="\n"), path))
 
 
@@ -23,6 +29,49 @@ def is_array(content: str) -> bool:
     """Tell whether content, or its beginning, is one array of objects, which may span lines."""
     start = content.lstrip()
     return start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", "")
+
+
+def is_lines(path: FilePath) -> bool:
+    """Tell whether a file name promises one object per line, whatever the objects hold."""
+    return bare_name(path).lower().endswith(LINE_ENDINGS)
+
+
+def table_document(content: str) -> list[Record] | None:
+    """Return the rows of one JSON object that holds a whole table; None where it holds none.
+
+    An object of columns, as pandas writes it (each a list, or an object by row), or an object with
+    the list of rows under ``data``, ``rows``, ``records`` or the like. A row's line is its number.
+
+    Examples
+    --------
+    >>> table_document('{"text": {"0": "a", "1": "b"}, "tags": {"0": "x", "1": "y"}}')[1]
+    Record(cells={'text': 'b', 'tags': 'y'}, line=2)
+    >>> [row.cells for row in table_document('{"data": [{"text": "a"}], "version": 1}')]
+    [{'text': 'a'}]
+    >>> table_document('{"text": "a", "tags": ["x"]}') is None
+    True
+    """
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    for key in ROW_KEYS:
+        rows = value.get(key)
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            return [Record(row, at) for at, row in enumerate(rows, start=1)]
+    columns = list(value.values())
+    if all(isinstance(column, dict) for column in columns):
+        columns = [
+            list(column.values()) for column in columns if column.keys() == columns[0].keys()
+        ]
+    if not all(isinstance(column, list) for column in columns) or len(columns) < len(value):
+        return None
+    if len({len(column) for column in columns}) != 1:
+        return None
+    rows_of = zip(*columns, strict=True)
+    return [Record(dict(zip(value, cells, strict=True)), at) for at, cells in enumerate(rows_of, 1)]
 
 
 def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:

@@ -11,8 +11,15 @@ from vicinal.datasets.tables.reading import Reading
 from vicinal.datasets.tables.records import Records
 from vicinal.datasets.tables.separators import detect_separator
 
-ONES = frozenset({"1", "1.0", "true", "yes", "x", "y"})
-ZEROS = frozenset({"0", "0.0", "false", "no", "n", ""})
+ONES = frozenset({
+    "1", "1.0", "true", "yes", "x", "y",
+    "wahr", "ja", "tosi", "kyllä", "vrai", "oui", "verdadero", "sí", "si", "vero",
+})  # fmt: skip
+ZEROS = frozenset({
+    "0", "0.0", "false", "no", "n", "", "-",
+    "falsch", "nein", "epätosi", "ei", "faux", "non", "falso",
+})  # fmt: skip
+"""What spreadsheets write into columns of 0 and 1, in several languages."""
 FEWEST_SUSPICIOUS = 10
 """Number of labels from which on there is a warning if most of them occur only once."""
 
@@ -77,7 +84,8 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
             if cell is not None and word in ONES:
                 sets[at].append(column)
             elif cell is None or word not in ZEROS:
-                raise records.error(at, f"0 or 1 in the label column {column!r}", repr(cell))
+                expected = f"0 or 1 in the label column {column!r} (or true and false, yes and no)"
+                raise records.error(at, expected, repr(cell))
     return sets
 
 

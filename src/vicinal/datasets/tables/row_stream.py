@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import shutil
 import sys
 import tempfile
@@ -14,7 +15,14 @@ from vicinal._base.errors import DataFormatError, MissingExtraError
 from vicinal.datasets.files import FilePath, open_stream
 from vicinal.datasets.tables.csv_records import DELIMITERS, csv_rows, long_cells
 from vicinal.datasets.tables.encodings import find_encoding
-from vicinal.datasets.tables.json_records import JSON_ENDINGS, array_rows, is_array, line_records
+from vicinal.datasets.tables.json_records import (
+    JSON_ENDINGS,
+    array_rows,
+    is_array,
+    is_lines,
+    line_records,
+    table_document,
+)
 from vicinal.datasets.tables.options import TableOptions
 from vicinal.datasets.tables.read import PARQUET, STANDARD_INPUT, table_ending
 from vicinal.datasets.tables.reading import Reading
@@ -34,11 +42,14 @@ class TableFile(NamedTuple):
         What messages call it.
     ending : str or None
         What kind of table its name promises; None where its content tells.
+    encoding : str or None
+        Known from an earlier pass, in which all bytes were valid; None to find it.
     """
 
     path: Path
     name: str
     ending: str | None
+    encoding: str | None = None
 
 
 @contextmanager
@@ -108,7 +119,9 @@ def _open_rows(
         return
     earlier = None if known is None else known.encoding
     fallback = None if earlier is None or earlier.startswith("utf") else earlier
-    encoding = find_encoding(lambda: byte_pieces(file.path), file.name, options.encoding, fallback)
+    encoding = file.encoding or find_encoding(
+        lambda: byte_pieces(file.path), file.name, options.encoding, fallback
+    )
     head = _head(file.path, encoding)
     if not head.strip():
         raise DataFormatError(file.name, "rows of a table", "an empty file")
@@ -154,10 +167,39 @@ def open_lines(path: Path, encoding: str, newline: str | None) -> Iterator[io.Te
 
 
 def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
-    """Yield the rows of JSON lines, or of an array of objects."""
+    """Yield the rows of JSON lines, of an array of objects, or of one object: a whole table.
+
+    Memory: an object that is a whole table is read at once.
+    """
     if is_array(head):
         return array_rows(iter(lambda: lines.read(_PIECE), ""), name)
-    return line_records(lines, name)
+    if is_lines(name):
+        return line_records(lines, name)
+    first = _first_lines(lines, 2)
+    if sum(bool(line.strip()) for line in first) == 2 and _is_object(first):
+        return line_records(itertools.chain(first, lines), name)
+    content = "".join(first) + lines.read()
+    document = table_document(content)
+    if document is not None:
+        return iter(document)
+    return line_records(io.StringIO(content, newline="\n"), name)
+
+
+def _first_lines(lines: io.TextIOBase, count: int) -> list[str]:
+    """Return the first lines up to so many that are not blank."""
+    found: list[str] = []
+    while count and (line := lines.readline()):
+        found.append(line)
+        count -= bool(line.strip())
+    return found
+
+
+def _is_object(lines: Sequence[str]) -> bool:
+    """Tell whether the first line that is not blank is an object by itself."""
+    try:
+        return isinstance(json.loads(next(line for line in lines if line.strip())), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 @contextmanager
