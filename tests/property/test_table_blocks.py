@@ -198,6 +198,7 @@ def test_a_late_byte_of_another_encoding_is_found(size, tmp_path, monkeypatch):
 def test_what_was_found_is_said_once(caplog):
     path = MESSY / "german_cp1252.csv"
     known = read_content(path).reading
+    caplog.clear()
     with caplog.at_level(logging.INFO, logger="vicinal"):
         in_blocks(path, TableOptions(), known, 2)
     assert caplog.text.count("read as cp1252") == 1

@@ -58,8 +58,9 @@ def _csv_lines(answers: Iterable[Prediction], delimiter: str) -> Iterator[str]:
     for answer in answers:
         line.seek(0)
         line.truncate()
-        row, *lists = cells(answer)
-        writer.writerow([row, *(joined(each) for each in lists)])
+        row, labels, scores, best, best_scores = cells(answer)
+        lists: list[Sequence[object]] = [labels, scores, best, best_scores]
+        writer.writerow([row, *map(joined, lists)])
         yield line.getvalue()
 
 

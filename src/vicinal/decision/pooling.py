@@ -48,7 +48,8 @@ def weighted_pooled(scores: Scores, weights: Float, floor: float = -np.inf) -> t
     cells = scores.toarray()
     high = cells >= floor
     values, group = np.unique(cells[high], return_inverse=True)
-    counts = np.bincount(group, np.repeat(weights, high.sum(axis=1)), minlength=len(values))
+    counts = np.zeros(len(values))
+    np.add.at(counts, group, np.repeat(weights, high.sum(axis=1)))
     return values[::-1], counts[::-1]
 
 
@@ -148,7 +149,9 @@ class CellsAbove:
 
     def add(self, scores: Scores, weights: Float | None = None) -> None:
         """Add the cells of a block, each by the weight of its row where there are weights."""
+        counts: Int | Float
         values, counts = pooled(scores) if weights is None else weighted_pooled(scores, weights)
-        passed = np.zeros(len(self._thresholds) + 1, dtype=counts.dtype)
+        passed: Int | Float = np.zeros(len(self._thresholds) + 1, dtype=counts.dtype)
         np.add.at(passed, np.searchsorted(self._thresholds, values), counts)
-        self.counts = self.counts + np.cumsum(passed[::-1])[::-1][1:]
+        above: Int | Float = np.cumsum(passed[::-1])[::-1][1:]
+        self.counts = np.add(self.counts, above)

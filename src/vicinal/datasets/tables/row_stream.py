@@ -211,9 +211,12 @@ def _parquet_rows(file: TableFile) -> Iterator[_Opened]:
     except ImportError:
         raise MissingExtraError("pyarrow", "frames") from None
     try:
-        with open_stream(file.path) as stream, parquet.ParquetFile(stream) as table:
+        with (
+            open_stream(file.path) as stream,
+            parquet.ParquetFile(stream, buffer_size=_PIECE) as table,
+        ):
             names = table.schema_arrow.names
-            yield _Opened(_numbered(table.iter_batches(_BATCH)), names, {})
+            yield _Opened(_numbered(table.iter_batches(_BATCH, use_threads=False)), names, {})
     except (pa.ArrowException, OSError) as error:
         raise DataFormatError(file.name, "a Parquet file", str(error)[:80]) from None
 
