@@ -1,4 +1,4 @@
-"""Predictions as files: JSON lines, CSV, TSV or Parquet, by the ending of the name."""
+"""Write predictions as JSON lines, CSV, TSV or Parquet, chosen by the file extension."""
 
 import csv
 import io
@@ -12,7 +12,8 @@ from vicinal.cli.answers import Prediction
 from vicinal.datasets.files import write_data, written_beside
 
 COLUMNS = ("row", "labels", "label_scores", "best", "best_scores")
-"""Columns of a table of predictions: the labels of each row with their scores, then the best."""
+"""Columns of a table of predictions: the predicted labels and their scores, then the best labels
+and theirs."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = (";", "|", ",")
 GROUP_ROWS = 10_000
@@ -22,7 +23,7 @@ Writer = Callable[[Iterable[Prediction], Path], int]
 
 
 def answer_writer(path: Path) -> Writer:
-    """Return what writes predictions in the format that a file name asks for."""
+    """Return the function that writes predictions in the format of a file extension."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
         return _write_json_lines
@@ -113,7 +114,7 @@ def cells(answer: Prediction) -> tuple[str | int, list[str], list[float], list[s
 
 
 def joined(values: Sequence[object]) -> str:
-    """Return a list as one cell: separated by a sign that no label has, else as JSON.
+    """Return a list as one cell: joined by a separator that no value contains, else as JSON.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def joined(values: Sequence[object]) -> str:
 
 
 def _check_pyarrow() -> None:
-    """Say which extra writes Parquet, before the work."""
+    """Raise an error that names the extra for Parquet, before any work is done."""
     try:
         import pyarrow as pa
     except ImportError:

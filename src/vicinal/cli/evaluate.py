@@ -1,4 +1,4 @@
-"""``vicinal evaluate``: how well a saved model does on a data set."""
+"""``vicinal evaluate``: measure how well a saved model predicts a data set."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -29,14 +29,14 @@ def evaluate_model(
     data: DataArgument,
     rows: RowsOption = "auto",
     conventions: Annotated[
-        str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
+        str, typer.Option(help="Edge cases as defined by: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Predict the rows of a data set and compare with its labels.
+    """Predict the rows of a data set and compare the predictions with its labels.
 
     Rows are read, predicted and counted in blocks: memory does not grow with the number of rows.
     """
@@ -71,8 +71,10 @@ def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr,
     names = estimator.label_names_
     for start, source, scores in scored_blocks(model, sources):
         truth, everything = aligned(source.labels(), source.label_names, names)
-        strangers = len(everything) - len(names)
-        if strangers and not start:
-            errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
-        predicted = widen_labels(estimator.decide(scores), strangers)
-        yield truth, predicted, widen(scores, strangers)
+        n_unknown = len(everything) - len(names)
+        if n_unknown and not start:
+            errors.print(
+                f"{n_unknown} labels of the data are unknown to the model: never predicted"
+            )
+        predicted = widen_labels(estimator.decide(scores), n_unknown)
+        yield truth, predicted, widen(scores, n_unknown)

@@ -1,4 +1,4 @@
-"""Rows of a source scored by a saved model, with a bar: what evaluating and predicting share."""
+"""Score the rows of a source with a saved model; shared by ``evaluate`` and ``predict``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,9 +27,9 @@ class ScoredRows(NamedTuple):
 
 
 def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRows]:
-    """Yield the rows of blocks with their scores, all by the model as it is now.
+    """Yield blocks of rows with their scores, all by the current version of the model.
 
-    Memory: that of one block.
+    Memory: one block.
     """
     estimator = estimator_of(model).snapshot()
     start = 0
@@ -42,20 +42,20 @@ def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRow
 
 
 def save_named(model: Model, source: Source, path: Path) -> None:
-    """Save a model with the names of the columns it learned from, if they have any."""
+    """Save a model with the names of its training columns, if they have names."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
     named_pipeline(steps, source.columns, source.reading).save(path)
 
 
 def rows_for(model: Model, source: Source) -> object:
-    """Return the rows of a source as a model takes them: its columns, in its order, by name."""
+    """Return the rows of a source with the columns of a model, matched by name."""
     X = source.X
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if columns is not None and source.columns is not None:
         X = in_order(cast("Any", X), source.columns, columns, estimator_of(model).label_names_)
     if sparse.issparse(X) and isinstance(model, Pipeline):
         scale = model.steps[0][1]
-        # A file of few rows may look sparse though those that the model learned from did not.
+        # A file of few rows may look sparse although the training data did not.
         if isinstance(scale, MinMax) and not scale.keeps_zeros:
             return cast("Any", X).toarray()
     return X
@@ -64,7 +64,7 @@ def rows_for(model: Model, source: Source) -> object:
 def in_order(
     X: Features, names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
 ) -> Features:
-    """Return the columns of `X`, called `names`, that are `wanted`; others may only be labels.
+    """Return the `wanted` columns of `X`; the other columns in `names` must be labels.
 
     Examples
     --------
@@ -78,6 +78,6 @@ def in_order(
     missing = [name for name in wanted if name not in place]
     further = [name for name in names if name not in {*wanted, *labels}]
     if missing or further or len(place) < len(names):
-        said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
-        raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
+        got = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} too"
+        raise InvalidArgumentError("columns", f"the {len(wanted)} features of the model", got)
     return X[:, [place[name] for name in wanted]]
