@@ -132,7 +132,9 @@ def test_names_are_aligned_and_must_be_known():
         metrics=["hamming-loss", "one-error"],
     )
     assert running.result() == whole
-    with pytest.raises(InvalidArgumentError, match="Y: expected only labels in label_names, got 'd'"):
+    with pytest.raises(
+        InvalidArgumentError, match="Y: expected only labels in label_names, got 'd'"
+    ):
         running.add([["d"]], [["b"]], [[0.0, 1.0, 0.5]])
     assert running.result() == whole
 

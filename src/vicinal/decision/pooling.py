@@ -1,5 +1,7 @@
 """Pool all cells of training scores from blocks of rows, one block in memory at a time."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -151,7 +153,6 @@ class CellsAbove:
         """Add the cells of a block, each by the weight of its row where there are weights."""
         counts: Int | Float
         values, counts = pooled(scores) if weights is None else weighted_pooled(scores, weights)
-        passed: Int | Float = np.zeros(len(self._thresholds) + 1, dtype=counts.dtype)
+        passed: Any = np.zeros(len(self._thresholds) + 1, dtype=counts.dtype)
         np.add.at(passed, np.searchsorted(self._thresholds, values), counts)
-        above: Int | Float = np.cumsum(passed[::-1])[::-1][1:]
-        self.counts = np.add(self.counts, above)
+        self.counts = self.counts + np.cumsum(passed[::-1])[::-1][1:]

@@ -310,8 +310,8 @@ def _label_means(Y: Csr, weights: Float | None) -> Float:
     """Return the share of rows, or of their weight, that has each label."""
     if weights is None:
         return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
-    sums: Float = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
-    return sums / float(weights.sum())
+    sums = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
+    return np.asarray(sums / weights.sum(), dtype=np.float64)
 
 
 def _check_kernel_weights(settings: RidgeSettings, weights: Float | None) -> None:
