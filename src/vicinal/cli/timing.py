@@ -20,6 +20,7 @@ from vicinal.index import Index, build_index
 from vicinal.preprocess import make_steps
 from vicinal.scoring import Training
 from vicinal.selection.fold_source import PreparedFolds, Widths
+from vicinal.selection.grid import Search
 from vicinal.selection.splits import Split
 
 HELD_OUT = 5
@@ -48,7 +49,7 @@ def held_out(dataset: Dataset, metric: str) -> Fold:
         raise InvalidArgumentError("DATA", expected, f"{dataset.n_rows} rows")
     steps = make_steps("auto", sparse.issparse(dataset.X))
     folds = PreparedFolds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), steps, None)
-    return folds.fold(0, metric)
+    return folds.fold(0, Search(metric))
 
 
 def sizes(fold: Fold, neighbors: int) -> dict[str, object]:
