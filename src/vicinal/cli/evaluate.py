@@ -1,6 +1,6 @@
 """``vicinal evaluate``: how well a saved model does on a data set."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,9 +46,31 @@ def evaluate_model(
     if strangers:
         errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
         scores, predicted = widen(scores, strangers), widen_labels(predicted, strangers)
-    found = evaluate(truth, predicted, scores, conventions=conventions)
+    found = evaluate(
+        truth,
+        predicted,
+        scores,
+        conventions=conventions,
+        **training_counts(estimator, truth.shape[1]),
+    )
     if json:
         print_json(found)
     else:
         column = f"{source.name}, {source.n_rows:,} rows"
         out.print(metrics_table({column: found}))
+
+
+def training_counts(estimator: Any, n_labels: int) -> dict[str, Any]:
+    """Return what the propensity-scored metrics need of the rows a model was trained on.
+
+    Labels that the model does not know were seen in no training row. Nothing is returned for models
+    that keep no labels, or too few for propensities: those metrics are then left out.
+    """
+    import numpy as np
+
+    Y = getattr(getattr(estimator, "scoring_", None), "Y", None)
+    if Y is None or Y.shape[0] < 3:
+        return {}
+    counts = np.zeros(n_labels)
+    counts[: Y.shape[1]] = Y.sum(axis=0)
+    return {"train_label_counts": counts, "n_train_rows": int(Y.shape[0])}

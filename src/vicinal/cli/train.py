@@ -62,11 +62,14 @@ def train(
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     began = time.perf_counter()
+    streamed = None
     if out_of_core is not None:
         from vicinal.cli.out_of_core import streamed_source
 
         with shown():
-            source, steps = streamed_source(data, out_of_core, table, preprocess)
+            source, steps, streamed = streamed_source(
+                data, out_of_core, table, preprocess, estimator, max_memory
+            )
     else:
         source, steps = training_source(data, rows, table, preprocess)
         began = time.perf_counter()
@@ -77,7 +80,7 @@ def train(
     names = {"label_names": source.label_names, "row_names": source.row_names}
     with (
         shown(),
-        searching(estimator, out_of_core and out_of_core / "rows", max_memory, cluster),
+        searching(estimator, streamed, cluster),
         part(f"Learning from {source.n_rows:,} rows"),
     ):
         learner.fit(

@@ -1,4 +1,4 @@
-"""Compiled postings of ranges of rows, built when a search needs them, within a memory limit."""
+"""Compiled postings of ranges of rows: mapped where they are stored, else built within a limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +8,7 @@ from vicinal._base.fork_lock import ForkLock
 from vicinal._base.free_memory import release_free_memory
 from vicinal.index.row_run import RowRun
 from vicinal.index.segment import Build, Segment
+from vicinal.index.stored_postings import PostingsWriter
 
 BYTES_PER_ENTRY = 16
 """Most memory of postings for each stored value; 6 to 8 are typical."""
@@ -27,12 +28,21 @@ class RowRange:
         """What the postings depend on: not on removed rows."""
         return self.run.token, self.start, self.stop
 
+    def segment(self, build: Build) -> Segment:
+        """Return the rows with their postings, stored ones or new."""
+        for each in self.run.postings:
+            if (each.start, each.stop) == (self.start, self.stop):
+                return each.segment(self.run, build)
+        rows = self.run.rows(self.start, self.stop)
+        return Segment.of(rows, self.run.ids[self.start : self.stop], build)
+
 
 class PostingsCache:
     """Keeps postings while they fit; builds the others for each search and drops them after it.
 
-    A search visits every range once, so what would be evicted by age is exactly what the next
-    search needs first: ranges that fit stay, and the rest are built again each time.
+    Stored postings are mapped: they take up no memory of the process, and are always kept. A
+    search visits every range once, so what would be evicted by age is exactly what the next search
+    needs first: ranges that fit stay, and the rest are built again each time.
 
     Parameters
     ----------
@@ -60,6 +70,10 @@ class PostingsCache:
         """Memory of the postings kept."""
         return sum(segment.nbytes for segment in tuple(self._kept.values()))
 
+    def writer(self) -> PostingsWriter:
+        """Return how to write postings to disk within the same limit."""
+        return PostingsWriter(self._build, self.range_entries, self._n_threads)
+
     def copy(self) -> "PostingsCache":
         """Return a cache that keeps the same postings."""
         twin = PostingsCache(self._build, self._max_memory, self._n_threads)
@@ -86,16 +100,25 @@ class PostingsCache:
                 if start and any(each.key not in self._kept for each in group):
                     release_free_memory()  # of the postings that were just dropped
                 yield from zip(group, pool.map(self._segment, group), strict=True)
+                self._drop_grown(group)
 
     def _segment(self, wanted: RowRange) -> Segment:
         """Return the postings of a range, kept ones or new."""
         removed = wanted.run.removed_in(wanted.start, wanted.stop)
         segment = self._kept.get(wanted.key)
         if segment is None:
-            rows = wanted.run.rows(wanted.start, wanted.stop)
-            ids = wanted.run.ids[wanted.start : wanted.stop]
-            segment = Segment.of(rows, ids, self._build)
+            segment = wanted.segment(self._build)
             with self._changing:
                 if self.nbytes + segment.nbytes <= self._max_memory // 2:
                     self._kept[wanted.key] = segment
         return replace(segment, removed=removed)
+
+    def _drop_grown(self, group: Sequence[RowRange]) -> None:
+        """Drop postings that took up more memory while they were searched than the limit allows.
+
+        Binary rows get further postings when they are first asked with other values.
+        """
+        with self._changing:
+            if self.nbytes > self._max_memory // 2:
+                for each in group:
+                    self._kept.pop(each.key, None)

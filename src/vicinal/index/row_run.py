@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int, Int32
+from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.validation import csr_parts
 from vicinal.index.row_ids import places_of
+
+if TYPE_CHECKING:
+    from vicinal.index.stored_postings import StoredPostings
 
 BLOCK_ENTRIES = 2**22
 """Entries that are read, checked or copied at a time: 48 MiB of ids and float64 values."""
@@ -37,6 +40,8 @@ class RowRun:
         Name of its folder on disk; empty for a run in memory.
     token : object
         Shared by versions of this run that differ in removed rows only.
+    postings : tuple of StoredPostings
+        Those on disk, by row; empty where a search builds them.
     """
 
     indptr: Int
@@ -47,6 +52,7 @@ class RowRun:
     removed: NDArray[np.uint8] = field(default_factory=lambda: NO_TOMBSTONES)
     name: str = ""
     token: object = field(default_factory=object)
+    postings: "tuple[StoredPostings, ...]" = ()
 
     @classmethod
     def of(cls, rows: Csr, first_id: int) -> "RowRun":
@@ -110,6 +116,14 @@ class RowRun:
                 kept = self.removed[start:stop] == 0
                 rows, ids = rows[kept], ids[kept]
             yield rows, ids
+
+
+def are_same_rows(X: Features, mapped: Csr) -> bool:
+    """Tell whether `X` refers to the very arrays of `mapped`, all of them."""
+    if not isinstance(X, sparse.csr_array) or X.shape != mapped.shape or X.nnz != mapped.nnz:
+        return False
+    pairs = (X.indices, mapped.indices), (X.data, mapped.data)
+    return all(a.dtype == b.dtype and a.ctypes.data == b.ctypes.data for a, b in pairs)
 
 
 def _small(starts: Int) -> NDArray[Any]:

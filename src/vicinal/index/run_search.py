@@ -13,6 +13,7 @@ from vicinal.distances import Distance
 from vicinal.index.postings_cache import PostingsCache, RowRange
 from vicinal.index.row_ids import by_row_id, ids_at
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
+from vicinal.index.stored_postings import search_ranges
 from vicinal.index.widths import graph_width
 
 
@@ -60,7 +61,7 @@ class RunVersion:
         return tuple(
             RowRange(run, start, stop, place + start)
             for place, run in zip(self.starts, self.runs, strict=False)
-            for start, stop in run.ranges(self.range_entries)
+            for start, stop in search_ranges(run, self.range_entries)
         )
 
 
