@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.recording import Measurement, record
+from benchmarks.scale_plot import draw_growth
 from benchmarks.scale_rows import chunks, draw, queries
 from vicinal.graph import NeighborGraph
 from vicinal.index import InvertedIndex, SegmentedIndex
@@ -212,7 +213,7 @@ def measurements(results: dict[str, dict[str, Any]], size: str) -> list[Measurem
     kept = []
     for case, figures in results.items():
         for name, value in figures.items():
-            if isinstance(value, float):
+            if isinstance(value, float) and value > 0:
                 unit = next((unit for part, unit in UNITS.items() if part in name), "×")
                 kept.append(Measurement(f"{size}, {case}: {name}", value, unit))
     return kept
@@ -223,7 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=400_000)
-    parser.add_argument("--size", type=float, default=42.0, help="mean entries per row")
+    parser.add_argument("--size", type=float, default=40.0, help="mean entries per row")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--limit-mb", type=int, default=512, help="RLIMIT_DATA; 0 for none")
@@ -231,14 +232,15 @@ def main() -> None:
     parser.add_argument("--no-verify", dest="verify", action="store_false", help="no checksums")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--growth", nargs="+", type=int, help="numbers of rows to compare")
+    parser.add_argument("--plot", type=Path, help="file for the plot of --growth")
     parser.add_argument("--draw", action="store_true", help="only draw the rows, for later runs")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
     case, folder, sizes, names = args.case, args.folder, args.growth, args.cases
-    only_draw = args.draw
-    for key in ("case", "folder", "growth", "cases", "draw"):
+    only_draw, plot = args.draw, args.plot
+    for key in ("case", "folder", "growth", "cases", "draw", "plot"):
         delattr(args, key)
     if case:
         print(json.dumps(CASES[case](folder, args)))
@@ -250,6 +252,8 @@ def main() -> None:
     if sizes:
         results = growth(sizes, args)
         figures = measurements({"exponent": results["exponents"]}, "growth")
+        if plot:
+            draw_growth(results, plot)
     else:
         with tempfile.TemporaryDirectory(dir=args.scratch) as parent:
             _save_queries(Path(parent), args)

@@ -3,7 +3,7 @@
 ``python -m benchmarks.scale_commands texts FILE`` takes ``yso-finna-en.tsv.xz`` (labels, a tab, a
 text per line), trains on nine tenths and evaluates on the rest. ``python -m
 benchmarks.scale_commands rows TRAIN TEST`` takes two files of extreme-classification text;
-``--draw 1778351 587084`` writes them first, in the shape of Wiki-LSHTC-325K.
+``--draw 1778351 587084`` writes them, in the shape of Wiki-LSHTC-325K.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recording import Measurement, record
-from benchmarks.scale_rows import CHUNK
+from benchmarks.scale_rows import CHUNK, chunk
 from vicinal.datasets.generated import zipf_rows
 
-FEATURES, LABELS = 1_617_899, 325_056
+FEATURES, SIZE, LABELS = 1_600_000, 40.0, 325_056
 TEST_SHARE = 10
 
 
@@ -77,19 +77,19 @@ def rows_case(train: Path, test: Path, folder: Path, method: list[str]) -> dict[
     return steps
 
 
-def draw_rows(file: Path, n_rows: int, seed: int) -> None:
-    """Write rows and labels of Wiki-LSHTC's shape; the labels do not depend on the features."""
+def draw_rows(file: Path, n_rows: int, first: int) -> None:
+    """Write rows of Wiki-LSHTC's shape from chunk `first` on; labels do not depend on features."""
     with file.open("w") as stream:
         stream.write(f"{n_rows} {FEATURES} {LABELS}\n")
-        for start in range(0, n_rows, CHUNK):
-            count, number = min(CHUNK, n_rows - start), seed + start // CHUNK
-            X = zipf_rows(count, FEATURES, number, 42.0)
-            Y = zipf_rows(count, LABELS, number + 5000, 3.2)
+        for number, start in enumerate(range(0, n_rows, CHUNK), start=first):
+            X = chunk(number, FEATURES, SIZE)
+            Y = zipf_rows(CHUNK, LABELS, 5000 + number, 3.2)
             features = [f"{i}:1" for i in X.indices.tolist()]
             labels = list(map(str, Y.indices.tolist()))
-            for row in range(count):
-                mine = labels[Y.indptr[row] : Y.indptr[row + 1]]
-                words = features[X.indptr[row] : X.indptr[row + 1]]
+            of_row, labels_of_row = X.indptr.tolist(), Y.indptr.tolist()
+            for row in range(min(CHUNK, n_rows - start)):
+                mine = labels[labels_of_row[row] : labels_of_row[row + 1]]
+                words = features[of_row[row] : of_row[row + 1]]
                 stream.write(f"{','.join(mine)} {' '.join(words)}\n")
 
 
@@ -109,13 +109,14 @@ def main() -> None:
     parser.add_argument("case", choices=["texts", "rows"])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--limit", type=int, default=-1, help="use so many texts only")
-    parser.add_argument("--draw", nargs=2, type=int, help="write training and test rows first")
+    parser.add_argument("--draw", nargs=2, type=int, help="only write training and test rows")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--name", default="", help="what the figures are called")
     args, method = parser.parse_known_args()
     if args.draw:
-        for file, count, seed in zip(args.files, args.draw, (100, 900), strict=True):
-            draw_rows(file, count, seed)
+        for file, count, first in zip(args.files, args.draw, (0, 150), strict=True):
+            draw_rows(file, count, first)
+        return
     with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
         if args.case == "texts":
             steps = texts_case(args.files[0], Path(folder), method, args.limit)

@@ -20,7 +20,7 @@ from vicinal.cli.table_options import TableChoice
 from vicinal.cli.tables import is_table_file, text_step
 from vicinal.datasets import Reading
 from vicinal.datasets.streams import RowChunk, TextChunk, text_chunks, xc_chunks
-from vicinal.estimators import Blend
+from vicinal.estimators import Blend, LabelRidge
 from vicinal.index import SegmentedIndex
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
 from vicinal.preprocess import TextVectorizer
@@ -74,7 +74,7 @@ def streamed_source(
 
 def check_method(estimator: Any) -> None:
     """Refuse a method that copies all rows, before anything is read."""
-    if "algorithm" not in estimator.get_params() or isinstance(estimator, Blend):
+    if "algorithm" not in estimator.get_params() or isinstance(estimator, Blend | LabelRidge):
         expected = (
             "a method that leaves the rows on disk, with --out-of-core: instance-knn, mlknn, lcif"
         )

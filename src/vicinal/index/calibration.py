@@ -46,11 +46,12 @@ def calibrated(
     small = _best(lambda: few.query(queries, neighbors))
     large = _best(lambda: many.query(queries, neighbors))
     per_row = max(large - small, 0.5 * large) / (n_queries * (n_rows - n_rows // 4))
+    write = _best(lambda: _write(X, postings=False))
     return Constants(
         ns_per_row=1e9 * per_row,
         entries_per_row=X.nnz / n_rows,
-        build_ns_per_entry=1e9 * _best(lambda: InvertedIndex(X, n_jobs=1)) / X.nnz,
-        write_ns_per_entry=1e9 * _best(lambda: _write(X)) / X.nnz,
+        build_ns_per_entry=1e9 * max(_best(lambda: _write(X)) - write, 0.1 * write) / X.nnz,
+        write_ns_per_entry=1e9 * write / X.nnz,
         postings_bytes_per_entry=many.nbytes / X.nnz,
         merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
     )
@@ -66,9 +67,9 @@ def _best(call: Callable[[], object]) -> float:
     return min(times)
 
 
-def _write(X: object) -> None:
+def _write(X: object, *, postings: bool = True) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        SegmentedIndex.build([X], Path(folder) / "index")
+        SegmentedIndex.build([X], Path(folder) / "index", n_jobs=1, postings=postings)
 
 
 def _merge_ns(n_queries: int, neighbors: int) -> float:

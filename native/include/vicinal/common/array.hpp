@@ -1,5 +1,5 @@
 // An array that owns its memory while it is built, or refers to memory of somebody else, such as a
-// file mapped into memory. Readers see no difference.
+// file mapped into memory. Readers see no difference; writers say that they write.
 #pragma once
 
 #include <cstddef>
@@ -50,9 +50,8 @@ class Array {
   std::size_t owned_bytes() const { return own_.size() * sizeof(T); }
 
   // Only for an array that owns its memory.
-  T& operator[](std::size_t i) { return own()[i]; }
-  T* begin() { return own().data(); }
-  T* end() { return own().data() + own_.size(); }
+  T& edit(std::size_t i) { return own()[i]; }
+  std::span<T> edit_all() { return own(); }
   void resize(std::size_t size) {
     own().resize(size);
     view_ = own_;

@@ -180,7 +180,7 @@ class CountIndex {
         postings_.append(
             postings_.features.find(feature), position, blocks_, 1,
             [&](std::int64_t column, std::int64_t block, std::int64_t local, std::int8_t) {
-              bitmaps_[bitmap(block, column) + local / 8] |=
+              bitmaps_.edit(bitmap(block, column) + local / 8) |=
                   static_cast<std::uint8_t>(1 << (local % 8));
             });
     postings_.finish();

@@ -33,9 +33,9 @@ class FeatureTable {
     set_shift(n_features);
     first_.assign((n_features >> shift_) + 2, static_cast<std::uint32_t>(count));
     for (std::int64_t place = count - 1; place >= 0; --place)
-      first_[features_[place] >> shift_] = static_cast<std::uint32_t>(place);
+      first_.edit(features_[place] >> shift_) = static_cast<std::uint32_t>(place);
     for (auto run = static_cast<std::int64_t>(first_.size()) - 2; run >= 0; --run)
-      first_[run] = std::min(first_[run], first_[run + 1]);
+      first_.edit(run) = std::min(first_[run], first_[run + 1]);
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(features_.size()); }

@@ -216,7 +216,7 @@ class ImpactIndex {
         ++counts[slot];
         const auto size = static_cast<float>(std::abs(row.values[i] / order_->norms[id]));
         if (size >= peaks_[slot])
-          peaks_[slot] = std::nextafter(size, std::numeric_limits<float>::infinity());
+          peaks_.edit(slot) = std::nextafter(size, std::numeric_limits<float>::infinity());
       }
     }
     const std::int64_t padded = std::max<std::int64_t>(blocks_.count * blocks_.rows_per_block, 1);
@@ -237,12 +237,12 @@ class ImpactIndex {
         error += difference * difference;
         postings_.append(slot, position, blocks_, byte,
                          [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
-                           columns_[cell_of(position) + column * tiles_.rows_per_block] = cell;
+                           columns_.edit(cell_of(position) + column * tiles_.rows_per_block) = cell;
                          });
       }
-      errors_[position] = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
-                                         std::numeric_limits<float>::infinity());
-      Group& group = groups_[position / Blocks::group];
+      errors_.edit(position) = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
+                                              std::numeric_limits<float>::infinity());
+      Group& group = groups_.edit(position / Blocks::group);
       group.error = std::max<double>(group.error, errors_[position]);
       group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
     }

@@ -85,20 +85,20 @@ class Postings {
   template <class ColumnSink>
   void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int8_t weight,
               ColumnSink&& column) {
-    Place& place = places[slot];
+    const Place& place = places[slot];
     const std::int64_t block = position / blocks.rows_per_block;
     const std::int64_t local = position - blocks.begin(block);
     if (place.is_column()) {
       column(place.shape, block, local, weight);
     } else if (place.is_rare()) {
       const std::uint64_t at = place.start + filled_[slot]++;
-      rare_ids_[at] = static_cast<std::uint32_t>(position);
-      if (with_weights_) rare_weights_[at] = weight;
+      rare_ids_.edit(at) = static_cast<std::uint32_t>(position);
+      if (with_weights_) rare_weights_.edit(at) = weight;
     } else {
       const std::uint64_t at = place.start + filled_[slot]++;
-      common_ids_[at] = static_cast<std::uint16_t>(local);
-      if (with_weights_) common_weights_[at] = weight;
-      offsets_[(-2 - place.shape) * (n_blocks_ + 1) + block + 1] = filled_[slot];
+      common_ids_.edit(at) = static_cast<std::uint16_t>(local);
+      if (with_weights_) common_weights_.edit(at) = weight;
+      offsets_.edit((-2 - place.shape) * (n_blocks_ + 1) + block + 1) = filled_[slot];
     }
   }
 
@@ -106,7 +106,7 @@ class Postings {
   void finish() {
     for (std::size_t line = 0; line < offsets_.size(); line += n_blocks_ + 1)
       for (std::int64_t block = 1; block <= n_blocks_; ++block)
-        offsets_[line + block] = std::max(offsets_[line + block], offsets_[line + block - 1]);
+        offsets_.edit(line + block) = std::max(offsets_[line + block], offsets_[line + block - 1]);
     filled_ = {};
   }
 
@@ -182,12 +182,12 @@ inline void Postings::choose_shapes(std::span<const std::uint32_t> row_counts, c
                    [&](std::int64_t a, std::int64_t b) { return row_counts[a] > row_counts[b]; });
   if (static_cast<std::int64_t>(frequent.size()) > most_columns) frequent.resize(most_columns);
   for (const std::int64_t slot : frequent)
-    places[slot].shape = static_cast<std::int32_t>(n_columns++);
+    places.edit(slot).shape = static_cast<std::int32_t>(n_columns++);
 
   std::uint64_t common = 0, rare = 0;
   std::int32_t n_lines = 0;
   for (std::int64_t slot = 0; slot < n_features; ++slot) {
-    Place& place = places[slot];
+    Place& place = places.edit(slot);
     place.count = row_counts[slot];
     if (place.is_column()) continue;
     const bool is_rare = place.count < 8 * static_cast<std::uint64_t>(n_blocks_);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "vicinal/common/archive.hpp"
@@ -55,13 +56,14 @@ RowOrder order_rows(const CsrView<Value>& rows, Layout layout) {
   order.norms.resize(rows.n_rows());
   for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
     const double square = squared_norm(rows.row(i));
-    order.norms[i] = std::sqrt(square);
+    order.norms.edit(i) = std::sqrt(square);
     auto& kind = rows.row_size(i) == 0 ? order.empty
                  : is_in_range(square) ? order.ranked
                                        : order.out_of_range;
     kind.push_back(static_cast<std::int32_t>(i));
   }
-  std::stable_sort(order.ranked.begin(), order.ranked.end(), [&](std::int32_t a, std::int32_t b) {
+  const std::span<std::int32_t> ranked = order.ranked.edit_all();
+  std::stable_sort(ranked.begin(), ranked.end(), [&](std::int32_t a, std::int32_t b) {
     return layout == Layout::by_norm ? order.norms[a] < order.norms[b]
                                      : rows.row_size(a) < rows.row_size(b);
   });
