@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-from vicinal.datasets.generated import zipf_rows
 
 CHUNK = 50_000
 DRAWN = Path(os.environ.get("VICINAL_DRAWN", "build/drawn"))
@@ -20,6 +19,8 @@ def chunk(number: int, n_features: int, mean_size: float) -> Csr:
     folder = DRAWN / f"{n_features}x{mean_size:g}"
     parts = [folder / f"{number:03d}-{name}.npy" for name in ("indptr", "indices")]
     if not all(part.exists() for part in parts):
+        from vicinal.datasets.generated import zipf_rows  # late: it brings much with it
+
         rows = zipf_rows(CHUNK, n_features, 100 + number, mean_size)
         folder.mkdir(parents=True, exist_ok=True)
         for part, array in zip(parts, (rows.indptr, rows.indices), strict=True):
@@ -37,6 +38,8 @@ def chunks(n_rows: int, n_features: int, mean_size: float) -> Iterator[Csr]:
 
 def queries(count: int, n_features: int, mean_size: float) -> Csr:
     """Return rows that are no part of any index of fewer than 50 million rows."""
+    from vicinal.datasets.generated import zipf_rows
+
     return zipf_rows(count, n_features, 99, mean_size)
 
 

@@ -45,6 +45,7 @@ class PostingsWriter:
         if run.n_entries < FEWEST_ENTRIES:
             return []
         ranges = list(run.ranges(self.range_entries))
+        release_free_memory()  # of the rows that were just written
 
         def written(number: int) -> dict[str, Any]:
             entry = self._write_range(folder / f"postings-{number}", run, *ranges[number])
