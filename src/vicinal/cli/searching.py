@@ -25,7 +25,7 @@ def searching(estimator: Any, rows: SegmentedIndex | None, cluster: str | None) 
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
     if cluster is not None:
-        yield from _on_cluster(estimator, cluster, rows and rows.folder)
+        yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
     if rows is not None:
         estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))

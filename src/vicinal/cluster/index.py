@@ -219,17 +219,16 @@ class ClusterIndex:
             queries = self._client.submit(value, queries)
         parts = []
         for group in self._groups:
-            files = [(each.rows, each.first) for each in group if isinstance(each.rows, FileRows)]
-            if files:
-                parts.append(self._client.submit(search_files, files, queries, own, search))
-                continue
-            (shard,) = group
-            name = str(shard.rows.key)
-            parts.append(
-                self._client.submit(
-                    search_block, shard.rows, name, shard.first, queries, own, search
+            first = group[0]
+            if isinstance(first.rows, FileRows):
+                files = [(shard.rows, shard.first) for shard in group]
+                task = self._client.submit(search_files, files, queries, own, search)
+            else:  # a block of rows: always a group of its own
+                name = str(first.rows.key)
+                task = self._client.submit(
+                    search_block, first.rows, name, first.first, queries, own, search
                 )
-            )
+            parts.append(task)
         return merged(self._client, parts)
 
     def _queries_per_task(self, n_queries: int) -> int:
