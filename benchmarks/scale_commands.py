@@ -47,10 +47,10 @@ def command(*words: object) -> dict[str, Any]:
 def texts_case(file: Path, folder: Path, method: list[str], limit: int) -> dict[str, Any]:
     """Vectorise, train and evaluate on texts; every tenth text is a test text."""
     split_texts(file, folder, limit)
-    reading = ["--text", "text", "--labels", "labels", "--separator", "comma"]
+    reading = ["--text", "text", "--labels", "labels"]
     model = folder / "model"
-    steps = {"train": command("train", folder / "train.tsv", "-o", model, *reading, *method)}
-    steps["evaluate"] = command("evaluate", model, folder / "test.tsv")
+    steps = {"train": command("train", folder / "train.jsonl", "-o", model, *reading, *method)}
+    steps["evaluate"] = command("evaluate", model, folder / "test.jsonl")
     return steps
 
 
@@ -58,15 +58,15 @@ def split_texts(file: Path, folder: Path, limit: int) -> None:
     """Write the tables that the commands read."""
     with (
         lzma.open(file, "rt", encoding="utf-8") as lines,
-        (folder / "train.tsv").open("w", encoding="utf-8") as train,
-        (folder / "test.tsv").open("w", encoding="utf-8") as test,
+        (folder / "train.jsonl").open("w", encoding="utf-8") as train,
+        (folder / "test.jsonl").open("w", encoding="utf-8") as test,
     ):
-        for stream in (train, test):
-            stream.write("labels\ttext\n")
         for number, line in enumerate(lines):
             if number == limit:
                 break
-            (test if number % TEST_SHARE == 0 else train).write(line)
+            labels, _, text = line.rstrip("\n").partition("\t")
+            row = json.dumps({"text": text, "labels": labels.split(",")}, ensure_ascii=False)
+            (test if number % TEST_SHARE == 0 else train).write(row + "\n")
 
 
 def rows_case(train: Path, test: Path, folder: Path, method: list[str]) -> dict[str, Any]:
