@@ -74,8 +74,10 @@ class RowRun:
         """Return rows `start` to `stop` (excluded); values and column ids are views."""
         starts = np.asarray(self.indptr[start : stop + 1])
         first, last = int(starts[0]), int(starts[-1])
-        parts = (self.values[first:last], self.indices[first:last], _small(starts - first))
-        matrix: Csr = sparse.csr_array(parts, shape=(stop - start, self.n_features))
+        matrix: Csr = sparse.csr_array((stop - start, self.n_features), dtype=self.values.dtype)
+        # The constructor would copy arrays that are small parts of others, into memory.
+        matrix.data, matrix.indices = self.values[first:last], self.indices[first:last]
+        matrix.indptr = _small(starts - first)
         matrix.has_canonical_format = True
         return matrix
 
