@@ -23,16 +23,15 @@ class Constants:
         Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
         times those of the rows.
     build_ns_per_entry : float
-        Time to build postings and to write them.
+        Processor time to build postings.
     write_ns_per_entry : float
-        Time to write rows to a folder and to check them when it is opened.
+        Processor time to write rows to a folder and to check them when it is opened.
     postings_bytes_per_entry : float
         On disk, and in the page cache of the machines that search.
     merge_ns_per_neighbor : float
         Time to merge one neighbour of one shard into a list.
-    read_mb_per_second : float
-        How fast a machine reads postings from disk that its memory does not hold. A guess: it is
-        not measured.
+    disk_mb_per_second : float
+        How fast files are written to disk and, if memory does not hold the postings, read.
     """
 
     ns_per_row: float = 0.45
@@ -41,7 +40,7 @@ class Constants:
     write_ns_per_entry: float = 25.0
     postings_bytes_per_entry: float = 5.4
     merge_ns_per_neighbor: float = 120.0
-    read_mb_per_second: float = 500.0
+    disk_mb_per_second: float = 200.0
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,8 @@ class Machines:
 class Plan:
     """Estimated resources; seconds are wall-clock time with all workers in parallel.
 
-    Rows and postings are written by one machine: one core writes rows, all cores build postings.
+    Rows and postings are written by one machine: all its cores build postings, one core and the
+    disk do the rest.
     """
 
     disk_gb: float
@@ -140,14 +140,16 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     shards = max(cores, math.ceil(postings / usable * machines.cores))
     merge = constants.merge_ns_per_neighbor * work.neighbors * shards
     per_query = (search + merge) * 1e-9 / cores
-    read = 0.0 if fits else postings / (1e6 * constants.read_mb_per_second * workers)
+    disk_rate = 1e6 * constants.disk_mb_per_second
+    read = 0.0 if fits else postings / (disk_rate * workers)
     queries = work.queries * per_query + read * math.ceil(work.queries / 1e6)
     graph = work.rows * per_query + read * math.ceil(work.rows / 1e6)
-    write = entries * constants.write_ns_per_entry * 1e-9
+    disk = entries * (4 + work.value_bytes) + 12 * work.rows + postings
+    write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
     build = entries * constants.build_ns_per_entry * 1e-9 / machines.cores
     hours = (queries + graph) / 3600
     return Plan(
-        disk_gb=(entries * (4 + work.value_bytes) + 12 * work.rows + postings) / 1e9,
+        disk_gb=disk / 1e9,
         postings_gb=postings / 1e9,
         labels_gb=(8 * work.labels_per_row * work.rows + 50 * work.labels) / 1e9,
         graph_gb=12 * work.neighbors * work.rows / 1e9,
