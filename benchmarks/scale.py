@@ -18,10 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.recording import Measurement, record
+from benchmarks.scale_cases import group_of
 from benchmarks.scale_plot import draw_growth
 from benchmarks.scale_rows import draw, queries
 
-CASES = ("build", "limited", "memory", "cluster")
+CASES = ("build", "limited", "memory", "cluster", "group")
+"""All but the last run by default: a control group needs a system that lets us make one."""
 
 
 def in_process(case: str, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -32,6 +34,8 @@ def in_process(case: str, folder: Path, args: argparse.Namespace) -> dict[str, A
     if done.returncode:
         raise SystemExit(done.stderr)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if case == "group":
+        group_of(folder).rmdir()
     print(case, result, file=sys.stderr, flush=True)
     return result
 
@@ -39,12 +43,12 @@ def in_process(case: str, folder: Path, args: argparse.Namespace) -> dict[str, A
 def all_cases(folder: Path, args: argparse.Namespace, names: list[str]) -> dict[str, Any]:
     """Run cases at one size."""
     results: dict[str, dict[str, Any]] = {name: in_process(name, folder, args) for name in names}
-    if {"limited", "memory"} <= results.keys():
-        files = (folder.parent / "limited.npz", folder.parent / "memory.npz")
+    for name in {"limited", "group"} & results.keys() if "memory" in results else ():
+        files = (folder.parent / f"{name}.npz", folder.parent / "memory.npz")
         with np.load(files[0]) as a, np.load(files[1]) as b:
-            same = all(np.array_equal(a[name], b[name]) for name in ("ids", "values"))
-        ratio = results["limited"]["seconds"] / results["memory"]["seconds"]
-        results["limited"] |= {"identical": same, "times the seconds in memory": ratio}
+            same = all(np.array_equal(a[part], b[part]) for part in ("ids", "values"))
+        ratio = results[name]["seconds"] / results["memory"]["seconds"]
+        results[name] |= {"identical": same, "times the seconds in memory": ratio}
     return results
 
 
@@ -92,7 +96,7 @@ def main() -> None:
     parser.add_argument("--limit-mb", type=int, default=512, help="RLIMIT_DATA; 0 for none")
     parser.add_argument("--max-memory-mb", type=int, default=200, help="of postings")
     parser.add_argument("--no-verify", dest="verify", action="store_false", help="no checksums")
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES[:-1]))
     parser.add_argument("--growth", nargs="+", type=int, help="numbers of rows to compare")
     parser.add_argument("--plot", type=Path, help="file for the plot of --growth")
     parser.add_argument("--draw", action="store_true", help="only draw the rows, for later runs")

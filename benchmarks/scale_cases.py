@@ -5,6 +5,7 @@ Imports little, because every library takes memory that counts against the limit
 
 import argparse
 import json
+import os
 import resource
 import sys
 import threading
@@ -20,6 +21,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.index import InvertedIndex, SegmentedIndex
 
 K = 30
+GROUPS = Path("/sys/fs/cgroup/memory")
 
 
 class PeakMemory:
@@ -69,6 +71,8 @@ def query_case(folder: Path, args: argparse.Namespace, kind: str) -> dict[str, A
     """Answer the queries from a folder within a limit, or from memory."""
     if kind == "limited":
         _limit(args)
+    if kind == "group":
+        _join_group(folder, args)
     asked = sparse.load_npz(folder.parent / "queries.npz")
     with PeakMemory() as peak:
         began = time.perf_counter()
@@ -100,6 +104,26 @@ def _limit(args: argparse.Namespace) -> None:
     if args.limit_mb:
         limit = args.limit_mb * 10**6
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def group_of(folder: Path) -> Path:
+    """Return the control group of the case that searches a folder."""
+    return GROUPS / f"vicinal-{folder.parent.name}"
+
+
+def _join_group(folder: Path, args: argparse.Namespace) -> None:
+    """Enter a control group (version 1) that limits all memory, page cache included.
+
+    The files are dropped from the page cache first, because what others have read is theirs.
+    """
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as stream:
+                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    group = group_of(folder)
+    group.mkdir()
+    (group / "memory.limit_in_bytes").write_text(str(args.limit_mb * 10**6))
+    (group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def cluster_case(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -145,6 +169,7 @@ def _timed(index: Any, asked: Any, repeats: int) -> tuple[NeighborGraph, float]:
 CASES = {
     "build": build_case,
     "limited": lambda folder, args: query_case(folder, args, "limited"),
+    "group": lambda folder, args: query_case(folder, args, "group"),
     "memory": lambda folder, args: query_case(folder, args, "memory"),
     "cluster": cluster_case,
 }
