@@ -34,17 +34,18 @@ def streamed_source(
     estimator: Any,
     max_memory: float,
 ) -> tuple[Source, list[tuple[str, Any]], SegmentedIndex]:
-    """Write the rows of a file to a folder, chunk by chunk; return them mapped, with fitted steps.
+    """Write the rows of a file to a folder in chunks; return them memory-mapped, and fitted steps.
 
-    The index of the rows that `estimator` is to be fitted on comes third, its postings on disk.
-    Memory: a chunk of the file, the labels (8 bytes each), `max_memory` GB and, of texts, the words
-    that occur. The preprocessing steps are fitted on the mapped rows and applied chunk by chunk.
+    The third result is the index of the rows that `estimator` will be fitted on, with postings on
+    disk. Memory: one chunk of the file, the labels (8 bytes each), `max_memory` GB and, for texts,
+    the vocabulary. The preprocessing steps are fitted on the memory-mapped rows and applied in
+    chunks.
     """
     check_method(estimator)
     if not max_memory >= 2**20 / 1e9:
-        raise InvalidArgumentError("--max-memory", "at least 0.002 (GB)", max_memory)
+        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", max_memory)
     if not Path(data).is_file():
-        raise InvalidArgumentError("DATA", "a file, for --out-of-core", data)
+        raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
     names: tuple[str, ...] = ()
     first: list[tuple[str, Any]] = []
     reading = None
@@ -83,11 +84,12 @@ def check_method(estimator: Any) -> None:
 
 
 def _reading(table: TableChoice) -> Reading:
-    """Return how a table is streamed: nothing is guessed, because that takes the whole file."""
+    """Return how to read a streamed table; guessing would need the whole file in memory."""
     for option in ("label_columns", "feature_columns", "row_names"):
         if getattr(table, option) is not None:
             name = "--" + option.replace("_", "-")
-            raise InvalidArgumentError(name, "nothing, with --out-of-core", getattr(table, option))
+            expected = "no value together with --out-of-core"
+            raise InvalidArgumentError(name, expected, getattr(table, option))
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",
@@ -111,7 +113,7 @@ def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
 def _fitted_words(
     data: str, reading: Reading, vectorizer: TextVectorizer
 ) -> tuple[TextVectorizer, tuple[str, ...]]:
-    """Return the words and the labels of all texts: the first of two passes."""
+    """Return a vectorizer of all words, and all label names: the first of two passes."""
     frequency: Counter[str] = Counter()
     names: set[str] = set()
     counter = clone(vectorizer).set_params(min_df=1, weighting="binary")
@@ -124,7 +126,8 @@ def _fitted_words(
             advance(len(chunk.texts))
     words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
     if not words:
-        raise InvalidArgumentError("DATA", f"words in column {reading.text[0]!r}", data)
+        expected = f"texts in column {reading.text[0]!r} with words in at least --min-df of them"
+        raise InvalidArgumentError("DATA", expected, data)
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
     vectorizer.idf_ = None
     return vectorizer, tuple(sorted(names))
@@ -140,7 +143,7 @@ def _vectorised(
 
 
 def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
-    """Yield mapped rows after a fitted step, block by block."""
+    """Yield blocks of memory-mapped rows, transformed by a fitted step."""
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
         rows = as_csr(check_features(step.transform(run.rows(start, stop))))

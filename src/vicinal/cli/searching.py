@@ -1,4 +1,4 @@
-"""Where a command searches: in memory, within a memory limit, or on a cluster."""
+"""Choose where a command searches: in memory, within a memory limit, or on a cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from vicinal.index import SegmentedAlgorithm, SegmentedIndex
 
 @contextmanager
 def searching(estimator: Any, rows: SegmentedIndex | None, cluster: str | None) -> Iterator[None]:
-    """Within, an estimator searches as the options say.
+    """Make an estimator search as the options say, inside the ``with`` block.
 
     Parameters
     ----------
     estimator : estimator
     rows : SegmentedIndex or None
-        Streamed rows; None where they are in memory.
+        Streamed rows; None if the rows are in memory.
     cluster : str or None
         Address of a Dask scheduler.
     """
@@ -38,5 +38,5 @@ def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[N
     with connected(address) as client:
         estimator.set_params(algorithm=ClusterAlgorithm(client, folder))
         yield
-        # The model searches by itself once the cluster is gone.
+        # The saved model searches in memory, without the cluster.
         estimator.set_params(algorithm="auto")
