@@ -151,6 +151,14 @@ bench-methods: setup ## Methods against their time bars and scikit-multilearn-ng
 bench-scale: setup ## Data larger than memory, and two workers against one process (ARGS="--rows 1780000 --features 1600000")
 	$(BIN)/python -m benchmarks.scale $(ARGS)
 
+.PHONY: bench-scale-commands
+bench-scale-commands: setup ## Large data sets by the command line (ARGS="texts yso-finna-en.tsv.xz --method lcif")
+	$(BIN)/python -m benchmarks.scale_commands $(ARGS)
+
+.PHONY: test-cluster-faults
+test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes
+	$(BIN)/python -m pytest -n 0 -m slow -q tests/cluster
+
 .PHONY: bench-tuning
 bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt

@@ -1,5 +1,7 @@
 """What the compiled core offers. Each layer calls it through one thin module of its own."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,9 @@ class InvertedIndexFloat32:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,
@@ -48,7 +52,9 @@ class InvertedIndexFloat64:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,

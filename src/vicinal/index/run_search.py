@@ -13,6 +13,7 @@ from vicinal.index.postings_cache import PostingsCache, RowRange
 from vicinal.index.row_ids import by_row_id, ids_at
 from vicinal.index.row_parts import RowParts
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
+from vicinal.index.stored_postings import search_ranges
 from vicinal.index.widths import graph_width
 
 
@@ -46,7 +47,7 @@ class RunVersion(RowParts[RowRun]):
         return tuple(
             RowRange(run, start, stop, place + start)
             for place, run in self.placed()
-            for start, stop in run.ranges(self.range_entries)
+            for start, stop in search_ranges(run, self.range_entries)
         )
 
 
