@@ -143,7 +143,7 @@ struct Mirror {
     const std::int64_t width = k + 1;
     std::vector<std::int64_t> with_label(n_labels * width), without_label(n_labels * width);
     std::vector<std::int64_t> with_expected(n_labels * width), without_expected(n_labels * width);
-    tallies.tables(std::count(live.begin(), live.end(), true), width, with_label, without_label);
+    tallies.tables(width, with_label, without_label);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!live[i]) continue;
       std::vector<std::int64_t> votes(n_labels, 0);
