@@ -1,8 +1,8 @@
-"""A short way through the door for rows that are as the model wants them.
+"""Fast validation of rows that need no conversion.
 
 scikit-learn's checks take longer than the search for one row. Plain arrays of the right type and
-width are looked at here once, entry by entry; everything else takes the long way, which also says
-what is wrong.
+width are checked here in one pass; everything else goes through the full validation, which also
+says what is wrong.
 """
 
 from typing import cast
@@ -18,7 +18,7 @@ _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def quick_rows(X: object, n_features: int) -> Features | None:
-    """Return rows that need no conversion, checked, or None: they must take the long way.
+    """Return rows that are valid as they are, or None if they need the full validation.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def quick_rows(X: object, n_features: int) -> Features | None:
 
 
 def _quick_csr(X: Csr, n_features: int) -> Csr | None:
-    """Return a canonical matrix of the right width, every entry looked at."""
+    """Return a valid, canonical CSR matrix of the right width, or None."""
     if known_parts(X) is not None:
         return X if X.shape[1] == n_features and X.shape[0] > 0 else None
     data = X.data
