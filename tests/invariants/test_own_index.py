@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import INCREMENTAL, repeatable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,8 +16,6 @@ from sklearn.base import clone
 import vicinal
 from vicinal._base.errors import ModelFormatError
 from vicinal.distances import get_distance
-from vicinal.estimators import METHODS
-from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, MutableIndex, build_index, register_index
 from vicinal.index import build as registry
@@ -24,8 +23,6 @@ from vicinal.index.protocol import is_mutable
 from vicinal.index.reference import reference_query, reference_query_self
 
 pytestmark = pytest.mark.native
-
-INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
 
 
 class BruteForce:
@@ -172,12 +169,12 @@ def test_learning_and_forgetting_equals_starting_over(method: str, kind: Any, me
     rng = np.random.default_rng(11)
     X = rng.choice([0.0, 0.0, 0.5, 0.6, 0.9], size=(40, 4))
     Y = (rng.random((40, 5)) < 0.3).astype(int)
-    model = METHODS[method](metric=metric, algorithm=kind).fit(X[:25], Y[:25])
+    model = repeatable(method, metric=metric, algorithm=kind).fit(X[:25], Y[:25])
     model.predict(X)
     model.forget([3, 4, 24]).partial_fit(X[25:33], Y[25:33]).forget([30, 0])
     model.partial_fit(X[33:], Y[33:])
     left = np.setdiff1d(np.arange(40), [3, 4, 24, 30, 0])
-    scratch = METHODS[method](metric=metric).fit(X[left], Y[left])
+    scratch = repeatable(method, metric=metric).fit(X[left], Y[left])
     assert np.array_equal(model.predict(X), scratch.predict(X))
     assert np.array_equal(model.predict_proba(X), scratch.predict_proba(X))
     assert np.array_equal(model.graph_.ids, scratch.graph_.ids)

@@ -49,9 +49,7 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
         return False
     if not len(indices):
         return True
-    return bool(
-        indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix)
-    )
+    return bool(indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix))
 
 
 def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:

@@ -149,9 +149,7 @@ def _may_change(part: NDArray[Any], given: object) -> bool:
     if isinstance(given, list | tuple):
         return False
     if sparse.issparse(given) or isinstance(given, np.ndarray):
-        return part.flags.writeable and any(
-            np.may_share_memory(part, own) for own in _parts(given)
-        )
+        return part.flags.writeable and any(np.may_share_memory(part, own) for own in _parts(given))
     return True  # a data frame, which may write where its arrays are read-only
 
 

@@ -127,9 +127,7 @@ class LAMLkNN(IncrementalEstimator):
             raise RuntimeError("a change without the graph")
         shape = (len(scoring.centers), revision.Y.shape[1], -1)
         with_label, without_label = (table.reshape(shape) for table in revision.graph.tables())
-        return replace(
-            scoring, with_label=with_label, without_label=without_label, Y=revision.Y
-        )
+        return replace(scoring, with_label=with_label, without_label=without_label, Y=revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
         """Find the clusters and count the votes once for all k."""

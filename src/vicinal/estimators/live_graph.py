@@ -126,7 +126,7 @@ class LiveGraph:
         self._native.compact()
 
     def tables(self) -> tuple[Int, Int]:
-        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`, those of each group in turn."""
+        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`, group by group."""
         width = 1 + min(self._k, self._native.n_live())
         with_label, without_label = self._native.tables(width)
         return with_label, without_label
