@@ -1,8 +1,8 @@
-"""Incremental learning for minutes (``make test-incremental``); how fast it is, the benchmark says."""
+"""Incremental learning for minutes (``make test-incremental``); times are the benchmark's."""
 
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -40,34 +40,29 @@ def test_a_minute_of_answers_of_two_versions() -> None:
     answers.append([model.scores(query).toarray() for query in queries])
     assert not any(np.array_equal(*pair) for pair in zip(*answers, strict=True))
     end = time.monotonic() + SECONDS
-    seen, errors = [[0, 0] for _ in range(N_READERS)], []
+
+    def read(start: int) -> list[int]:
+        """Return how many answers were those without and with the row."""
+        seen, count = [0, 0], start
+        while time.monotonic() < end:
+            number = count % len(queries)
+            found = model.scores(queries[number]).toarray()
+            which = [np.array_equal(found, each[number]) for each in answers]
+            assert any(which), f"an answer of no version, query {number}"
+            seen[which.index(True)] += 1
+            count += 1
+        return seen
+
     n_changes = 0
-
-    def read(reader: int) -> None:
-        count = reader
-        try:
-            while time.monotonic() < end:
-                number = count % len(queries)
-                found = model.scores(queries[number]).toarray()
-                which = [np.array_equal(found, each[number]) for each in answers]
-                assert any(which), f"an answer of no version, query {number}"
-                seen[reader][which.index(True)] += 1
-                count += 1
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=read, args=(reader,)) for reader in range(N_READERS)]
-    for thread in threads:
-        thread.start()
-    while time.monotonic() < end:
-        model.forget(model.row_ids_[-1:])
-        model.partial_fit(*row)
-        n_changes += 2
-    for thread in threads:
-        thread.join()
-    assert not errors, errors
-    assert all(min(each) > 0 for each in seen)
-    print(f"\n{n_changes:,} changes, {np.sum(seen):,} answers, each of one version")
+    with ThreadPoolExecutor(N_READERS) as pool:
+        readers = [pool.submit(read, number) for number in range(N_READERS)]
+        while time.monotonic() < end:
+            model.forget(model.row_ids_[-1:])
+            model.partial_fit(*row)
+            n_changes += 2
+        counts = np.array([reader.result() for reader in readers])
+    assert counts.min() > 0
+    print(f"\n{n_changes:,} changes, {counts.sum():,} answers, each of one version")
 
 
 def test_memory_after_100_000_pairs() -> None:

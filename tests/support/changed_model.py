@@ -1,4 +1,4 @@
-"""A model that learns and forgets step by step, compared with a refit on all that it should know."""
+"""A model that learns and forgets step by step, compared with a refit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
