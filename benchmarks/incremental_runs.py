@@ -91,9 +91,9 @@ def readers_and_writer(
     """Predict in threads without and with a writer, each for so long."""
     model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
     model.partial_fit(*stream.row(0))
-    before, _ = _throughput(stream, model, seconds / 2, n_readers, is_learning=False)
+    before, _ = _throughput(stream, model, seconds / 4, n_readers, is_learning=False)
     beside, learned = _throughput(stream, model, seconds, n_readers, is_learning=True)
-    after, _ = _throughput(stream, model, seconds / 2, n_readers, is_learning=False)
+    after, _ = _throughput(stream, model, seconds / 4, n_readers, is_learning=False)
     return Throughput((before + after) / 2, beside, learned)
 
 
