@@ -28,7 +28,7 @@ from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
 from vicinal.estimators.neighbor_queries import NeighborQueries
-from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
@@ -180,7 +180,7 @@ class NeighborEstimator(
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""
         rule = self.decision_rule()

@@ -30,7 +30,7 @@ from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.live_graph import VoteGroups
 from vicinal.estimators.revising import Reviser, Revision, decides
-from vicinal.estimators.row_names import check_row_names, extended_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.writer import Writer
@@ -265,7 +265,7 @@ class IncrementalEstimator(NeighborEstimator):
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
     ) -> None:
         """Fit again; the state kept for small changes belongs to the old version and is dropped."""
         check_recalibrate_at(self.recalibrate_at)
