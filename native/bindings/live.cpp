@@ -15,7 +15,8 @@ class BoundLive {
             Matrix<std::int32_t> ids, Vector<std::int64_t> label_indptr,
             Vector<std::int32_t> label_indices, std::int64_t n_labels,
             Vector<std::int32_t> groups, std::int64_t n_groups)
-      : metric_(static_cast<Metric>(metric)), tallies_(k, n_labels, std::max<std::int64_t>(n_groups, 1)) {
+      : metric_(static_cast<Metric>(metric)),
+        tallies_(k, n_labels, std::max<std::int64_t>(n_groups, 1)) {
     nb::gil_scoped_release unlocked;
     if (groups.size() != indptr.size() - 1) throw std::invalid_argument("one group per row");
     for (const std::int32_t group : view(groups)) add_group(group);
