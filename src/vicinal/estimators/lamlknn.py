@@ -7,6 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_features, check_integer, check_real
 from vicinal.decision import Threshold
 from vicinal.estimators.incremental import IncrementalEstimator
@@ -119,7 +120,8 @@ class LAMLkNN(IncrementalEstimator):
         """Return the clusters of rows."""
         if not isinstance(scoring, LAMLkNNScoring):
             raise TypeError(f"expected a LAMLkNNScoring, got {type(scoring).__name__}")
-        return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
+        with using_threads(self.n_jobs):
+            return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Take over the tables, which the live graph keeps cluster by cluster."""

@@ -13,11 +13,10 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.checked_csr import widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.threads import using_threads
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
 from vicinal.decision.rule import fit_blocks, needs_of
-from vicinal.estimators.live_graph import LiveGraph, VoteGroups, can_follow
+from vicinal.estimators.live_graph import LiveGraph, can_follow
 from vicinal.estimators.row_names import extended_row_names
 from vicinal.estimators.rules import check_decides
 from vicinal.estimators.version import Version
@@ -130,7 +129,7 @@ class Reviser:
         """Return the version with further rows."""
         version, graph = self._with_graph()
         if graph is not None:
-            graph.learn(X, Y, self._vote_groups(version.scoring, X))
+            graph.learn(X, Y, self.model._vote_groups(version.scoring, X))
         self.writer.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
         revision = Revision(version.rows.grown(X), labels, graph, self.writer)
@@ -181,15 +180,10 @@ class Reviser:
             k = whole.scoring.k
             known = whole.graph
             graph = whole.rows.query_self(k) if known is None else narrowed(known, k)
-            groups = self._vote_groups(whole.scoring, whole.rows.X)
+            groups = self.model._vote_groups(whole.scoring, whole.rows.X)
             self.writer.graph = LiveGraph(whole.rows, graph, whole.scoring.Y, k, groups)
             return whole, self.writer.graph
         return self.version, self.writer.graph
-
-    def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
-        """Return the groups of rows whose votes the method counts apart."""
-        with using_threads(self.version.rows.n_jobs):
-            return self.model._vote_groups(scoring, X)
 
     def _revised(
         self, version: Version, revision: Revision, names: tuple[str, ...], **changed: int
