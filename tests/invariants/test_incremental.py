@@ -9,7 +9,10 @@ from scipy import sparse
 
 from vicinal.estimators import NeighborEstimator, load
 
-pytestmark = pytest.mark.native
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.filterwarnings("ignore:Number of distinct clusters"),  # of k-means, equal rows
+]
 
 
 def few_values(rng, n_rows, n_features=4):

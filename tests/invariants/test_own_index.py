@@ -162,6 +162,7 @@ def test_it_is_the_definition(kind: Any, seed: int, metric: str, k: int) -> None
         assert np.array_equal(found.values, wanted.values)
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # of k-means, equal rows
 @pytest.mark.parametrize("method", INCREMENTAL)
 @pytest.mark.parametrize("kind", [*OWN, "auto", "dense", "inverted", "reference"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
