@@ -171,8 +171,8 @@ bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full f
 	PYTHONPATH=build/river $(BIN)/python -m benchmarks.incremental $(ARGS)
 
 .PHONY: test-incremental
-test-incremental: setup ## Incremental learning for minutes: threads, 100,000 rows, 100,000 pairs, long random sequences
-	$(BIN)/python -m pytest -n 0 -m slow -q tests/invariants/test_long_changes.py
+test-incremental: setup ## Incremental learning for minutes: threads, 100,000 pairs, long random sequences of every method
+	$(BIN)/python -m pytest -n 0 -m slow -q -s --timeout 3600 tests/invariants/test_long_changes.py
 
 QUALITY_PEERS := build/quality-venv
 .PHONY: bench-quality
