@@ -103,6 +103,7 @@ class RidgeScoring(EveryLabel):
         *,
         is_unit: bool,
         max_features: int | None = None,
+        judged: Int | None = None,
     ) -> Self:
         """Fit for each α of the settings and keep the best.
 
@@ -114,6 +115,8 @@ class RidgeScoring(EveryLabel):
             Whether rows are divided by their length.
         max_features : int or None
             Most columns to fit on, those with the largest sums of squares; None for all.
+        judged : ndarray of int64 or None
+            Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
         X = check_given(training.X, training.n_rows)
         view = RowView(is_unit)
@@ -127,7 +130,7 @@ class RidgeScoring(EveryLabel):
         if settings.kernel is not None:
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
         with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
-            return cls._best(rows, training, mean, gamma, settings, view)
+            return cls._best(rows, training, mean, gamma, settings, view, judged)
 
     @classmethod
     def _best(
@@ -138,6 +141,7 @@ class RidgeScoring(EveryLabel):
         gamma: float | None,
         settings: RidgeSettings,
         view: RowView,
+        judged: Int | None,
     ) -> Self:
         """Solve for each α of the settings and keep the best."""
         solutions = _dense_solutions(rows, training.Y, mean, gamma, settings)
@@ -149,7 +153,7 @@ class RidgeScoring(EveryLabel):
             fitted = solution.coefficients, mean, solution.leverage
             parts = (*fitted, alpha, training.Y, view, n_features)
             state = cls(*parts, gamma, None if gamma is None else rows)
-            value = micro_f1(state, training) if len(settings.alphas) > 1 else 0.0
+            value = micro_f1(state, training, judged) if len(settings.alphas) > 1 else 0.0
             if best is None or value > most:
                 best, most = state, value
         if best is None:
