@@ -133,6 +133,7 @@ class BoostedModel {
     log_odds_.assign(cells.size(), base_);
     best_log_odds_.assign(held_out_.size(), base_);
     packed_.resize(cells.size());
+    probability_.resize(cells.size());
     least_loss_ = held_out_loss();
   }
 
@@ -146,8 +147,9 @@ class BoostedModel {
   // Add a tree; every few trees, look whether the loss of the cells held out still falls.
   void add_tree() {
     for (const std::int32_t cell : learned_) {
-      const double p = to_probability(log_odds_[cell]);
-      packed_[cell] = sums_.pack(p - is_true_[cell], p * (1 - p));
+      probability_[cell] = to_probability(log_odds_[cell]);
+      packed_[cell] = sums_.pack(probability_[cell] - is_true_[cell],
+                                 probability_[cell] * (1 - probability_[cell]));
     }
     trees_.push_back(grown());
     for (const std::int32_t cell : held_out_)
@@ -291,7 +293,7 @@ class BoostedModel {
     double gradient = 0, curvature = 0;
     for (std::int64_t place = leaf.first; place < leaf.last; ++place) {
       const std::int32_t cell = learned_[place];
-      const double p = to_probability(log_odds_[cell]);
+      const double p = probability_[cell];
       gradient += p - is_true_[cell];
       curvature += p * (1 - p);
     }
@@ -306,7 +308,7 @@ class BoostedModel {
   BoostingSettings settings_;
   PackedSums sums_;
   std::vector<std::int32_t> learned_, held_out_, scratch_;
-  std::vector<double> log_odds_, best_log_odds_;
+  std::vector<double> log_odds_, probability_, best_log_odds_;
   std::vector<std::int64_t> packed_;
   std::vector<BinnedTree> trees_;
   std::size_t n_kept_ = 0;
