@@ -138,7 +138,7 @@ def test_an_interrupt_shows_the_best_so_far(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--methods", "knn"), "methods: expected names of methods"),
+        (("--methods", "knn"), "methods: expected a method ("),
         (("--grid", "n_neighbors"), "--grid: expected name=value,value"),
         (("--grid", "k=1,2"), "grid: expected parameters of"),
         (("--metric", "f1"), "metrics: expected the name of a metric"),
