@@ -6,7 +6,7 @@ import numpy as np
 
 from vicinal._base.arrays import Features
 from vicinal._base.warn import warn_user
-from vicinal.scoring.ridge.system import dense_bytes
+from vicinal.scoring.ridge.system import coefficient_bytes, dense_bytes
 
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
@@ -98,9 +98,12 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
             f"feature similarity is left out, because rows have {per_row:.0f} features and there "
             f"are {n_labels} labels"
         )
-    plan.has_co_occurrence = (
-        n_labels > 1 and plan.ridge_features > 0 and mixed_rows * n_label_pairs <= MOST_PRODUCTS
-    )
+    plan.has_co_occurrence = n_labels > 1 and plan.ridge_features > 0
+    if plan.has_co_occurrence and mixed_rows * n_label_pairs > MOST_PRODUCTS:
+        plan.has_co_occurrence = False
+        plan.left_out.append(
+            f"co-occurrence is left out, because {n_label_pairs} pairs of labels share a row"
+        )
     return plan
 
 
@@ -119,7 +122,9 @@ def candidates_per_row(n_rows: int, n_labels: int) -> int:
 def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_memory: int) -> None:
     """Decide how many columns a ridge can have, and whether a kernel is possible."""
     plan.has_kernel = plan.is_dense and (
-        n_rows <= MOST_UNKNOWNS and dense_bytes(n_rows) <= max_memory // 2
+        n_rows <= MOST_UNKNOWNS
+        and dense_bytes(n_rows) <= max_memory // 2
+        and coefficient_bytes(n_rows, n_features, n_labels, has_kernel=True) <= max_memory
     )
     if plan.is_dense and not plan.has_kernel:
         plan.left_out.append(
@@ -134,7 +139,10 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
         plan.ridge_features = n_features
     else:
         plan.ridge_features = min(MOST_UNKNOWNS, n_features, by_coefficients)
-    while plan.ridge_features and dense_bytes(min(plan.ridge_features, size)) > max_memory // 2:
+    while plan.ridge_features and (
+        dense_bytes(min(plan.ridge_features, n_rows)) > max_memory // 2
+        or coefficient_bytes(n_rows, plan.ridge_features, n_labels, has_kernel=False) > max_memory
+    ):
         plan.ridge_features //= 2
     plan.tries_alphas = min(plan.ridge_features, size) <= FEW_UNKNOWNS
     if plan.ridge_features < min(16, n_features):

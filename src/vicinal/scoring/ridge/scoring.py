@@ -26,6 +26,7 @@ from vicinal.scoring.ridge.settings import RidgeSettings
 from vicinal.scoring.ridge.solve import Matrix
 from vicinal.scoring.ridge.system import (
     Solution,
+    coefficient_bytes,
     dense_bytes,
     product_kernel,
     solve_dual,
@@ -129,6 +130,7 @@ class RidgeScoring(EveryLabel):
         gamma = None
         if settings.kernel is not None:
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
+        _check_coefficients(rows, training.n_labels, gamma, settings)
         with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
             return cls._best(rows, training, mean, gamma, settings, view, judged)
 
@@ -299,6 +301,20 @@ class RidgeScoring(EveryLabel):
 def _n_unknowns(rows: Features, gamma: float | None) -> int:
     """Return the size of the smaller system; with a kernel it has an unknown per row."""
     return int(rows.shape[0] if gamma is not None else min(rows.shape))
+
+
+def _check_coefficients(
+    rows: Features, n_labels: int, gamma: float | None, settings: RidgeSettings
+) -> None:
+    """Raise if the coefficients of all labels would not fit, before any is computed."""
+    needed = coefficient_bytes(*rows.shape, n_labels, has_kernel=gamma is not None)
+    if needed > settings.max_memory:
+        raise InvalidArgumentError(
+            "max_memory",
+            f"at least {needed} bytes for the coefficients of {n_labels} labels "
+            f"({rows.shape[0]} rows, {rows.shape[1]} features; max_features keeps fewer)",
+            settings.max_memory,
+        )
 
 
 def _dense_solutions(
