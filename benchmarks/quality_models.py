@@ -6,7 +6,6 @@ A model sees the labels of training rows only. Peers get their regularisation by
 
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from benchmarks.memory import peak_growth
 from benchmarks.quality_split import Split, fold_ids, small_csr, standardised, tfidf
 from vicinal import Blend
 from vicinal._base.arrays import Csr
+from vicinal.estimators import METHODS
 from vicinal.scores import Scores
 from vicinal.scoring.blend import BlendScoring
 from vicinal.scoring.choice import best_micro_f1
@@ -55,10 +54,6 @@ class Answers:
         Of training rows, each by a model that has not seen it.
     training_rows : ndarray of int64
         Which training rows those are.
-    seconds : float
-        To fit and to score the test rows.
-    memory : float
-        MB that the process grew by.
     is_probability : bool
     settings : str
     """
@@ -66,27 +61,19 @@ class Answers:
     test: Scores
     training: Scores
     training_rows: NDArray[np.int64]
-    seconds: float
-    memory: float
     is_probability: bool
     settings: str
 
 
 def blend(split: Split) -> Answers:
     """Fit ``Blend()`` on the rows as they are."""
-
-    def work() -> tuple[Blend, Scores]:
-        model = Blend().fit(split.X, split.Y)
-        return model, model.scores(split.X_test)
-
-    start = time.perf_counter()
-    (model, test), memory = peak_growth(work)
-    seconds = time.perf_counter() - start
+    model = Blend().fit(split.X, split.Y)
     scoring = model.scoring_
     if not isinstance(scoring, BlendScoring) or scoring.held_out is None:
         raise RuntimeError("a fitted blend holds training scores")
     held_out = scoring.held_out
-    return Answers(test, held_out.scores, held_out.rows, seconds, memory, True, "Blend()")
+    test = model.scores(split.X_test)
+    return Answers(test, held_out.scores, held_out.rows, True, "Blend()")
 
 
 def linear_svc_scores(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
@@ -124,13 +111,22 @@ def random_forest(split: Split) -> Answers:
     return _cross_validated(split, fit, (1.0,), 1.0, True)
 
 
-def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
-    """Return XR-Linear (``"xr-linear"``) or Omikuji's Parabel (``"omikuji"``), run by `python`.
+def own_method(name: str) -> Callable[[Split], Answers]:
+    """Return another method of vicinal, with the parameters it has by default."""
 
-    Their seconds leave out the start of the process and the files that carry data; their memory is
-    not measured.
-    """
-    seconds = [0.0]
+    def run(split: Split) -> Answers:
+        metric = "euclidean" if split.is_dense else "cosine"
+
+        def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
+            return METHODS[name](metric=metric).fit(X, Y).scores(Q).toarray()
+
+        return replace(_cross_validated(split, fit, (1.0,), 1.0, False), settings="defaults")
+
+    return run
+
+
+def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
+    """Return XR-Linear (``"xr-linear"``) or Omikuji's Parabel (``"omikuji"``), run by `python`."""
 
     def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
         with tempfile.TemporaryDirectory() as folder:
@@ -139,12 +135,11 @@ def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
             script = Path(__file__).with_name("quality_peers.py")
             subprocess.run([python, script, name, folder], check=True, capture_output=True)
             found = sparse.csr_array(sparse.load_npz(Path(folder) / "scores.npz"))
-            seconds[0] = float((Path(folder) / "seconds.txt").read_text())
         return found.toarray()
 
     def run(split: Split) -> Answers:
         answers = _cross_validated(split, fit, (1.0,), 1.0, True)
-        return replace(answers, seconds=seconds[0], memory=float("nan"), settings="defaults")
+        return replace(answers, settings="defaults")
 
     return run
 
@@ -197,18 +192,8 @@ def _cross_validated(
             best, chosen = (value, scores), C
     if best is None:
         raise RuntimeError("no value of C was tried")
-    start = time.perf_counter()
-    found, memory = peak_growth(lambda: fit(X, split.Y, Q, chosen))
-    seconds = time.perf_counter() - start
-    return Answers(
-        best_labels(found),
-        best[1],
-        judged,
-        seconds,
-        memory,
-        is_probability,
-        f"C={chosen:g}",
-    )
+    found = best_labels(fit(X, split.Y, Q, chosen))
+    return Answers(found, best[1], judged, is_probability, f"C={chosen:g}")
 
 
 def _some(X: Csr, rows: NDArray[np.int64]) -> Csr:

@@ -1,10 +1,10 @@
 """Seconds and memory of a fit and the scores of all test rows, on a machine that does nothing else.
 
-``python -m benchmarks.quality_times --peers PYTHON bibtex delicious`` measures the blend, one-vs-rest
-LinearSVC and XR-Linear in processes of their own, and stores what it finds; ``benchmarks.quality``
-writes it into ``docs/quality.md``. No regularisation is chosen and no fold is fitted: these are one
-fit and one prediction, with libraries imported and worker processes started. Where labels are many, LinearSVC is fitted on some of them, evenly spaced by
-how often they occur, and its seconds are multiplied.
+``python -m benchmarks.quality_times --peers PYTHON bibtex delicious`` measures the blend,
+one-vs-rest LinearSVC and XR-Linear in processes of their own, and stores what it finds;
+``benchmarks.quality`` writes it into ``docs/quality.md``. No regularisation is chosen and no fold
+is fitted: these are one fit and one prediction, with libraries imported and processes started. Where labels are many, LinearSVC is fitted on some of them, evenly spaced by how often they occur,
+and its seconds are multiplied.
 """
 
 import argparse
@@ -51,10 +51,12 @@ class Peak:
             self.most_mb = max(self.most_mb, _tree_mb(self._pid))
 
     def __enter__(self) -> "Peak":
+        """Begin to look."""
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Stop looking."""
         self._stop.set()
         self._thread.join()
 

@@ -66,9 +66,7 @@ def best_votes(training: Training, judged: Int) -> InstanceKNNScoring:
     return best
 
 
-def linear_ridge(
-    training: Training, plan: Plan, max_memory: int, judged: Int
-) -> RidgeScoring:
+def linear_ridge(training: Training, plan: Plan, max_memory: int, judged: Int) -> RidgeScoring:
     """Return a ridge with the regularisation of the best leave-one-out micro-F1 of some rows.
 
     Rows are divided by their length, unless they are measurements.
