@@ -75,9 +75,9 @@ PROJECTED = """
 \\* fitted on 48 of the labels, evenly spaced by how often they occur; seconds multiplied by
 labels / 48."""
 FORMS_OF_TEXT = """Micro-F1 on a third of 6,000 training texts, learned from the other two thirds;
-words in at least two texts, words and pairs in at least three. The last two columns: learned from all
-6,000, plain words and the form chosen on the training texts, on 2,000 test texts. The blend takes
-1 + ln of counts itself; `instance-knn` has k = 20, power 2, tf-idf.
+words in at least two texts, words and pairs in at least three. The last two columns: learned from
+all 6,000, plain words and the form chosen on the training texts, on 2,000 test texts. The blend
+takes 1 + ln of counts itself; `instance-knn` has k = 20, power 2, tf-idf.
 """
 
 

@@ -18,8 +18,8 @@ MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
 MANY_LABELS = 20_000
 """Labels past which no part may have a score of its own for each of them."""
-MOST_UNKNOWNS = 6_000
-"""Largest matrix that a ridge inverts by default: seconds on one core."""
+MOST_UNKNOWNS, MOST_FOR_MANY_LABELS = 6_000, 16_000
+"""Largest matrix that a ridge inverts: seconds, or a minute where there are very many labels."""
 FEW_UNKNOWNS = 2_500
 """Largest matrix for which several regularisations are tried."""
 MOST_PRODUCTS = 4_000_000_000
@@ -89,7 +89,7 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
             f"{n_labels} labels of a row (limit {MANY_LABELS})"
         )
         return plan
-    _plan_ridge(plan, n_rows, n_features, n_labels, max_memory)
+    _plan_ridge(plan, X.shape, n_labels, most_unknowns(n_stored, n_labels), max_memory)
     mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(n_rows, n_labels))
     per_row = n_stored / max(1, n_rows)
     if plan.has_similarity and mixed_rows * per_row * n_labels > MOST_PRODUCTS:
@@ -119,8 +119,24 @@ def candidates_per_row(n_rows: int, n_labels: int) -> int:
     return min(width, n_labels)
 
 
-def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_memory: int) -> None:
-    """Decide how many columns a ridge can have, and whether a kernel is possible."""
+def most_unknowns(n_stored: int, n_labels: int) -> int:
+    """Return how large a matrix a ridge may invert, by what one linear model per label would cost.
+
+    Examples
+    --------
+    >>> most_unknowns(1_000_000, 500), most_unknowns(8_000_000, 4_000)
+    (6000, 10857)
+    """
+    return int(
+        np.clip((40.0 * n_stored * n_labels) ** (1 / 3), MOST_UNKNOWNS, MOST_FOR_MANY_LABELS)
+    )
+
+
+def _plan_ridge(
+    plan: Plan, shape: tuple[int, int], n_labels: int, most: int, max_memory: int
+) -> None:
+    """Decide how many columns a ridge can have, at most `most`, and whether it has a kernel."""
+    n_rows, n_features = shape
     plan.has_kernel = plan.is_dense and (
         n_rows <= MOST_UNKNOWNS
         and dense_bytes(n_rows) <= max_memory // 2
@@ -135,10 +151,10 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
     # solved, some five such arrays are held.
     by_coefficients = max_memory // 6 // (8 * n_labels)
     size = min(n_rows, n_features)
-    if size <= MOST_UNKNOWNS and n_features <= by_coefficients:
+    if size <= most and n_features <= by_coefficients:
         plan.ridge_features = n_features
     else:
-        plan.ridge_features = min(MOST_UNKNOWNS, n_features, by_coefficients)
+        plan.ridge_features = min(most, n_features, by_coefficients)
     while plan.ridge_features and (
         dense_bytes(min(plan.ridge_features, n_rows)) > max_memory // 2
         or coefficient_bytes(n_rows, plan.ridge_features, n_labels, has_kernel=False) > max_memory
@@ -151,5 +167,5 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
     elif plan.ridge_features < n_features:
         plan.left_out.append(
             f"the ridge uses the {plan.ridge_features} of {n_features} features with the largest "
-            f"values (more rows and features than {MOST_UNKNOWNS}, or max_memory={max_memory})"
+            f"values (more rows and features than {most}, or max_memory={max_memory})"
         )
