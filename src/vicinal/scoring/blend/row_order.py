@@ -36,6 +36,11 @@ def content_order(X: Features, Y: Csr) -> Int:
     >>> np.array_equal(there, 2 - back)
     True
     """
+    return np.argsort(content_numbers(X, Y), kind="stable")
+
+
+def content_numbers(X: Features, Y: Csr) -> Numbers:
+    """Return the number of each row."""
     cells = as_csr(X)
     row_of = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
     kept = cells.data != 0
@@ -52,7 +57,7 @@ def content_order(X: Features, Y: Csr) -> Int:
             + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
             + _sums(_mixed(of_label[Y.indices] ^ LABEL), label_rows, Y.shape[0])
         )
-    return np.argsort(_mixed(numbers), kind="stable")
+    return _mixed(numbers)
 
 
 def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:
