@@ -79,7 +79,7 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    :mod:`vicinal.scoring.blend` explains how it works. Only the 30 to 100 most promising labels of
+    :mod:`vicinal.scoring.blend` explains how it works. Only the 15 to 100 most promising labels of
     a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
     the rows as given and refit everything else, so that the model equals a fresh fit.
 

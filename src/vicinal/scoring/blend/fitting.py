@@ -40,7 +40,7 @@ def fit_blend(training: Training, k: int, settings: BlendSettings) -> BlendScori
     """Choose views and parts by what the rows are and cost, and learn their mixture."""
     X = check_given(training.X, training.n_rows)
     co_occurrence = CoOccurrence.fit(training.Y)
-    plan = make_plan(X, training.n_labels, co_occurrence.pairs.nnz, settings.max_memory)
+    plan = make_plan(X, training.Y, co_occurrence.pairs.nnz, settings.max_memory)
     plan.warn()
     views, trainings = _views(training, plan, k)
     order = content_order(X, training.Y)
@@ -64,7 +64,7 @@ def fit_mixture(
     """
     Y = trainings[0].Y
     n_rows, n_labels = Y.shape
-    width = candidates_per_row(n_rows, n_labels)
+    width = candidates_per_row(Y)
     rows = order[_mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)]
     few = rows[:: max(1, len(rows) // SPREAD_ROWS)]
     spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))

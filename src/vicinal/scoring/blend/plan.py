@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vicinal._base.arrays import Features
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.warn import warn_user
 from vicinal.scoring.ridge.system import coefficient_bytes, dense_bytes
 
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
-LEAST_WIDTH, MOST_WIDTH = 30, 100
-"""Candidate labels per row."""
-FEW_CELLS = 120_000
+LEAST_WIDTH, USUAL_WIDTH, MOST_WIDTH = 15, 30, 100
+"""Candidate labels per row: more of them change no prediction, where rows have few labels."""
+FEW_CELLS = 60_000
 """Cells up to which rows have more candidates."""
 MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
@@ -61,19 +61,20 @@ class Plan:
             warn_user("Blend: " + "; ".join(self.left_out))
 
 
-def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -> Plan:
+def make_plan(X: Features, Y: Csr, n_label_pairs: int, max_memory: int) -> Plan:
     """Return the parts for rows `X`.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, m)
-    n_labels : int
+    Y : csr_array, shape (n, L)
     n_label_pairs : int
         Pairs of labels that share a row.
     max_memory : int
         Bytes.
     """
     n_rows, n_features = X.shape
+    n_labels = Y.shape[1]
     values = X if isinstance(X, np.ndarray) else X.data
     n_stored = int(np.count_nonzero(values))
     is_dense = n_stored > DENSE_SHARE * n_rows * n_features
@@ -90,7 +91,7 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
         )
         return plan
     _plan_ridge(plan, X.shape, n_labels, most_unknowns(n_stored, n_labels), max_memory)
-    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(n_rows, n_labels))
+    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(Y))
     per_row = n_stored / max(1, n_rows)
     if plan.has_similarity and mixed_rows * per_row * n_labels > MOST_PRODUCTS:
         plan.has_similarity = False
@@ -107,15 +108,22 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
     return plan
 
 
-def candidates_per_row(n_rows: int, n_labels: int) -> int:
-    """Return how many labels of a row the mixture looks at: more where rows are few.
+def candidates_per_row(Y: Csr) -> int:
+    """Return how many labels of a row the mixture looks at, for training labels `Y`.
+
+    More where rows have many labels, and where rows are few.
 
     Examples
     --------
-    >>> candidates_per_row(1000, 5000), candidates_per_row(50_000, 5000), candidates_per_row(9, 6)
-    (100, 30, 6)
+    >>> from scipy import sparse
+    >>> many = sparse.csr_array(np.ones((10_000, 40), dtype=np.int32))
+    >>> few = sparse.csr_array(np.eye(10_000, 40, dtype=np.int32))
+    >>> candidates_per_row(many), candidates_per_row(few), candidates_per_row(many[:9])
+    (30, 15, 40)
     """
-    width = min(max(FEW_CELLS // n_rows, LEAST_WIDTH), MOST_WIDTH)
+    n_rows, n_labels = Y.shape
+    by_labels = int(np.clip(5 + 4 * Y.nnz / n_rows, LEAST_WIDTH, USUAL_WIDTH))
+    width = min(max(FEW_CELLS // n_rows, by_labels), MOST_WIDTH)
     return min(width, n_labels)
 
 
