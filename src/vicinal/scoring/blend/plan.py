@@ -12,7 +12,7 @@ DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
 LEAST_WIDTH, USUAL_WIDTH, MOST_WIDTH = 15, 30, 100
 """Candidate labels per row: more of them change no prediction, where rows have few labels."""
-FEW_CELLS = 60_000
+FEW_CELLS = 100_000
 """Cells up to which rows have more candidates."""
 MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
