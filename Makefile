@@ -181,6 +181,14 @@ bench-quality: setup ## Predictions of the blend against linear models (ARGS=nam
 	$(QUALITY_PEERS)/bin/python -m pip install --quiet -r benchmarks/requirements-quality.txt
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
+.PHONY: bench-quality-times
+bench-quality-times: setup ## Seconds and memory of the blend and its peers, on an idle machine (ARGS=names of data sets)
+	$(BIN)/python -m benchmarks.quality_times --peers $(QUALITY_PEERS)/bin/python $(or $(ARGS),bibtex delicious debtags eurlex57k)
+
+.PHONY: bench-quality-text
+bench-quality-text: setup ## What counts and word pairs add on texts (ARGS=names of data sets)
+	$(BIN)/python -m benchmarks.quality_text $(ARGS)
+
 .PHONY: bench-service
 bench-service: setup ## The service under load and beside hostile clients (ARGS="--seconds 60 --memory 100000" as published)
 	$(BIN)/python -m benchmarks.service --hostile 20 $(ARGS)

@@ -238,6 +238,31 @@ def tree_sums(
     n_threads: int,
 ) -> NDArray[np.float64]: ...
 
+MOST_BINS: int
+
+def boosted_trees(
+    cells: NDArray[np.float32],
+    is_true: NDArray[np.uint8],
+    thresholds: NDArray[np.float32],
+    folds: NDArray[np.uint8],
+    n_folds: int,
+    n_rounds: int,
+    n_leaves: int,
+    patience: int,
+    rate: float,
+    l2: float,
+    least_curvature: float,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    float,
+    NDArray[np.float64],
+]: ...
+
 # -- dml
 class DmlCounts:
     def __init__(
