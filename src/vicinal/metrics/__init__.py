@@ -1,8 +1,8 @@
-"""Arrays in, numbers out: every metric of multi-label learning, its edge cases declared.
+"""Metrics of multi-label learning, with explicit conventions for edge cases.
 
-Comes in: true labels (0/1), predicted labels (0/1) or scores, dense or sparse; sparse ones are
-never made dense. Goes out: floats, by name. Imports only ``scores`` and ``_base``; whoever measures
-may import it.
+Input: true labels (0/1), and predicted labels (0/1) or scores, dense or sparse; sparse input is
+never made dense. Output: floats by name. Imports only ``scores`` and ``_base``; may be imported by
+all later layers.
 
 ::
 

@@ -118,7 +118,7 @@ def _known_reading(
 
 
 def _row_names(records: Records, reading: Reading, options: TableOptions) -> tuple[str, ...] | None:
-    """Return the names of the rows, or None if the file lacks the column and nobody named it."""
+    """Return the names of the rows, or None if the file lacks a column that is not required."""
     column = reading.row_names
     if column is None or (column not in records.columns and options.row_names is None):
         return None
