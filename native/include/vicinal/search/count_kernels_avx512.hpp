@@ -83,6 +83,12 @@ VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint8_t) {
 VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint16_t) {
   return _mm512_max_epu16(a, b);
 }
+VICINAL_AVX512 inline __m128i larger(__m128i a, __m128i b, std::uint8_t) {
+  return _mm_max_epu8(a, b);
+}
+VICINAL_AVX512 inline __m128i larger(__m128i a, __m128i b, std::uint16_t) {
+  return _mm_max_epu16(a, b);
+}
 VICINAL_AVX512 inline __m512i added(__m512i sums, std::uint64_t rows, int weight, std::uint8_t) {
   return _mm512_mask_add_epi8(sums, rows, sums, _mm512_set1_epi8(static_cast<char>(weight)));
 }
@@ -106,9 +112,15 @@ VICINAL_AVX512 inline std::int32_t largest(const Counter* counters) {
   for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>)
     most = larger(most, _mm512_loadu_si512(counters + i), Counter{});
   if (_mm512_test_epi64_mask(most, most) == 0) return 0;
-  alignas(64) Counter values[lanes<Counter>];
-  _mm512_store_si512(values, most);
-  return *std::max_element(values, values + lanes<Counter>);
+  alignas(64) __m128i parts[4];
+  _mm512_store_si512(parts, most);
+  __m128i left = larger(larger(parts[0], parts[1], Counter{}), larger(parts[2], parts[3], Counter{}),
+                        Counter{});
+  left = larger(left, _mm_srli_si128(left, 8), Counter{});
+  left = larger(left, _mm_srli_si128(left, 4), Counter{});
+  left = larger(left, _mm_srli_si128(left, 2), Counter{});
+  if constexpr (sizeof(Counter) == 1) left = larger(left, _mm_srli_si128(left, 1), Counter{});
+  return static_cast<Counter>(_mm_cvtsi128_si32(left));
 }
 
 template <class Counter>
@@ -150,14 +162,29 @@ VICINAL_AVX512 inline std::size_t write_passing(__m512i sums, std::uint64_t pass
   return count;
 }
 
+VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t threshold,
+                                             const std::uint8_t* rows) {
+  const __m512i own = _mm512_loadu_si512(rows);
+  return _mm512_cmpge_epu8_mask(
+      sums, _mm512_min_epu8(_mm512_set1_epi8(static_cast<char>(threshold)), own));
+}
+VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t threshold,
+                                             const std::uint16_t* rows) {
+  const __m512i own = _mm512_loadu_si512(rows);
+  return _mm512_cmpge_epu16_mask(
+      sums, _mm512_min_epu16(_mm512_set1_epi16(static_cast<short>(threshold)), own));
+}
+
+// `row_thresholds` may be null; no row passes with less than `lowest_threshold`.
 template <int Planes, class Counter>
-VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
-                                        std::int64_t first, std::int32_t threshold,
-                                        Candidate* out) {
+VICINAL_AVX512 inline std::size_t take_reaching(Counter* counters, const Bitmaps& bitmaps,
+                                                std::int64_t first, std::int32_t threshold,
+                                                const Counter* row_thresholds,
+                                                std::int32_t lowest_threshold, Candidate* out) {
   const Slices<Planes> slices = add_up<Planes>(bitmaps, first);
   // Even the row with the largest counter of the group needs this much from the bitmaps.
   const std::int32_t most = largest(counters);
-  const std::int32_t least = threshold - most;
+  const std::int32_t least = lowest_threshold - most;
   bool none_pass = least >= (1 << Planes);
   if (least > 0 && !none_pass) {
     const __m512i may_pass = reach<Planes>(slices, least);
@@ -172,10 +199,29 @@ VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmap
   for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
     const __m512i sums = stored.merged(counters, i);
     _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
-    const std::uint64_t pass = reaching(sums, threshold, Counter{});
+    const std::uint64_t pass = row_thresholds == nullptr
+                                   ? reaching(sums, threshold, Counter{})
+                                   : reaching(sums, threshold, row_thresholds + i);
     if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
   }
   return count;
+}
+
+template <int Planes, class Counter>
+VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
+                                        std::int64_t first, std::int32_t threshold,
+                                        Candidate* out) {
+  return take_reaching<Planes, Counter>(counters, bitmaps, first, threshold, nullptr, threshold,
+                                        out);
+}
+
+template <int Planes, class Counter>
+VICINAL_AVX512 std::size_t add_and_take_rows(Counter* counters, const Bitmaps& bitmaps,
+                                             std::int64_t first, std::int32_t threshold,
+                                             const Counter* row_thresholds,
+                                             std::int32_t lowest_threshold, Candidate* out) {
+  return take_reaching<Planes>(counters, bitmaps, first, threshold, row_thresholds,
+                               std::min(threshold, lowest_threshold), out);
 }
 
 template <int Planes, class Counter>

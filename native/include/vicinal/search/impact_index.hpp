@@ -161,6 +161,8 @@ class ImpactIndex {
   }
 
  private:
+  friend class ImpactPairs;  // scores pairs of rows by the same lists and columns
+
   // What determines the error of a group's sums.
   struct Group {
     double error = 0.0;  // largest norm of the rounding error of a row

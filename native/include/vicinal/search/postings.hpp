@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "vicinal/common/compiler.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/search/feature_table.hpp"
 #include "vicinal/search/row_order.hpp"
@@ -56,6 +57,19 @@ class Postings {
     const std::uint32_t* low = std::lower_bound(first, last, begin);
     const std::uint32_t* high = std::lower_bound(low, last, begin + size);
     return {low, weights_of(rare_weights_, place.start + (low - first)), high - low};
+  }
+
+  // All rows of a rare feature.
+  PostingSpan<std::uint32_t> rare(const Place& place) const {
+    return {rare_ids_.data() + place.start, weights_of(rare_weights_, place.start), place.count};
+  }
+
+  // Start loading the first entries of a list.
+  void prefetch_list(const Place& place) const {
+    if (place.is_rare())
+      prefetch(rare_ids_.data() + place.start);
+    else if (!place.is_column())
+      prefetch(offsets_.data() + (-2 - place.shape) * (n_blocks_ + 1));
   }
 
   std::size_t bytes() const {
