@@ -94,6 +94,8 @@ class CountPairs {
                                            row_thresholds, lowest, out);
   }
 
+  QueryRange range_of(const Query& query) const { return {query.length, query.length}; }
+
   std::int32_t query_threshold(const Query& query, double bound, std::int64_t first) const {
     return least_count(bound, query.length, index_->lengths_[first]);
   }

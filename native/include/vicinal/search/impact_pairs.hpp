@@ -31,7 +31,8 @@ class ImpactPairs {
       : index_(&index),
         metric_(metric),
         tiles_(index.blocks_, cached_bytes / std::max<std::int64_t>(index.postings_.n_columns, 1)),
-        scale_(impact_scale(index.longest_row_, index.longest_row_, index.worst_error_)) {
+        scale_(impact_scale(index.longest_row_, index.longest_row_,
+                            index.worst_error_ + index.list_error_)) {
     for (const std::int32_t id : index.order_->ranked) {
       lengths_.push_back(static_cast<std::int32_t>(rows.row_size(id)));
       norms_.push_back(index.order_->norms[id]);
@@ -91,12 +92,18 @@ class ImpactPairs {
     return index_->kernels_.take_rows(sums, in_block(first), threshold, row_thresholds, out);
   }
 
+  QueryRange range_of(const Query& query) const {
+    return {query.length, query.length, query.norm, query.norm,
+            index_->column_norms_[query.position]};
+  }
+
   std::int32_t query_threshold(const Query& query, double bound, std::int64_t first) const {
     const std::int64_t group = first / Blocks::group;
     const NormRange& norms = index_->group_norms_[group];
     const double cosine = least_cosine(metric_, bound, query.norm, norms.low, norms.high);
-    const double error = index_->groups_[group].error +
-                         rounding(query.length, index_->groups_[group].longest_row);
+    const double error =
+        index_->column_norms_[query.position] * index_->groups_[group].error +
+        rounding(query.length, index_->groups_[group].longest_row);
     return as_sum(cosine - error);
   }
 
@@ -107,18 +114,19 @@ class ImpactPairs {
           metric_ == Metric::cosine
               ? -bounds[i]
               : least_cosine(metric_, bounds[i], norms_[i], range.low_norm, range.high_norm);
-      const double error = index_->errors_[i] + rounding(range.longest, lengths_[i]);
+      const double error =
+          range.column_norm * index_->errors_[i] + rounding(range.longest, lengths_[i]);
       thresholds[i - tile.begin] = static_cast<Sum>(as_sum(cosine - error));
     }
     std::fill_n(lowest, (tile.end - tile.begin + Blocks::group - 1) / Blocks::group, 0);
   }
 
-  // The error comes from the bytes of the row that was not the query.
   KeyRange key_range(std::int64_t row, const PairSum& pair) const {
     const std::int64_t a = row, b = pair.position;
     const double cosine = pair.sum * inverse_unit_;
-    const double error =
-        index_->errors_[pair.other_was_query ? a : b] + rounding(lengths_[a], lengths_[b]);
+    const std::int64_t query = pair.other_was_query ? b : a;
+    const double error = index_->column_norms_[query] * index_->errors_[query == a ? b : a] +
+                         rounding(lengths_[a], lengths_[b]);
     if (metric_ == Metric::cosine) return {-cosine - error, error - cosine};
     return impact_keys(metric_, cosine, error, norms_[a], norms_[b], lengths_[a] + lengths_[b]);
   }
@@ -141,9 +149,9 @@ class ImpactPairs {
     return position % index_->blocks_.rows_per_block;
   }
 
-  // The part of impact_error() that does not come from a row's bytes.
+  // The part of impact_error() that does not come from columns.
   double rounding(std::int64_t a, std::int64_t b) const {
-    return static_cast<double>(std::min(a, b)) * inverse_unit_ + 1e-9 +
+    return index_->list_error_ + static_cast<double>(std::min(a, b)) * inverse_unit_ + 1e-9 +
            4e-16 * static_cast<double>(a + b);
   }
 

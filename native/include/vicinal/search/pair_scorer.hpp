@@ -13,6 +13,7 @@
 //                          numbers within the block;
 //   take(...)              complete the sums of a group, write the rows that reach the query's
 //                          threshold or their own, and set all sums to zero;
+//   range_of(query)        the range that contains the query alone;
 //   query_threshold(...)   the smallest sum with which a row of a group could have a key of at most
 //                          `bound` for the query;
 //   row_thresholds(...)    the same for each row of a tile and its own bound, for every query of a
@@ -43,12 +44,14 @@ struct QueryRange {
   std::int64_t longest = 0;
   double low_norm = std::numeric_limits<double>::infinity();
   double high_norm = 0.0;
+  double column_norm = 0.0;  // the largest norm in features with a column, where values matter
 
-  void include(std::int64_t length, double norm) {
-    shortest = std::min(shortest, length);
-    longest = std::max(longest, length);
-    low_norm = std::min(low_norm, norm);
-    high_norm = std::max(high_norm, norm);
+  void include(const QueryRange& other) {
+    shortest = std::min(shortest, other.shortest);
+    longest = std::max(longest, other.longest);
+    low_norm = std::min(low_norm, other.low_norm);
+    high_norm = std::max(high_norm, other.high_norm);
+    column_norm = std::max(column_norm, other.column_norm);
   }
 };
 
@@ -73,6 +76,7 @@ concept PairScorer =
       scorer.add_columns(query, at, sums);
       { scorer.find(query, at, sums, sum, out) } -> std::same_as<std::size_t>;
       { scorer.take(query, at, sums, sum, sums, sum, out) } -> std::same_as<std::size_t>;
+      { scorer.range_of(query) } -> std::same_as<QueryRange>;
       { scorer.query_threshold(query, *bounds, at) } -> std::same_as<std::int32_t>;
       scorer.row_thresholds(range, bounds, tile, sums, lowest);
       { scorer.key_range(at, PairSum{}) } -> std::same_as<KeyRange>;

@@ -102,9 +102,9 @@ class PostingCursors {
       const std::uint16_t* at = cursor.at;
       const std::uint16_t* const end = cursor.end;
       const std::int16_t weight = cursor.weight;  // copied: a write to a sum cannot change them
-      const std::int8_t* payload = cursor.payloads;
+      const std::int16_t* payload = cursor.payloads;
       for (; at != end && *at < to; ++at)
-        add(*at - origin, value_of(Weighted ? *payload++ : std::int8_t{1}, weight));
+        add(*at - origin, value_of(Weighted ? *payload++ : std::int16_t{1}, weight));
       cursor.at = at;
       cursor.payloads = payload;
     }
@@ -117,7 +117,7 @@ class PostingCursors {
   struct Cursor {
     const std::uint16_t* at;
     const std::uint16_t* end;
-    const std::int8_t* payloads;
+    const std::int16_t* payloads;
     std::int16_t weight;
     const Postings::Place* place;
   };
@@ -126,8 +126,8 @@ class PostingCursors {
     std::int16_t value;
   };
 
-  static std::int16_t value_of(std::int8_t payload, std::int16_t weight) {
-    return Weighted ? impact_of(payload, weight) : std::int16_t{1};
+  static std::int16_t value_of(std::int16_t payload, std::int16_t weight) {
+    return Weighted ? fine_impact_of(payload, weight) : std::int16_t{1};
   }
 
   template <class Id>
@@ -139,7 +139,7 @@ class PostingCursors {
       const std::int64_t position = origin + *at;
       if (position >= to_) break;
       loose.push_back({static_cast<std::uint32_t>(position),
-                       value_of(Weighted ? span.weights[at - span.ids] : std::int8_t{1}, weight)});
+                       value_of(Weighted ? span.weights[at - span.ids] : std::int16_t{1}, weight)});
     }
   }
 

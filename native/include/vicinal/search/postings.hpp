@@ -5,7 +5,7 @@
 //  - rare: one list of 32-bit positions for all blocks, too short to be worth offsets.
 //
 // Memory: n cells per column; 2 bytes per row and 4 per block for a common feature; 4 bytes per row
-// for a rare one. Where values matter, each id has a payload of one byte (see impact.hpp).
+// for a rare one. Where values matter, each id has a payload of two bytes (see impact.hpp).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace vicinal {
 template <class Id>
 struct PostingSpan {
   const Id* ids = nullptr;
-  const std::int8_t* weights = nullptr;
+  const std::int16_t* weights = nullptr;
   std::int64_t size = 0;
 };
 
@@ -74,8 +74,8 @@ class Postings {
 
   std::size_t bytes() const {
     return features.bytes() + places.size() * sizeof(Place) + 4 * offsets_.size() +
-           2 * common_ids_.size() + common_weights_.size() + 4 * rare_ids_.size() +
-           rare_weights_.size();
+           2 * common_ids_.size() + 2 * common_weights_.size() + 4 * rare_ids_.size() +
+           2 * rare_weights_.size();
   }
 
   // Choose each feature's shape from its number of rows. A feature becomes a column if at least one
@@ -86,7 +86,7 @@ class Postings {
   // Append one entry of a row. Rows must come in rising position; `column` receives the entries of
   // frequent features as (column, block, row number, payload).
   template <class ColumnSink>
-  void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int8_t weight,
+  void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int16_t weight,
               ColumnSink&& column) {
     Place& place = places[slot];
     const std::int64_t block = position / blocks.rows_per_block;
@@ -114,7 +114,7 @@ class Postings {
   }
 
  private:
-  static const std::int8_t* weights_of(const std::vector<std::int8_t>& pool, std::uint64_t at) {
+  static const std::int16_t* weights_of(const std::vector<std::int16_t>& pool, std::uint64_t at) {
     return pool.empty() ? nullptr : pool.data() + at;
   }
 
@@ -122,9 +122,9 @@ class Postings {
   bool with_weights_ = false;
   std::vector<std::uint32_t> offsets_;
   std::vector<std::uint16_t> common_ids_;
-  std::vector<std::int8_t> common_weights_;
+  std::vector<std::int16_t> common_weights_;
   std::vector<std::uint32_t> rare_ids_;
-  std::vector<std::int8_t> rare_weights_;
+  std::vector<std::int16_t> rare_weights_;
   std::vector<std::uint32_t> filled_;
 };
 

@@ -5,7 +5,7 @@
 // pruning leaves too many, they are compared by the exact definition and the best are kept in the
 // answers.
 //
-// Memory: 16 k + 272 bytes per row, or 32 k + 528 where keys are known by an interval.
+// Memory: 16 k + 524 bytes per row.
 #pragma once
 
 #include <algorithm>
@@ -48,17 +48,19 @@ class RowLists {
         bounds_(n_rows, std::numeric_limits<double>::infinity()) {}
 
   std::int64_t k() const { return k_; }
-  std::int64_t capacity() const {
-    return scorer_.key_is_exact() ? 2 * k_ + 32 : 4 * k_ + 64;
-  }
+  std::int64_t capacity() const { return 2 * k_ + 64; }
   const std::vector<double>& bounds() const { return bounds_; }
 
   PairList list(std::int64_t position) {
     return {position, pairs_.data() + position * capacity(), sizes_[position], bounds_[position]};
   }
 
-  // Start loading what add() will write to.
-  void prefetch_list(std::int64_t position) const {
+  // Start loading what add() reads, then what it writes to.
+  void prefetch_bound(std::int64_t position) const {
+    prefetch(sizes_.data() + position);
+    prefetch(bounds_.data() + position);
+  }
+  void prefetch_pairs(std::int64_t position) const {
     prefetch(pairs_.data() + position * capacity() + sizes_[position]);
   }
 

@@ -94,7 +94,7 @@ class SelfSearch {
  private:
   using Sum = typename S::Sum;
   static constexpr std::int64_t batch_rows = 128;
-  static constexpr std::size_t prefetched = 12;  // finds whose lists are loaded ahead
+  static constexpr std::size_t ahead = 12;  // finds whose lists are loaded before they are needed
 
   // Queries at positions [begin, end) of a tile.
   struct Task {
@@ -246,8 +246,7 @@ class SelfSearch {
       const auto row = row_at(position);
       scorer_.prepare(query.scored, row, position, tiles_[task.tile].end, tiles_.blocks().n_rows,
                       scratch.prepare);
-      range.include(static_cast<std::int64_t>(row.size()),
-                    batch_.collection.norms[lists_.id_at(position)]);
+      range.include(scorer_.range_of(query.scored));
       const PairList shared = lists_.list(position);
       query.bound = shared.bound;
       query.size = shared.size;
@@ -300,7 +299,8 @@ class SelfSearch {
     std::lock_guard lock(locks_[tile]);
     const auto& finds = scratch.finds;
     for (std::size_t i = 0; i < finds.size(); ++i) {
-      if (i + prefetched < finds.size()) lists_.prefetch_list(finds[i + prefetched].position);
+      if (i + 2 * ahead < finds.size()) lists_.prefetch_bound(finds[i + 2 * ahead].position);
+      if (i + ahead < finds.size()) lists_.prefetch_pairs(finds[i + ahead].position);
       add_own(lists_.list(finds[i].position), finds[i].pair, scratch);
     }
     scratch.finds.clear();
