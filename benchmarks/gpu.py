@@ -1,4 +1,4 @@
-"""The search and ML-ARP's loss on a GPU: exactness first, then times against the matrix product.
+"""The search, ML-ARP's loss and ridge's inverse on a GPU: exactness first, then times.
 
 ``PYTHONPATH=src python benchmarks/gpu.py --out FILE`` needs NumPy and PyTorch (and Triton for the
 fused kernels) alone: no compiled core, no scikit-learn.
@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +21,12 @@ from torch import Tensor
 
 from vicinal.gpu import DenseSearch, ProjectionLoss, dense_graph, fused
 from vicinal.gpu.device import full_float32
+from vicinal.gpu.ridge import spd_inverse
 
 Float = NDArray[np.float64]
 CUDA = torch.device("cuda")
+RIDGES = [(3_000, np.float64), (10_000, np.float32), (20_000, np.float32), (40_000, np.float32)]
+"""Sizes of ridge's matrix, and the number type it is inverted in."""
 
 
 def brute_force(X: Float, queries: NDArray[np.int64], k: int, metric: str) -> NDArray[np.int32]:
@@ -198,6 +202,27 @@ def evaluations() -> dict[str, object]:
     }
 
 
+def ridge_line(size: int, dtype: type[np.float32] | type[np.float64]) -> dict[str, object]:
+    """Time the inverse of a ridge's matrix, transfers included, and say how far off it is."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(size, 512)).astype(dtype)
+    gram = rows @ rows.T / 512
+    alpha = 1.0
+    found: list[NDArray[np.floating[Any]]] = []
+    took = seconds(lambda: found.append(spd_inverse(gram, alpha, "cuda")), 3)
+    gram[np.diag_indices_from(gram)] += alpha
+    chosen = rng.choice(size, 64, replace=False)
+    identity = found[-1][chosen].astype(np.float64) @ gram.astype(np.float64)
+    identity[np.arange(64), chosen] -= 1.0
+    return {
+        "case": f"inverse {size} × {size}, {np.dtype(dtype).name}",
+        "s": took,
+        "transfers s": seconds(lambda: torch.tensor(gram, device=CUDA).cpu().numpy(), 3),
+        "largest residual": float(np.abs(identity).max()),
+        "peak device GiB": round(torch.cuda.max_memory_allocated() / 2**30, 2),
+    }
+
+
 @dataclass
 class Part:
     """One part of the run: what it says, or how it failed, is kept, and the others go on."""
@@ -248,6 +273,10 @@ def main() -> None:
             part.says(check("odd", cases(0)["odd"], metric))
     with Part(results, "mlarp") as part:
         part.says(evaluations())
+    for size, dtype in RIDGES:
+        torch.cuda.reset_peak_memory_stats()
+        with Part(results, f"ridge {size} {np.dtype(dtype).name}") as part:
+            part.says(ridge_line(size, dtype))
     sizes = [(39_516, 64, 5, 10), (200_000, 128, 30, 3), (1_000_000, 128, 30, 1)]
     for size in sizes[: 2 if options.quick else 3]:
         with Part(results, f"graph {size[0]}") as part:

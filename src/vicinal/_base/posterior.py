@@ -6,10 +6,9 @@ r"""The arithmetic of the ML-kNN family: prior, likelihood, posterior.
     P(E \mid H_b) &= \frac{s + v_b}{s\,m + n_b} \\
     r &= \frac{P(H_1) P(E \mid H_1)}{P(H_1) P(E \mid H_1) + P(H_0) P(E \mid H_0)}
 
-Of *n* rows :math:`n_1` carry the label (:math:`n_0` do not), and of those :math:`v_1` (of these
-:math:`v_0`) showed the evidence *E*, one of *m* outcomes. Without smoothing (s = 0) there can be
-0/0: as a probability it counts as 0, and where both products of the posterior are 0, the posterior
-is the prior.
+Of *n* rows, :math:`n_1` have the label and :math:`n_0` do not; :math:`v_1` of the former and
+:math:`v_0` of the latter show the evidence *E*, one of *m* outcomes. Without smoothing (s = 0) a
+probability of 0/0 counts as 0, and if both products of the posterior are 0, it is the prior.
 
 All functions work element-wise on arrays, so that the same counts give the same bits everywhere.
 The module depends only on NumPy because the evaluation on a GPU uses it too.

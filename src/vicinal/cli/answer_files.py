@@ -1,4 +1,4 @@
-"""Predictions as files: JSON lines, CSV, TSV or Parquet, by the ending of the name."""
+"""Write predictions as JSON lines, CSV, TSV or Parquet, chosen by the file extension."""
 
 import csv
 import json
@@ -9,14 +9,15 @@ from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.cli.answers import Prediction
 
 COLUMNS = ("row", "labels", "label_scores", "best", "best_scores")
-"""Columns of a table of predictions: the labels of each row with their scores, then the best."""
+"""Columns of a table of predictions: the predicted labels and their scores, then the best labels
+and theirs."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = (";", "|", ",")
 Writer = Callable[[Iterable[Prediction], Path], None]
 
 
 def answer_writer(path: Path) -> Writer:
-    """Return what writes predictions in the format that a file name asks for."""
+    """Return the function that writes predictions in the format of a file extension."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
         return _write_json_lines
@@ -36,7 +37,7 @@ def _write_json_lines(answers: Iterable[Prediction], path: Path) -> None:
 
 
 def _write_csv(answers: Iterable[Prediction], path: Path) -> None:
-    """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
+    """Write one line per row, with a byte order mark so that Excel reads UTF-8."""
     with path.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.writer(stream, delimiter=DELIMITERS[path.suffix.lower()])
         writer.writerow(COLUMNS)
@@ -47,7 +48,7 @@ def _write_csv(answers: Iterable[Prediction], path: Path) -> None:
 
 
 def _write_parquet(answers: Iterable[Prediction], path: Path) -> None:
-    """Write one row per prediction, labels and scores as lists. Memory: all predictions."""
+    """Write one row per prediction, with lists of labels and scores. Memory: all predictions."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -69,7 +70,7 @@ def cells(answer: Prediction) -> tuple[str | int, list[str], list[float], list[s
 
 
 def joined(values: Sequence[object]) -> str:
-    """Return a list as one cell: separated by a sign that no label has, else as JSON.
+    """Return a list as one cell: joined by a separator that no value contains, else as JSON.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def joined(values: Sequence[object]) -> str:
 
 
 def _check_pyarrow() -> None:
-    """Say which extra writes Parquet, before the work."""
+    """Raise an error that names the extra for Parquet, before any work is done."""
     try:
         import pyarrow as pa
     except ImportError:

@@ -1,4 +1,4 @@
-"""``vicinal evaluate``: how well a saved model does on a data set."""
+"""``vicinal evaluate``: measure how well a saved model predicts a data set."""
 
 from typing import Annotated
 
@@ -21,14 +21,14 @@ def evaluate_model(
     data: DataArgument,
     rows: RowsOption = "auto",
     conventions: Annotated[
-        str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
+        str, typer.Option(help="Edge cases as defined by: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Predict the rows of a data set and compare with its labels."""
+    """Predict the rows of a data set and compare the predictions with its labels."""
     from vicinal._base.labels import aligned
     from vicinal.cli.scoring import score
     from vicinal.cli.source import new_source
@@ -42,10 +42,10 @@ def evaluate_model(
     estimator, scores = score(fitted, source)
     predicted = estimator.decide(scores)
     truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)
-    strangers = truth.shape[1] - predicted.shape[1]
-    if strangers:
-        errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
-        scores, predicted = widen(scores, strangers), widen_labels(predicted, strangers)
+    n_unknown = truth.shape[1] - predicted.shape[1]
+    if n_unknown:
+        errors.print(f"{n_unknown} labels of the data are unknown to the model: never predicted")
+        scores, predicted = widen(scores, n_unknown), widen_labels(predicted, n_unknown)
     found = evaluate(truth, predicted, scores, conventions=conventions)
     if json:
         print_json(found)

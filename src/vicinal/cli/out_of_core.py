@@ -28,13 +28,13 @@ from vicinal.preprocess import TextVectorizer
 def streamed_source(
     data: str, folder: Path, table: TableChoice, preprocess: str
 ) -> tuple[Source, list[tuple[str, Any]]]:
-    """Write the rows of a file to a folder, chunk by chunk; return them mapped, with fitted steps.
+    """Write the rows of a file to a folder in chunks; return them memory-mapped, and fitted steps.
 
-    Memory: a chunk of the file, the labels (8 bytes each) and, of texts, the words that occur. The
-    preprocessing steps are fitted on the mapped rows and applied chunk by chunk.
+    Memory: one chunk of the file, the labels (8 bytes each) and, for texts, the vocabulary. The
+    preprocessing steps are fitted on the memory-mapped rows and applied in chunks.
     """
     if not Path(data).is_file():
-        raise InvalidArgumentError("DATA", "a file, for --out-of-core", data)
+        raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
     names: tuple[str, ...] = ()
     first: list[tuple[str, Any]] = []
     reading = None
@@ -56,11 +56,12 @@ def streamed_source(
 
 
 def _reading(table: TableChoice) -> Reading:
-    """Return how a table is streamed: nothing is guessed, because that takes the whole file."""
+    """Return how to read a streamed table; guessing would need the whole file in memory."""
     for option in ("label_columns", "feature_columns", "row_names"):
         if getattr(table, option) is not None:
             name = "--" + option.replace("_", "-")
-            raise InvalidArgumentError(name, "nothing, with --out-of-core", getattr(table, option))
+            expected = "no value together with --out-of-core"
+            raise InvalidArgumentError(name, expected, getattr(table, option))
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",
@@ -84,7 +85,7 @@ def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
 def _fitted_words(
     data: str, reading: Reading, vectorizer: TextVectorizer
 ) -> tuple[TextVectorizer, tuple[str, ...]]:
-    """Return the words and the labels of all texts: the first of two passes."""
+    """Return a vectorizer of all words, and all label names: the first of two passes."""
     frequency: Counter[str] = Counter()
     names: set[str] = set()
     counter = clone(vectorizer).set_params(min_df=1, weighting="binary")
@@ -97,7 +98,8 @@ def _fitted_words(
             advance(len(chunk.texts))
     words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
     if not words:
-        raise InvalidArgumentError("DATA", f"words in column {reading.text[0]!r}", data)
+        expected = f"texts in column {reading.text[0]!r} with words in at least --min-df of them"
+        raise InvalidArgumentError("DATA", expected, data)
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
     vectorizer.idf_ = None
     return vectorizer, tuple(sorted(names))
@@ -113,7 +115,7 @@ def _vectorised(
 
 
 def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
-    """Yield mapped rows after a fitted step, block by block."""
+    """Yield blocks of memory-mapped rows, transformed by a fitted step."""
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
         rows = as_csr(check_features(step.transform(run.rows(start, stop))))
@@ -121,7 +123,7 @@ def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
 
 
 def _written(chunks: Iterable[RowChunk], folder: Path) -> tuple[Csr, Csr]:
-    """Write rows to a folder; return them mapped, and their labels in memory."""
+    """Write rows to a folder; return them memory-mapped, and their labels in memory."""
     labels: list[Csr] = []
 
     def rows() -> Iterator[Csr]:

@@ -1,4 +1,4 @@
-"""``vicinal predict``: labels for the rows of a file."""
+"""``vicinal predict``: predict labels for the rows of a file."""
 
 import sys
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def predict(
     *,
     table: TableChoice,
 ) -> None:
-    """Predict the labels of each row: the set decided on, and the best labels with scores."""
+    """Predict the labels of each row, and show the best labels with their scores."""
     from vicinal._base.progress import part, shown
     from vicinal.cli.answer_files import answer_writer
     from vicinal.cli.source import new_source
@@ -58,7 +58,7 @@ def predict(
 
 
 def _answers(model: "Model", source: "Source", top: int) -> "Iterator[Prediction]":
-    """Yield the predictions of a source's rows, which are scored some at a time."""
+    """Yield the predictions of a source's rows, which are scored in blocks."""
     from vicinal.cli.answers import predictions
     from vicinal.cli.scoring import score_blocks
     from vicinal.estimators.model import estimator_of

@@ -1,4 +1,4 @@
-"""Where a command searches: in memory, within a memory limit, or on a cluster."""
+"""Choose where a command searches: in memory, within a memory limit, or on a cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +13,13 @@ from vicinal.index import SegmentedAlgorithm
 def searching(
     estimator: Any, folder: Path | None, max_memory: float, cluster: str | None
 ) -> Iterator[None]:
-    """Within, an estimator searches as the options say.
+    """Make an estimator search as the options say, inside the ``with`` block.
 
     Parameters
     ----------
     estimator : estimator
     folder : Path or None
-        Where streamed rows were written; None where they are in memory.
+        The folder of streamed rows; None if the rows are in memory.
     max_memory : float
         GB of memory for the search of streamed rows.
     cluster : str or None
@@ -33,7 +33,7 @@ def searching(
         return
     if folder is not None:
         if not max_memory >= 2**20 / 1e9:
-            raise InvalidArgumentError("--max-memory", "at least 0.002 (GB)", max_memory)
+            raise InvalidArgumentError("--max-memory", "at least 0.002 GB", max_memory)
         estimator.set_params(algorithm=SegmentedAlgorithm(int(max_memory * 1e9)))
     yield
 
@@ -44,5 +44,5 @@ def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[N
     with connected(address) as client:
         estimator.set_params(algorithm=ClusterAlgorithm(client, folder))
         yield
-        # The model searches by itself once the cluster is gone.
+        # The saved model searches in memory, without the cluster.
         estimator.set_params(algorithm="auto")

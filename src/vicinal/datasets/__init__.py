@@ -1,7 +1,7 @@
 """Data sets: one frozen value, and the formats it is read from and written to.
 
-Comes in: a file or the name of a known data set. Goes out: a :class:`Dataset`. Imports only
-``_base``; may be imported by everything after it.
+Input: a file, or the name of a data set in the catalogue. Output: a :class:`Dataset`. Imports only
+``_base``; may be imported by all later layers.
 """
 
 from vicinal.datasets.dataset import Dataset

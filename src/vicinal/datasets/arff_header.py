@@ -1,6 +1,6 @@
 """The header of an ARFF file: its relation name and its attributes.
 
-Only the header is read here, in Python; the rows are parsed natively, by what the header says.
+Only the header is parsed here, in Python; the compiled parser reads the rows, as the header says.
 """
 
 import re
@@ -10,7 +10,7 @@ from vicinal._base.errors import DataFormatError
 from vicinal.datasets.files import FilePath, decode, open_data, without_mark
 
 _DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
-# Possessive: a pattern that may go back keeps a place for each character of a long name.
+# Possessive: a pattern that can backtrack needs memory for every character of a long name.
 _QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
 _KEYWORD = re.compile(r"[ \t]*@(\w+)[ \t]*(.*)", re.DOTALL)
 _NAME = re.compile(rf"({_QUOTED}|[^ \t{{'\"%][^ \t{{]*)[ \t]*(.*)", re.DOTALL)
@@ -18,13 +18,13 @@ _VALUE = re.compile(rf"[ \t,]*({_QUOTED}|[^ \t,}}'\"%]+)")
 _VALUES_END = re.compile(r"[ \t,]*\}[ \t]*(?:%.*)?", re.DOTALL)
 _NUMERIC = re.compile(r"(?:numeric|real|integer)(?:[ \t%\[].*)?", re.IGNORECASE | re.DOTALL)
 MOST_CHARACTERS = 2**20
-"""Longest name or value that a header may hold."""
+"""Maximum length of a name or value in a header."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute: nominal with its values, numeric, or of a type that holds no number."""
+    """One attribute: nominal with its values, numeric, or of a type that is not a number."""
 
     name: str
     kind: str
@@ -124,7 +124,7 @@ def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
 
 
 def _limited(name: str, path: FilePath, line: int) -> str:
-    """Return a name or value that is not too long to be one."""
+    """Return a name or value, or raise if it is too long."""
     if len(name) > MOST_CHARACTERS:
         expected = f"names of at most {MOST_CHARACTERS} characters"
         raise DataFormatError(str(path), expected, f"one of {len(name)}", line)
@@ -147,7 +147,7 @@ def unquoted(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""Return a name or value as ARFF writes it: quoted and escaped where it must be.
+    r"""Return a name or value as ARFF requires it: quoted and escaped if necessary.
 
     Examples
     --------
@@ -163,5 +163,5 @@ def quoted(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return what came, cut to the length of a message."""
+    """Return text as it is shown in an error message."""
     return repr(text[:60])

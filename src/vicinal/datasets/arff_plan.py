@@ -1,4 +1,4 @@
-"""What the attributes of an ARFF file become: columns of features, labels, or nothing."""
+"""Map the attributes of an ARFF file to columns of features and labels."""
 
 import re
 from collections.abc import Collection
@@ -17,7 +17,7 @@ from vicinal.datasets.native_parsers import ArffPlan, parse_arff_rows
 
 NOMINAL = ("auto", "onehot")
 BYTES_PER_VALUE = 12
-"""Memory of a feature value: its column and its number."""
+"""Memory of a feature value: its column id and its value."""
 _SPARSE_ROW = re.compile(rb"^[ \t]*\{", re.MULTILINE)
 
 _NUMBER, _NOMINAL, _LABEL_NUMBER, _LABEL_NOMINAL, _DROPPED = range(5)
@@ -33,7 +33,7 @@ _NEGATIVE_POSITIVE = (
 
 
 class _Role(NamedTuple):
-    """What one attribute becomes; `switches` holds the column each nominal value switches on."""
+    """The role of an attribute; `switches` has the column that each nominal value sets to 1."""
 
     kind: int
     column: int = 0
@@ -60,7 +60,7 @@ def positive_value(values: Collection[str]) -> str | None:
 
 
 class Columns:
-    """Hands out the columns of X and Y, attribute by attribute."""
+    """Assigns columns of X and Y to attributes, in the order of the file."""
 
     def __init__(self, arff: ArffFile, labels: Collection[int], nominal: str) -> None:
         check_option("nominal", nominal, NOMINAL)
@@ -71,7 +71,7 @@ class Columns:
         self._binary_as_one = nominal == "auto"
 
     def role(self, number: int, attribute: Attribute, dropped: bool) -> _Role:
-        """Return what attribute `number` becomes."""
+        """Return the role of attribute `number`."""
         if dropped:
             return _Role(_DROPPED)
         if number in self._labels:
@@ -82,7 +82,7 @@ class Columns:
             return _Role(_NOMINAL, switches=self._nominal(attribute))
         raise DataFormatError(
             self._path,
-            "a numeric or nominal attribute (drop= leaves an attribute out)",
+            "a numeric or nominal attribute (drop= omits an attribute)",
             f"the {attribute.kind} attribute {attribute.name!r}",
             attribute.line,
         )
@@ -136,10 +136,10 @@ def dataset_of(
 
 
 def _check_defaults(arff: ArffFile, plan: ArffPlan) -> None:
-    """Refuse sparse rows whose absent attributes alone would fill the memory.
+    """Raise if the absent attributes of sparse rows alone would exceed the memory limit.
 
-    An absent nominal attribute has its first value, so that a row ``{}`` of two bytes switches on a
-    column for each of them. What rows do name takes at least four bytes of text a value.
+    An absent nominal attribute has its first value, so a row ``{}`` of two bytes sets one column
+    per nominal attribute. Values that a row states take at least four bytes of text each.
     """
     per_row = int(np.count_nonzero(plan.default_column >= 0))
     n_bytes = len(arff.data) - arff.rows_start
@@ -151,12 +151,12 @@ def _check_defaults(arff: ArffFile, plan: ArffPlan) -> None:
         raise DataFormatError(
             str(arff.path),
             f"rows that take at most {limit} bytes of memory (see max_bytes)",
-            f"{n_rows} sparse rows, each with {per_row} nominal values that need no text",
+            f"{n_rows} sparse rows, each with {per_row} implicit nominal values",
         )
 
 
 def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:
-    """Return the names to leave out; each must be there."""
+    """Return the names of attributes to omit, each of which must exist."""
     names = frozenset([drop] if isinstance(drop, str) else drop)
     missing = names - {attribute.name for attribute in arff.attributes}
     if missing:
@@ -165,7 +165,7 @@ def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:
 
 
 def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
-    """Return the roles as the arrays the native parser reads."""
+    """Return the roles as arrays for the compiled parser."""
     values: list[bytes] = []
     value_column: list[int] = []
     value_start = [0]

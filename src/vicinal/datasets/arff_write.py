@@ -13,9 +13,9 @@ from vicinal.datasets.dataset import Dataset
 
 
 def arff_lines(dataset: Dataset, relation: str, labels_first: bool) -> Iterator[str]:
-    """Yield the lines of an ARFF file: features numeric, labels {0,1}.
+    """Yield the lines of an ARFF file with numeric features and labels {0,1}.
 
-    Rows are written sparse where the features are.
+    Rows are written in sparse notation if the features are sparse.
     """
     features = [f"@attribute {quoted(name)} numeric\n" for name in dataset.feature_names]
     labels = [f"@attribute {quoted(name)} {{0,1}}\n" for name in dataset.label_names]
@@ -49,12 +49,12 @@ def _sparse_lines(dataset: Dataset, labels_first: bool) -> Iterator[str]:
 
 
 def check_attribute_names(dataset: Dataset) -> None:
-    """Refuse names that occur twice: in an ARFF file, a name says which attribute is meant."""
+    """Raise if a name occurs twice: ARFF files identify attributes by name."""
     counts = Counter(chain(dataset.feature_names, dataset.label_names))
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     if count > 1:
         raise InvalidArgumentError(
-            "dataset", "features and labels that all have names of their own", f"{name!r} twice"
+            "dataset", "different names for all features and labels", f"{name!r} twice"
         )
     if not counts:
         raise InvalidArgumentError("dataset", "at least one feature or label", "none")

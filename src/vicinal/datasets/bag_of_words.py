@@ -20,7 +20,7 @@ WEIGHTINGS = ("binary", "counts", "tfidf")
 
 
 class WordOptions(TypedDict, total=False):
-    """What a caller may say of :class:`Words`."""
+    """Keyword arguments of :class:`Words`."""
 
     weighting: str
     vocabulary: Sequence[str] | None
@@ -40,15 +40,15 @@ class Words:
         ``"tfidf"`` takes document frequencies from all rows, test rows too; use
         ``vicinal.preprocess`` to fit on training rows only.
     vocabulary : sequence of str or None
-        The features, in order; other tokens are passed over. By default all that occur, sorted.
+        The features, in order; other tokens are ignored. By default all that occur, sorted.
     token_pattern : str
         Regular expression of a token.
     lowercase : bool
-        Whether texts are lower-cased first.
+        Whether texts are converted to lower case first.
     min_rows : int
-        Keep tokens that occur in at least so many rows.
+        Minimum number of rows in which a token must occur.
     max_features : int or None
-        Keep the most frequent tokens only.
+        Maximum number of tokens; the most frequent ones are kept.
 
     Examples
     --------
@@ -79,10 +79,10 @@ class Words:
             raise InvalidArgumentError("token_pattern", "at most one group", n_groups)
         known = self.vocabulary
         if known is not None and len(set(known)) != len(known):
-            raise InvalidArgumentError("vocabulary", "different tokens", "one twice")
+            raise InvalidArgumentError("vocabulary", "different tokens", "a repeated token")
 
     def cut(self, text: Text) -> list[str]:
-        """Return the tokens of a text; ready tokens are left alone."""
+        """Return the tokens of a text; a list of tokens is returned unchanged."""
         if isinstance(text, list):
             return text
         return re.findall(self.token_pattern, text.lower() if self.lowercase else text)

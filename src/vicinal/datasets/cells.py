@@ -1,4 +1,4 @@
-"""Numbers as text: the shortest that reads back to the same double."""
+"""Numbers as text: the shortest that parses to the same float64."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from vicinal.datasets.dataset import Dataset
 
 
 def number_texts(values: NDArray[Any]) -> list[str]:
-    """Return each value as text that reads back exactly; whole numbers without a point.
+    """Return each value as text that parses to the same value; whole numbers without a point.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def number_texts(values: NDArray[Any]) -> list[str]:
 def sparse_rows(dataset: Dataset) -> Iterator[tuple[list[int], list[int], list[str]]]:
     """Yield, for each row, label ids, feature ids and the features' values as text.
 
-    Works row by row on sparse data, and for dense data on one row of cells at a time.
+    Only one row at a time is converted.
     """
     X, Y = dataset.X, dataset.Y
     for row in range(dataset.n_rows):

@@ -1,4 +1,4 @@
-"""From what the parsers found to the matrices of a data set."""
+"""Matrices of a data set from the arrays that the parsers return."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 
 SPARSE_BELOW = 0.25
-"""Features are CSR where fewer than this share of them are non-zero, dense arrays otherwise."""
+"""Features are CSR if less than this share of the cells is non-zero, otherwise dense."""
 
 
 def features_of(indptr: Int, indices: Int32, values: Float, n_features: int) -> Features:
-    """Return parsed rows as CSR or, where the content is not sparse, as a dense array."""
+    """Return parsed rows as CSR or, if the content is not sparse, as a dense array."""
     shape = (len(indptr) - 1, n_features)
     return by_content(sparse.csr_array((values, indices, indptr), shape=shape))
 
@@ -25,10 +25,10 @@ def labels_of(indptr: Int, indices: Int32, n_labels: int) -> Csr:
 
 
 def by_content(X: NDArray[Any] | Csr) -> Features:
-    """Return `X` dense or sparse as its content is, however it came.
+    """Return `X` as a sparse or dense matrix, depending on its share of non-zero cells.
 
-    A dense array takes at most 8/3 of the memory of the CSR it replaces (8 bytes a cell against
-    12 for each of at least a quarter of the cells).
+    A dense array takes at most 8/3 of the memory of the CSR that it replaces: 8 bytes per cell
+    instead of 12 for each of at least a quarter of the cells.
 
     Examples
     --------

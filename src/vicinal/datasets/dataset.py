@@ -1,4 +1,4 @@
-"""The one value that every reader makes and every writer takes."""
+"""The data set: what every reader returns and every writer takes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ class Dataset:
     Parameters
     ----------
     X : ndarray or csr_array of float64, shape (n, m)
-        Features, finite; CSR (canonical) where the content is sparse.
+        Features, finite; canonical CSR if the content is sparse.
     Y : csr_array of int32, shape (n, L)
         Label indicator: canonical, every stored value 1. Any 0/1 matrix is accepted.
     feature_names, label_names : sequence of str
-        Tuples, or :class:`~vicinal.datasets.lazy_names.LazyNames` where a reader made them up.
+        Tuples, or :class:`~vicinal.datasets.lazy_names.LazyNames` if a reader generated them.
     row_names : tuple of str or None
     train, test : ndarray of int64 or None
-        Row ids of a published split, rising, disjoint; None where there is none.
+        Row ids of a published split, ascending and disjoint; None if there is none.
     source : str
-        Where the rows came from: a catalogue name or a file name.
+        Catalogue name or file name that the rows were read from.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Dataset:
         X = _frozen(check_features(self.X).astype(np.float64, copy=False))
         Y = cast("Csr", _frozen(check_indicator(self.Y)))
         if Y.shape[0] != X.shape[0]:
-            raise InvalidArgumentError("Y", f"{X.shape[0]} rows, as X has", Y.shape[0])
+            raise InvalidArgumentError("Y", f"{X.shape[0]} rows, as in X", Y.shape[0])
         self._set("X", X)
         self._set("Y", Y)
         self._set("feature_names", _names("feature_names", self.feature_names, X.shape[1]))
@@ -77,13 +77,13 @@ class Dataset:
         self._check_split()
 
     def _set(self, name: str, value: object) -> None:
-        """Set a field while the value is being made."""
+        """Set a field of this frozen dataclass during construction."""
         object.__setattr__(self, name, value)
 
     def _check_split(self) -> None:
-        """Check the row ids of the split and that no row is on both sides."""
+        """Check the row ids of the split and that no row is in both parts."""
         if (self.train is None) != (self.test is None):
-            raise InvalidArgumentError("train, test", "both or neither", "one of them")
+            raise InvalidArgumentError("train, test", "both or neither", "only one of them")
         if self.train is None or self.test is None:
             return
         train = _row_ids("train", self.train, self.n_rows)
@@ -111,16 +111,16 @@ class Dataset:
 
     @property
     def cardinality(self) -> float:
-        """Mean number of labels of a row; 0 where there are no rows."""
+        """Mean number of labels per row; 0 if there are no rows."""
         return self.Y.nnz / self.n_rows if self.n_rows else 0.0
 
     @property
     def density(self) -> float:
-        """Cardinality as a share of the labels; 0 where there are none."""
+        """Cardinality as a share of the labels; 0 if there are none."""
         return self.cardinality / self.n_labels if self.n_labels else 0.0
 
     def __repr__(self) -> str:
-        """Say what it is in a line; names and values may be many."""
+        """Summarise the data set in one line, without names and values."""
         split = (
             ""
             if self.train is None or self.test is None
@@ -133,12 +133,12 @@ class Dataset:
         )
 
     def subset(self, rows: object) -> "Dataset":
-        """Return the data set of some rows, in the order given and without a split.
+        """Return a data set of some of the rows, in the given order and without a split.
 
         Parameters
         ----------
         rows : array-like of int or of bool
-            Row ids from 0 to n − 1, or one truth value a row.
+            Row ids from 0 to n − 1, or one truth value per row.
         """
         ids = _chosen(rows, self.n_rows)
         names = self.row_names
@@ -162,7 +162,7 @@ class Dataset:
         return self.subset(self.train), self.subset(self.test)
 
     def statistics(self) -> dict[str, float]:
-        """Return the figures that describe the data set, by name."""
+        """Return summary statistics of the data set by name."""
         per_row = np.diff(self.Y.indptr)
         per_label = np.bincount(self.Y.indices, minlength=self.n_labels)
         nonzero = self.X.nnz if sparse.issparse(self.X) else int(np.count_nonzero(self.X))
@@ -184,7 +184,7 @@ class Dataset:
 
 
 def _frozen(matrix: Features) -> Features:
-    """Return a read-only view; the caller's own arrays stay as they are."""
+    """Return a read-only view; the caller's own arrays stay writeable."""
     if not isinstance(matrix, sparse.csr_array):
         return _read_only(matrix)
     view: Csr = sparse.csr_array(
@@ -205,7 +205,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _names(field: str, names: Iterable[str], count: int) -> Sequence[str]:
-    """Return `names` as a tuple of `count` strings that a file can hold; lazy ones as they are."""
+    """Return `names` as a tuple of `count` strings that can be encoded; lazy names unchanged."""
     if isinstance(names, LazyNames) and len(names) == count:
         return names
     if isinstance(names, str):
@@ -221,15 +221,15 @@ def _names(field: str, names: Iterable[str], count: int) -> Sequence[str]:
 
 
 def _row_ids(field: str, rows: object, n_rows: int) -> Int:
-    """Return the rising row ids of one side of a split."""
+    """Return the row ids of one part of a split, which must ascend."""
     ids = _ids(field, rows, n_rows)
     if np.any(np.diff(ids) <= 0):
-        raise InvalidArgumentError(field, "rising row ids", "ids out of order or repeated")
+        raise InvalidArgumentError(field, "ascending row ids", "unsorted or repeated ids")
     return _read_only(ids)
 
 
 def _chosen(rows: object, n_rows: int) -> Int:
-    """Return the row ids that `rows` names or, where it holds truth values, marks."""
+    """Return row ids from row ids or from truth values."""
     array = np.asarray(rows)
     if array.dtype == np.bool_:
         if array.shape != (n_rows,):

@@ -1,4 +1,4 @@
-"""Files in and out: compression, the limit on unpacked bytes, encodings."""
+"""Read and write files: compression, the limit on unpacked bytes, encodings."""
 
 import bz2
 import errno
@@ -22,22 +22,22 @@ from vicinal._base.validation import check_integer, check_option
 FilePath: TypeAlias = str | PathLike[str]
 
 DEFAULT_MAX_BYTES = 2**32
-"""Most bytes a file may unpack to unless the caller says otherwise: 4 GiB."""
+"""Default maximum size of a file after unpacking: 4 GiB."""
 
 MOST_EXPANSION = 1000
-"""Most times its own size that a packed file may unpack to; what people pack stays below 200."""
+"""Maximum ratio of unpacked to packed size; real data sets stay below 200."""
 
 MOST_MEMORY = 64
-"""Most bytes of memory for a byte of text, where a format lets few bytes say much."""
+"""Maximum memory in bytes per byte of text, for formats in which few bytes can describe much."""
 
 FREE_BYTES = 2**24
-"""Up to 16 MiB both of them do not count: a tiny file may well hold one long repetition."""
+"""Both ratios are ignored up to 16 MiB: a tiny file may well contain one long repetition."""
 
 ENCODINGS = ("utf-8", "latin-1")
 PACKED = (".gz", ".bz2", ".xz")
 
 _CHUNK = 2**20
-# Long enough that no text begins like this: two bytes would do for gzip, three letters not for bz2.
+# Long enough that no text starts like this; the three letters of bzip2 alone would not be.
 _SIGNATURES = (
     (b"\x1f\x8b\x08", ".gz"),
     (b"\xfd7zXZ\x00", ".xz"),
@@ -47,17 +47,17 @@ _SIGNATURES = (
 
 
 def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
-    """Return the content of a file, unpacked where it is gzip, bzip2 or xz.
+    """Return the content of a file, unpacked if it is gzip, bzip2 or xz.
 
-    What is packed shows in the first bytes; a name that ends in ``.gz``, ``.bz2`` or ``.xz`` must
-    keep its promise. Memory: the unpacked content, at most `max_bytes` and at most
+    Compression is recognised by the first bytes; a file named ``.gz``, ``.bz2`` or ``.xz`` must be
+    compressed accordingly. Memory: the unpacked content, at most `max_bytes` and at most
     :func:`unpacked_limit`.
 
     Raises
     ------
     DataFormatError
-        The path is no regular file, the archive is truncated or corrupt, or the content is longer
-        than allowed.
+        The path is not a regular file, the archive is truncated or corrupt, or the content is
+        longer than allowed.
     """
     max_bytes = check_integer("max_bytes", max_bytes, low=0)
     path = Path(path)
@@ -68,7 +68,7 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
             with _unpacker(packing, raw) as stream:
                 return _read_limited(path, stream, limit)
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-            # The operating system's own errors carry a number; those of the archive do not.
+            # Errors of the operating system have a number; those of the archive do not.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             expected = f"a complete {packing} archive"
@@ -77,9 +77,9 @@ def open_data(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
 
 @contextmanager
 def open_stream(path: FilePath) -> Iterator[BinaryIO]:
-    """Open a file to be read in pieces, unpacked where it is gzip, bzip2 or xz.
+    """Open a file as a stream, unpacked if it is gzip, bzip2 or xz.
 
-    Within, a damaged archive raises :class:`DataFormatError`. There is no limit on how much comes.
+    Reading a damaged archive raises :class:`DataFormatError`. The unpacked size is not limited.
     """
     path = Path(path)
     with _open_regular(path) as raw:
@@ -93,16 +93,16 @@ def open_stream(path: FilePath) -> Iterator[BinaryIO]:
 
 
 def unpacked_limit(path: FilePath, max_bytes: int) -> int:
-    """Return the most bytes that the packed file `path` may unpack to.
+    """Return the maximum size to which the compressed file `path` may unpack, in bytes.
 
-    `max_bytes`, and at most ``MOST_EXPANSION`` times the bytes of the file, which a caller who
-    trusts it can unpack first. ``FREE_BYTES`` are always allowed, if `max_bytes` allows them.
+    It is `max_bytes`, but at most ``MOST_EXPANSION`` times the size of the file; a caller who
+    trusts the file can unpack it first. ``FREE_BYTES`` are always allowed, within `max_bytes`.
     """
     return min(max_bytes, max(FREE_BYTES, MOST_EXPANSION * Path(path).stat().st_size))
 
 
 def parsed_limit(n_bytes: int, max_bytes: int) -> int:
-    """Return the most memory that `n_bytes` of text may take when they are parsed."""
+    """Return the maximum memory that parsing `n_bytes` of text may take."""
     return min(max_bytes, max(FREE_BYTES, MOST_MEMORY * n_bytes))
 
 
@@ -113,7 +113,7 @@ def too_long(path: FilePath, limit: int) -> DataFormatError:
 
 
 def _open_regular(path: Path) -> IO[bytes]:
-    """Open a file to read it; refuse a pipe or a device, which may never begin or never end."""
+    """Open a file for reading; raise for pipes and devices, which may block or never end."""
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe may have no writer
     descriptor = os.open(path, os.O_RDONLY | flags)
     kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
@@ -126,14 +126,14 @@ def _open_regular(path: Path) -> IO[bytes]:
 
 
 def _packing(path: Path, raw: IO[bytes]) -> str:
-    """Return how a file is packed, by its first bytes and its name: an ending, or nothing."""
+    """Return the compression extension that fits the first bytes of a file, or ``""``."""
     head = raw.read(16)
     raw.seek(0)
     found = next((ending for magic, ending in _SIGNATURES if head.startswith(magic)), "")
     promised = path.suffix.lower()
     if promised in PACKED and found != promised:
         got = f"a {found} archive" if found else ("other content" if head else "an empty file")
-        raise DataFormatError(str(path), f"a {promised} archive, as the name says", got)
+        raise DataFormatError(str(path), f"a {promised} archive, as its name says", got)
     return found
 
 
@@ -149,7 +149,7 @@ def _unpacker(packing: str, raw: IO[bytes]) -> BinaryIO:
 
 
 def _read_limited(path: Path, stream: BinaryIO, max_bytes: int) -> bytes:
-    """Read all, in steps, and stop as soon as it is too much."""
+    """Read the whole stream, but stop as soon as it exceeds the limit."""
     content = io.BytesIO()
     while chunk := stream.read(min(_CHUNK, max_bytes + 1 - content.tell())):
         content.write(chunk)
@@ -166,7 +166,7 @@ def open_text(
 
 
 def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
-    """Return `data` without UTF-8's mark at its start; refuse the marks of other encodings."""
+    """Return `data` without a UTF-8 byte order mark; raise for the marks of UTF-16."""
     check_option("encoding", encoding, ENCODINGS)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
         raise DataFormatError(str(path), "text in UTF-8", "text in UTF-16", 1)
@@ -174,13 +174,13 @@ def without_mark(data: bytes, path: FilePath, encoding: str = "utf-8") -> bytes:
 
 
 def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int = 1) -> str:
-    """Return bytes as text, or say on which line they are not in `encoding`.
+    """Return bytes as text, or raise an error that names the line that is not in `encoding`.
 
     Parameters
     ----------
     encoding : {"utf-8", "latin-1"}
     first_line : int
-        Number of the line `data` starts on.
+        Number of the line on which `data` starts.
     """
     try:
         return without_mark(data, path, encoding).decode(encoding)
@@ -196,7 +196,7 @@ def decode(data: bytes, path: FilePath, encoding: str = "utf-8", first_line: int
 
 
 def bare_name(path: FilePath) -> str:
-    """Return the file name without folder and without the ending that says it is packed.
+    """Return the file name without its folder and its compression extension.
 
     Examples
     --------
@@ -208,9 +208,10 @@ def bare_name(path: FilePath) -> str:
 
 
 def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
-    """Write text (as UTF-8) or bytes, packed as the ending says.
+    """Write text (as UTF-8) or bytes, compressed according to the extension.
 
-    Written beside the file and renamed into place, so that no half-written file takes its name.
+    The content is written to a temporary file that is renamed when complete, so that the target is
+    never half-written.
     """
     path = Path(path)
     beside = path.with_name(f".{uuid.uuid4().hex}.part")
@@ -227,7 +228,7 @@ def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
 
 
 def _packer(packing: str, raw: IO[bytes]) -> BinaryIO:
-    """Return a stream that packs what is written; no time stamp, so that equal data stay equal."""
+    """Return a compressing stream; without time stamps, so that equal data give equal files."""
     if packing == ".gz":
         return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
     if packing == ".bz2":

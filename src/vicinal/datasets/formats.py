@@ -1,4 +1,4 @@
-"""Which format a file is in, and the reader or writer for it."""
+"""The readers and writers of all file formats, chosen by a file's extension."""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +44,7 @@ ENDINGS = {
     ".tsv": "table",
     ".npz": "npz",
 }
-"""Formats by the ending of a file's name, before ``.gz``, ``.bz2`` or ``.xz``."""
+"""Formats by the extension of a file, before ``.gz``, ``.bz2`` or ``.xz``."""
 
 
 def read_file(
@@ -55,17 +55,16 @@ def read_file(
     Parameters
     ----------
     path : path
-        Its ending says the format, and may be followed by ``.gz``, ``.bz2`` or ``.xz``: ``.arff``
-        (Mulan's if the XML file of its labels stands beside it or is given as ``xml``, else
-        MEKA's), ``.xc``, ``.txt`` (extreme classification), ``.mat``, ``.jsonl``, ``.json``,
-        ``.csv``, ``.tsv``, ``.parquet`` and ``.npz``.
+        The extension determines the format: ``.arff`` (Mulan's format if its XML file of labels is
+        in the same folder or given as ``xml``, otherwise MEKA's), ``.xc``, ``.txt`` (extreme
+        classification), ``.mat``, ``.jsonl``, ``.json``, ``.csv``, ``.tsv``, ``.parquet`` and
+        ``.npz``. It may be followed by ``.gz``, ``.bz2`` or ``.xz``.
     file_format : {"mulan", "meka", "xc", "mat", "table", "npz"} or None
-        Stands in for the ending.
+        Overrides the extension.
     unlabelled : bool
-        Read a file that names no labels as rows without them, where its format can do without:
-        ``.arff`` and ``.npz``.
+        Whether to accept ``.arff`` and ``.npz`` files without labels, for prediction.
     **options
-        For the reader of the format; see ``read_mulan``, ``read_table`` and so on.
+        Options of the format's reader; see ``read_mulan``, ``read_table`` and so on.
 
     Examples
     --------
@@ -95,18 +94,18 @@ def read_file(
 def write_file(
     dataset: Dataset, path: FilePath, *, file_format: str | None = None, **options: Any
 ) -> None:
-    """Write a file in the format its name asks for.
+    """Write a file in the format of its extension.
 
     Parameters
     ----------
     dataset : Dataset
     path : path
         As for :func:`read_file`; ``.arff`` is Mulan's format, ``.meka.arff`` MEKA's. ``.mat`` files
-        are not written.
+        cannot be written.
     file_format : {"mulan", "meka", "xc", "table", "npz"} or None
-        Stands in for the ending.
+        Overrides the extension.
     **options
-        For the writer of the format; see ``write_mulan``, ``write_table`` and so on.
+        Options of the format's writer; see ``write_mulan``, ``write_table`` and so on.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def write_file(
 
 
 def format_of(path: FilePath) -> str:
-    """Return the format that a file name promises.
+    """Return the format of a file by its extension.
 
     Examples
     --------
@@ -138,5 +137,5 @@ def format_of(path: FilePath) -> str:
             return name_of_format
     known = ", ".join(ENDINGS)
     raise InvalidArgumentError(
-        "path", f"a name that ends in one of {known} (or say file_format)", str(path)
+        "path", f"a name that ends in one of {known} (or pass file_format)", str(path)
     )

@@ -1,7 +1,7 @@
-"""Rows drawn at random in the shape of large text collections, where the real ones are not at hand.
+"""Random rows in the shape of large text collections, for when real ones are unavailable.
 
-Features follow Zipf's law in Mandelbrot's form, 1 / (rank + offset)^exponent; a part of them comes
-from the topic of the row, so that there are rows which are near each other.
+Features follow Zipf's law in Mandelbrot's form, 1 / (rank + offset)^exponent; some of them depend
+on the topic of the row, so that rows of one topic are similar.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ TOPIC_SHARE = 0.25
 
 
 def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) -> Csr:
-    """Draw binary rows: features by Zipf's law, a part of them from the topic of the row.
+    """Draw binary rows: features by Zipf's law, some of them shifted by the topic of the row.
 
-    A topic is a shift of the ranks of rare features, so that rows of one topic share features that
-    others seldom have. Row lengths are log-normal around `mean_size`.
+    A topic shifts the ranks of rare features, so that rows of one topic share features that are
+    rare in other rows. Row lengths are log-normal around `mean_size`.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def zipf_rows(n_rows: int, n_features: int, seed: int, mean_size: float = 42.0) 
     rng = np.random.default_rng(seed)
     weights = (np.arange(1, n_features + 1) + OFFSET) ** -EXPONENT
     cumulative = np.cumsum(weights / weights.sum())
-    # Features drawn twice count once, so more are drawn than are wanted.
+    # Features drawn twice count once, so rows come out somewhat shorter than drawn.
     drawn = np.maximum(1, rng.lognormal(np.log(1.0 * mean_size), 0.35, n_rows)).astype(np.int64)
     row_of = np.repeat(np.arange(n_rows), drawn)
     features = np.searchsorted(cumulative, rng.random(len(row_of)))
@@ -54,7 +54,7 @@ def generated_dataset(
 ) -> Dataset:
     """Return a data set of a given shape whose first rows are the training rows.
 
-    Good for measuring time and memory; its labels have nothing to do with its features.
+    For measuring time and memory only: the labels are independent of the features.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def generated_dataset(
 
 
 def _binary(rows: Int, columns: NDArray[np.int64], shape: tuple[int, int]) -> Csr:
-    """Return the matrix with ones at these places, each once."""
+    """Return the matrix with ones at these cells; repeated cells count once."""
     key = np.unique(rows.astype(np.int64) * shape[1] + columns)
     indptr = np.searchsorted(key, np.arange(shape[0] + 1) * shape[1])
     matrix: Csr = sparse.csr_array(

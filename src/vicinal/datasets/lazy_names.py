@@ -1,7 +1,7 @@
-"""Names of columns that are made when they are asked for, not before.
+"""Column names that are generated on demand.
 
-A header of a few bytes can promise ten million columns, and a nominal attribute with a long name
-has as many columns as values. Such names cost nothing until somebody reads them.
+A header of a few bytes can declare ten million columns, and a nominal attribute with a long name
+has one column per value. Lazy names take no memory until they are read.
 """
 
 from abc import abstractmethod
@@ -11,11 +11,11 @@ from typing import overload
 
 
 class LazyNames(Sequence[str]):
-    """A sequence of names that holds the parts they are made of. Equal to a tuple of the same."""
+    """A sequence of generated names; equal to a tuple of the same names."""
 
     @abstractmethod
     def name(self, column: int) -> str:
-        """Return the name of a column from 0 to the last."""
+        """Return the name of a column, whose number is not negative."""
 
     @overload
     def __getitem__(self, column: int) -> str: ...
@@ -24,18 +24,18 @@ class LazyNames(Sequence[str]):
     def __getitem__(self, column: slice) -> Sequence[str]: ...
 
     def __getitem__(self, column: int | slice) -> str | Sequence[str]:
-        """Make one name, or a tuple of some."""
+        """Return one name, or a tuple for a slice."""
         columns = range(len(self))[column]
         if isinstance(columns, range):
             return tuple(self.name(each) for each in columns)
         return self.name(columns)
 
     def __add__(self, others: Sequence[str]) -> tuple[str, ...]:
-        """Return the names with others behind them, as a tuple."""
+        """Return a tuple of these names followed by others."""
         return (*self, *others)
 
     def __radd__(self, others: Sequence[str]) -> tuple[str, ...]:
-        """Return the names with others before them, as a tuple."""
+        """Return a tuple of other names followed by these."""
         return (*others, *self)
 
     def __eq__(self, other: object) -> bool:
@@ -51,7 +51,7 @@ class LazyNames(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class NumberedNames(LazyNames):
-    """What the columns are, and their number from 0.
+    """Names that consist of a word and the number of the column, from 0.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class NumberedNames(LazyNames):
 
 @dataclass(frozen=True, eq=False)
 class ValueNames(LazyNames):
-    """Names of columns, of which those of a nominal value are ``attribute=value``.
+    """Names of attributes, and ``attribute=value`` for columns of nominal values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data sets by name or by file: the door that users come through."""
+"""Load data sets by name or from a file."""
 
 from dataclasses import replace
 from os import PathLike, fspath
@@ -21,32 +21,35 @@ class Listing(NamedTuple):
 
 
 def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: Any) -> Dataset:
-    """Return a data set of the catalogue, or the one in a file.
+    """Return a data set of the catalogue, or read one from a file.
 
-    A name is looked for in the folders of ``$VICINAL_DATA`` (each holds one folder per data set),
-    then in the cache of this user (``$VICINAL_CACHE``), then downloaded into it. A name of the
-    catalogue wins over a file called the same; write ``./name`` for the file.
+    The files of a catalogue name are searched in the folders of ``$VICINAL_DATA`` (each contains
+    one folder per data set) and in the user's cache (``$VICINAL_CACHE``), and otherwise downloaded
+    into the cache. A catalogue name takes precedence over a file of the same name; write ``./name``
+    for the file.
 
     Parameters
     ----------
     name_or_path : str or path
-        A name of :func:`available`, capitals ignored, or a file.
+        A name from :func:`available`, in upper or lower case, or a file.
     verify : bool
-        Compare the files with their known checksums first. Downloads are always compared.
+        Whether to compare the files with their known checksums. Downloads are always compared.
     **options
-        For a file, those of :func:`~vicinal.datasets.read_file` and of its reader. For a data set
-        ``max_bytes``, the most that a file may unpack to; for one of text also ``weighting``
-        (``"binary"``, ``"counts"``, ``"tfidf"``) and ``min_rows``, the rows a word must stand in.
+        For a file, those of :func:`~vicinal.datasets.read_file` and of its reader. For a catalogue
+        name ``max_bytes``, the maximum size of an unpacked file; for text also ``weighting``
+        (``"binary"``, ``"counts"``, ``"tfidf"``) and ``min_rows``, the minimum number of rows in
+        which a word must occur.
 
     Returns
     -------
     Dataset
-        All rows; where a split is published, ``train`` and ``test`` hold its row ids.
+        All rows; if a split is published, ``train`` and ``test`` contain its row ids.
 
     Raises
     ------
     DataNotFoundError
-        The files are not on this machine and cannot be had; says what was looked for where.
+        The files are neither on this machine nor downloadable; the message lists the folders and
+        addresses that were tried.
 
     Examples
     --------
@@ -65,7 +68,7 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
 
 
 def available() -> list[Listing]:
-    """List the catalogue by name, with what is on this machine.
+    """List the catalogue by name, and which data sets are on this machine.
 
     Examples
     --------
@@ -76,7 +79,7 @@ def available() -> list[Listing]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Return what the catalogue knows of a data set, as plain values.
+    """Return the catalogue's facts about a data set as plain values.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""MATLAB files (version 5 to 7), in the two layouts multi-label data come in.
+"""MATLAB files (version 5 to 7), in the two layouts that are common for multi-label data.
 
-``X``, ``Y`` (and ``Xt``, ``Yt`` for the test rows) with a row an instance; or ``train_data`` with a
-row an instance and ``train_target`` with a *column* an instance (and ``test_data``,
-``test_target``). Label values are 0/1 or −1/+1. The files hold no names.
+``X``, ``Y`` (and ``Xt``, ``Yt`` for the test rows) with one row per instance; or ``train_data``
+with one row per instance and ``train_target`` with one *column* per instance (and ``test_data``,
+``test_target``). Label values are 0/1 or −1/+1. The files contain no names.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, unpac
 from vicinal.datasets.mat_elements import read_matrices
 from vicinal.datasets.names import MAX_NUMBERED, numbered
 
-# Names of the training and test features and labels, and whether labels have a column an instance.
+# Variables of training and test features and labels; whether labels have one column per instance.
 _LAYOUTS = (
     ("train_data", "train_target", "test_data", "test_target", True),
     ("X", "Y", "Xt", "Yt", False),
@@ -29,13 +29,13 @@ _LAYOUTS = (
 
 
 def read_mat(path: FilePath, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Dataset:
-    """Read a MATLAB file. Test rows follow the training rows, as the split says.
+    """Read a MATLAB file. Test rows follow the training rows; the split states which is which.
 
     Parameters
     ----------
     path : path
     max_bytes : int
-        Most bytes the file, and the variables packed in it, may unpack to.
+        Maximum size in bytes of the unpacked file and of the unpacked variables in it.
     """
     data = open_data(path, max_bytes=max_bytes)
     limit = unpacked_limit(path, max_bytes)
@@ -94,7 +94,7 @@ def _matrix(variables: dict[str, Any], name: str, path: FilePath) -> Csr:
 
 
 def _indicator(matrix: Csr, name: str, by_column: bool, path: FilePath) -> Csr:
-    """Return label values 0/1 or −1/+1 as an indicator with a row an instance."""
+    """Return label values 0/1 or −1/+1 as an indicator with one row per instance."""
     values: NDArray[Any] = matrix.data
     strange = values[(values != 1) & (values != -1)]
     if strange.size:

@@ -1,11 +1,12 @@
-"""The elements of a MATLAB file of version 5 to 7, as far as they are matrices of numbers.
+"""Read the numeric matrices of a MATLAB file of version 5 to 7.
 
-The file is a header of 128 bytes and a row of elements, each a tag (type, number of bytes) and its
-content, filled up to eight bytes. A variable is an element of elements: flags, dimensions, name,
-values; sparse ones also row ids and column starts. Version 7 packs each variable with zlib.
+The file is a header of 128 bytes and a sequence of elements, each a tag (type, number of bytes) and
+its content, padded to eight bytes. A variable is an element that contains elements: flags,
+dimensions, name and values, and for sparse matrices also row ids and column starts. Version 7
+compresses each variable with zlib.
 
-Every length is checked against what is there, since files come from anywhere and a reader that
-trusts them can be made to read outside its memory.
+Every length is checked against the actual size, because a manipulated file could otherwise make the
+reader access memory that it does not own.
 """
 
 import itertools
@@ -23,7 +24,7 @@ from vicinal.datasets.files import FilePath
 
 HEADER_BYTES = 128
 MOST_PARTS = 7
-"""A variable of numbers has up to six; a seventh is one too many."""
+"""A numeric variable has at most six parts; a seventh is enough to recognise too many."""
 _MATRIX, _COMPRESSED = 14, 15
 _SPARSE = 5
 _NUMERIC = range(6, 16)
@@ -34,7 +35,7 @@ _NUMBER_TYPES = {
 
 
 class _Damaged(Exception):
-    """The file is not what the format says; the text says how."""
+    """The file violates the format; the message says how."""
 
 
 class _Element(NamedTuple):
@@ -45,13 +46,13 @@ class _Element(NamedTuple):
 def read_matrices(
     data: bytes, wanted: Collection[str], max_bytes: int, path: FilePath
 ) -> dict[str, Any]:
-    """Return the wanted variables that are there: float64 arrays, or CSC where stored sparse.
+    """Return the wanted variables that exist: float64 arrays, or CSC if stored sparse.
 
     Raises
     ------
     DataFormatError
-        Another version, a damaged file, a wanted variable that is no matrix of real numbers, or
-        variables that unpack to more than `max_bytes`.
+        The file has another version or is damaged, a wanted variable is not a matrix of real
+        numbers, or variables unpack to more than `max_bytes`.
     """
     order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER_BYTES])
     if order is None or int(np.frombuffer(data, order + "u2", 1, 124)[0]) != 0x0100:
@@ -73,14 +74,14 @@ def read_matrices(
 
 
 def _elements(content: bytes, order: str) -> Iterator[_Element]:
-    """Yield the elements that stand one after another."""
+    """Yield consecutive elements."""
     at = 0
     while at < len(content):
         if at + 8 > len(content):
             raise _Damaged("an element cut off")
         first, size = np.frombuffer(content, order + "u4", 2, at).tolist()
         start, step = at + 8, 8
-        if first >> 16:  # Up to four bytes stand inside the tag.
+        if first >> 16:  # Up to four bytes are stored inside the tag.
             first, size, start, step = first & 0xFFFF, first >> 16, at + 4, 0
         end = start + size
         if end > len(content) or (step == 0 and size > 4):
@@ -91,7 +92,7 @@ def _elements(content: bytes, order: str) -> Iterator[_Element]:
 
 
 def _unpacked(packed: bytes, max_bytes: int, order: str) -> _Element:
-    """Return the one element packed in another."""
+    """Return the only element in a compressed one."""
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(packed, max_bytes + 1)
@@ -122,7 +123,7 @@ def _add_variable(
         raise _Damaged(f"{name} with {len(shape)} dimensions, where two are read")
     kind = int(flags[0]) & 0xFF
     if int(flags[0]) & _COMPLEX or (kind != _SPARSE and kind not in _NUMERIC):
-        raise _Damaged(f"{name} that is no matrix of real numbers")
+        raise _Damaged(f"{name} that is not a matrix of real numbers")
     found[name] = (_sparse if kind == _SPARSE else _dense)(parts[3:], shape, name, order)
 
 
@@ -152,7 +153,7 @@ def _dense(parts: list[_Element], shape: list[int], name: str, order: str) -> ND
 def _sparse(
     parts: list[_Element], shape: list[int], name: str, order: str
 ) -> "sparse.csc_array[Any]":
-    """Return a sparse matrix, whose storage may be longer than its columns say."""
+    """Return a sparse matrix, whose storage may have unused entries at the end."""
     if len(parts) != 3:
         raise _Damaged(f"{name} without ids, starts and values")
     ids, starts = _integers(parts[0], order), _integers(parts[1], order)

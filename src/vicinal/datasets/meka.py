@@ -1,4 +1,4 @@
-"""MEKA's format: an ARFF file whose relation name says how many attributes are labels."""
+"""MEKA's format: an ARFF file whose relation name states how many attributes are labels."""
 
 import re
 from collections.abc import Collection
@@ -23,18 +23,18 @@ def read_meka(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read an ARFF file whose relation name holds ``-C n``.
+    """Read an ARFF file whose relation name contains ``-C n``.
 
-    The first n attributes are the labels or, for negative n, the last −n.
+    The first n attributes are labels or, if n is negative, the last −n.
 
     Parameters
     ----------
     arff : path
-        May be packed.
+        May be compressed.
     n_labels : int or None
-        Stands in for the n of the relation name.
+        Overrides the n of the relation name.
     unlabelled : bool
-        Read a file whose relation name has no ``-C n`` as rows without labels, not as a mistake.
+        Whether to accept a relation name without ``-C n``; the rows then have no labels.
     nominal, drop, encoding, max_bytes
         As for :func:`~vicinal.datasets.mulan.read_mulan`.
     """
@@ -42,7 +42,8 @@ def read_meka(
     count = _label_count(opened, unlabelled) if n_labels is None else n_labels
     n_attributes = len(opened.attributes)
     if abs(count) > n_attributes:
-        raise DataFormatError(str(arff), f"{abs(count)} labels, as -C says", str(n_attributes))
+        expected = f"at least {abs(count)} attributes, as many as labels in '-C {count}'"
+        raise DataFormatError(str(arff), expected, str(n_attributes))
     labels = range(count) if count >= 0 else range(n_attributes + count, n_attributes)
     return dataset_of(opened, labels, drop, nominal)
 
@@ -55,17 +56,17 @@ def _label_count(arff: ArffFile, unlabelled: bool) -> int:
     if match is None:
         raise DataFormatError(
             str(arff.path),
-            "'-C n' in the relation name, or an XML file of its labels beside it",
+            "'-C n' in the relation name, or an XML file of its labels in the same folder",
             f"the relation {arff.relation[:60]!r}",
         )
     return int(match[1])
 
 
 def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:
-    """Write an ARFF file whose relation name holds ``-C n`` (``-C -n`` where labels are last).
+    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last).
 
-    Features are written as numeric attributes and read back exactly. Row names and the split are
-    not kept.
+    Features are written as numeric attributes, without loss of precision. Row names and the split
+    are not written.
     """
     check_attribute_names(dataset)
     name = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE).replace("-C", "-c")

@@ -25,37 +25,38 @@ def read_mulan(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read an ARFF file whose labels an XML file names.
+    """Read an ARFF file whose labels are listed in an XML file.
 
-    Labels come in the order of the ARFF file. Features that are mostly zeros come as CSR, whether
-    their rows are written dense or sparse.
+    Labels have the order of the ARFF file. Features that are mostly zeros are returned as CSR,
+    whether their rows are written in dense or sparse notation.
 
     Parameters
     ----------
     arff : path
-        May be packed.
+        May be compressed.
     xml : path or None
-        Looked for beside `arff` where None: ``some.xml`` for ``some.arff``, ``some-train.arff.gz``
-        or ``some-test-sparse.arff``, whatever the case.
+        If None, searched in the folder of `arff`: ``some.xml`` for ``some.arff``,
+        ``some-train.arff.gz`` or ``some-test-sparse.arff``, ignoring case.
     nominal : {"auto", "onehot"}
-        ``"auto"``: attributes such as {0,1} or {NO,YES} become one 0/1 column, other nominal ones
-        a column ``name=value`` for each value. ``"onehot"``: all become a column for each value.
+        ``"auto"``: attributes such as {0,1} or {NO,YES} become one 0/1 column, and other nominal
+        attributes one column ``name=value`` per value. ``"onehot"``: all become one column per
+        value.
     drop : collection of str
-        Attributes to leave out, such as identifiers.
+        Attributes to omit, such as identifiers.
     encoding : {"utf-8", "latin-1"}
-        Of the ARFF file.
+        Encoding of the ARFF file.
     max_bytes : int
-        Most bytes a file may unpack to.
+        Maximum size of a file in bytes after unpacking.
 
     Notes
     -----
-    Memory: the unpacked text, 12 bytes a non-zero value, 8 a label and 16 a row, and 8 a cell
-    where the features come dense.
+    Memory: the unpacked text, 12 bytes per non-zero value, 8 per label of a row and 16 per row, and
+    8 per cell if the features are dense.
     """
     labels_file = xml or find_labels_xml(arff)
     if labels_file is None:
         raise DataFormatError(
-            str(arff), "an XML file of its labels beside it", f"no {_candidates(arff)[0]}"
+            str(arff), "an XML file of its labels in the same folder", f"no {_candidates(arff)[0]}"
         )
     opened = open_arff(arff, encoding, max_bytes)
     names = read_labels_xml(labels_file, max_bytes)
@@ -63,12 +64,12 @@ def read_mulan(
 
 
 def find_labels_xml(arff: FilePath) -> Path | None:
-    """Return the XML file that belongs to an ARFF file, if there is one beside it."""
+    """Return the XML file that belongs to an ARFF file, if its folder contains one."""
     return find_beside(arff, _candidates(arff))
 
 
 def _candidates(arff: FilePath) -> list[str]:
-    """Return the names the XML file can have, the likeliest first.
+    """Return the possible names of the XML file, the most likely first.
 
     Examples
     --------
@@ -83,23 +84,23 @@ def _candidates(arff: FilePath) -> list[str]:
 
 
 def _attributes_named(names: Collection[str], arff: ArffFile, xml: FilePath) -> list[int]:
-    """Return which attributes the labels are."""
+    """Return the numbers of the attributes that are labels."""
     wanted = set(names)
     found = [i for i, attribute in enumerate(arff.attributes) if attribute.name in wanted]
     missing = wanted - {arff.attributes[i].name for i in found}
     if missing:
         expected = f"labels that are attributes of {Path(arff.path).name}"
-        raise DataFormatError(str(xml), expected, f"{min(missing)!r}, which is none")
+        raise DataFormatError(str(xml), expected, f"{min(missing)!r}, which is not one")
     if len(found) != len(wanted):
-        raise DataFormatError(str(arff.path), "one attribute for each label", "two of one name")
+        raise DataFormatError(str(arff.path), "one attribute per label", "two of the same name")
     return found
 
 
 def write_mulan(dataset: Dataset, arff: FilePath, xml: FilePath | None = None) -> None:
-    """Write an ARFF file, and beside it the XML file that names its labels.
+    """Write an ARFF file, and an XML file that lists its labels.
 
-    Features are written as numeric attributes and read back exactly; labels come last. Row names
-    and the split are not kept. `xml` is ``some.xml`` for ``some.arff`` unless given.
+    Features are written as numeric attributes, without loss of precision; labels come last. Row
+    names and the split are not written. By default, `xml` is ``some.xml`` for ``some.arff``.
     """
     check_attribute_names(dataset)
     name = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE)

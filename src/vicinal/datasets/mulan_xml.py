@@ -1,6 +1,6 @@
-"""The XML file that names the labels of a Mulan data set.
+"""The XML file that lists the labels of a Mulan data set.
 
-A hierarchy of labels (elements inside elements) is read as the flat list of all its labels.
+A hierarchy of labels (nested elements) is read as the flat list of all its labels.
 """
 
 import re
@@ -20,8 +20,8 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 class _LabelList:
     """Collects the names of ``label`` elements.
 
-    Entities are refused where they are declared, before one could be expanded: a file of a few
-    lines could otherwise unfold to gigabytes.
+    Declarations of entities raise an error, before any entity is expanded: a file of a few lines
+    could otherwise expand to gigabytes.
     """
 
     def __init__(self, path: FilePath) -> None:
@@ -42,7 +42,7 @@ class _LabelList:
             raise DataFormatError(self._path, "well-formed XML", reason, error.lineno) from None
         except DataFormatError:
             raise
-        except (LookupError, ValueError) as error:  # Encodings that expat leaves to Python.
+        except (LookupError, ValueError) as error:  # encodings that expat delegates to Python
             raise DataFormatError(self._path, "a known encoding", str(error), 1) from None
         return self.names
 
@@ -76,7 +76,7 @@ def read_labels_xml(path: FilePath, max_bytes: int) -> list[str]:
 
 
 def labels_xml(names: Iterable[str]) -> Iterator[str]:
-    """Yield the XML file that names labels."""
+    """Yield the lines of the XML file."""
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="{NAMESPACE}">\n'
     for name in names:
         if _NOT_IN_XML.search(name):

@@ -1,4 +1,4 @@
-"""Files of names, one a line, and the names of columns that have none."""
+"""Files of names, one per line, and generated names of columns that have none."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,11 +9,11 @@ from vicinal.datasets.files import FilePath, open_text, write_data
 from vicinal.datasets.lazy_names import NumberedNames
 
 MAX_NUMBERED = 10_000_000
-"""Most columns that get a number for a name, so that a damaged count cannot exhaust memory."""
+"""Maximum number of columns with generated names, so that a damaged count cannot exhaust memory."""
 
 
 def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
-    """Return names for columns that have none: what they are, and their number from 0.
+    """Return generated names, which consist of `what` and the number of the column, from 0.
 
     Examples
     --------
@@ -21,13 +21,13 @@ def numbered(count: int, what: str, path: FilePath) -> NumberedNames:
     ['label0', 'label1', 'label2']
     """
     if count > MAX_NUMBERED:
-        expected = f"at most {MAX_NUMBERED} {what}s where no file names them"
+        expected = f"at most {MAX_NUMBERED} {what}s without a file of their names"
         raise DataFormatError(str(path), expected, str(count))
     return NumberedNames(what, count)
 
 
 def is_numbered(names: Sequence[str], what: str) -> bool:
-    """Tell whether names say no more than :func:`numbered` does.
+    """Tell whether names are those that :func:`numbered` generates.
 
     Examples
     --------
@@ -42,17 +42,17 @@ def is_numbered(names: Sequence[str], what: str) -> bool:
 def read_names(
     path: FilePath, count: int, what: str, encoding: str, max_bytes: int
 ) -> tuple[str, ...]:
-    """Read `count` names, line i naming column i; a line that is a JSON string is decoded."""
+    """Read the names of `count` columns, one per line; JSON strings are decoded."""
     lines = open_text(path, encoding=encoding, max_bytes=max_bytes).split("\n")
     if not lines[-1]:
         lines.pop()
     if len(lines) != count:
-        raise DataFormatError(str(path), f"{count} {what} names, one a line", str(len(lines)))
+        raise DataFormatError(str(path), f"{count} {what} names, one per line", str(len(lines)))
     return tuple(map(_decoded, lines))
 
 
 def _decoded(line: str) -> str:
-    """Return the name a line holds."""
+    """Return the name in a line."""
     line = line.removesuffix("\r")
     if len(line) < 2 or line[0] != '"' or line[-1] != '"':
         return line
@@ -65,7 +65,7 @@ def _decoded(line: str) -> str:
 
 
 def write_names(path: FilePath, names: Iterable[str]) -> None:
-    """Write names one a line; as a JSON string where a line could not hold the name as it is."""
+    """Write one name per line, as a JSON string if it could not be read back otherwise."""
     write_data(path, (f"{_encoded(name)}\n" for name in names))
 
 
@@ -77,7 +77,7 @@ def _encoded(name: str) -> str:
 
 
 def find_beside(path: FilePath, names: Iterable[str]) -> Path | None:
-    """Return the first of `names` that is a file in the folder of `path`, whatever its case."""
+    """Return the first of `names` that is a file in the folder of `path`, ignoring case."""
     folder = Path(path).parent
     if not folder.is_dir():
         return None

@@ -1,4 +1,4 @@
-"""The one place that calls the compiled parsers: bytes in, arrays out."""
+"""Call the compiled parsers: bytes in, arrays out. No other module calls them."""
 
 from typing import NamedTuple
 
@@ -35,22 +35,22 @@ class ArffParts(NamedTuple):
 
 
 class ArffPlan(NamedTuple):
-    """What the values of each attribute become.
+    """How to parse the values of each attribute.
 
     Parameters
     ----------
     kind : ndarray of uint8, shape (n_attributes,)
         0 number, 1 nominal, 2 label as number, 3 nominal label, 4 dropped.
     column : ndarray of int32, shape (n_attributes,)
-        The column of X or Y a number goes to.
+        The column of X or Y for a number.
     value_start : ndarray of int64, shape (n_attributes + 1,)
         Where an attribute's values start in `values`.
     values : list of bytes
         Values of the nominal attributes, sorted within each attribute.
     value_column : ndarray of int32, shape (n_values,)
-        The column a value switches on; −1 for none.
+        The column that a value sets to 1; −1 for none.
     default_column : ndarray of int32, shape (n_attributes,)
-        The column that an absent attribute of a sparse row switches on; −1 for none.
+        The column that is 1 if the attribute is absent from a sparse row; −1 for none.
     """
 
     kind: NDArray[np.uint8]
@@ -94,7 +94,7 @@ def parse_arff_rows(
 
 
 def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
-    """Return the error a user sees; what came may be in any encoding."""
+    """Return the error for the user; the offending text may be in any encoding."""
     line, expected, got = error.args
     return DataFormatError(
         str(path), expected.decode(), got.decode(errors="backslashreplace"), line

@@ -1,10 +1,10 @@
-"""NumPy's archive: the one format that keeps everything a data set holds.
+"""NumPy archives: the only format that stores everything in a data set.
 
 Arrays of the archive: ``X`` (n × m), or ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape`` for
-a CSR; ``Y_indices``, ``Y_indptr`` and ``Y_shape``, or ``Y`` (n × L) with values 0 and 1; ``train``
-and ``test`` where there is a split; ``about``: a JSON object in UTF-8, as bytes, with
+CSR; ``Y_indices``, ``Y_indptr`` and ``Y_shape``, or ``Y`` (n × L) with values 0 and 1; ``train``
+and ``test`` if there is a split; ``about``: a JSON object in UTF-8, as bytes, with
 ``feature_names``, ``label_names``, ``row_names`` and ``source``. Without ``about``, columns are
-numbered, so that ``numpy.savez(path, X=X, Y=Y)`` makes a file this reads.
+numbered, so that files written by ``numpy.savez(path, X=X, Y=Y)`` can be read.
 """
 
 import io
@@ -58,7 +58,7 @@ _KNOWN = frozenset(
     ]
 )
 
-# What zipfile raises on a damaged archive; ValueError where a place in it is negative.
+# Exceptions of zipfile for a damaged archive; ValueError is raised for a negative offset.
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -76,16 +76,16 @@ _DAMAGED = (
 def read_npz(
     path: FilePath, *, unlabelled: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Dataset:
-    """Read a NumPy archive; nothing in it is ever unpickled.
+    """Read a NumPy archive, without unpickling anything.
 
     Parameters
     ----------
     path : path
     unlabelled : bool
-        Read an archive without labels as rows that have none, not as a mistake.
+        Whether to accept an archive without labels; the rows then have none.
     max_bytes : int
-        Most bytes the file, and the arrays packed in it, may unpack to; never more than
-        :func:`~vicinal.datasets.files.unpacked_limit` allows for its size.
+        Maximum size in bytes of the unpacked file and of the unpacked arrays in it; at most
+        :func:`~vicinal.datasets.files.unpacked_limit`.
     """
     data = open_data(path, max_bytes=max_bytes)
     arrays = _open_archive(data, path, unpacked_limit(path, max_bytes))
@@ -134,7 +134,7 @@ def _open_archive(data: bytes, path: FilePath, max_bytes: int) -> dict[str, NDAr
 
 
 def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
-    """Return an array from the bytes of an .npy file, whose header must fit its length."""
+    """Return an array from the bytes of an .npy file, whose header must match its length."""
     stream = io.BytesIO(content)
     try:
         header = read_npy_header(stream)
@@ -147,17 +147,17 @@ def _read_array(content: bytes, name: str, path: FilePath) -> NDArray[Any]:
 
 
 def _part(arrays: Arrays, name: str, kinds: str = "iu") -> NDArray[Any]:
-    """Return a one-dimensional array that must be there."""
+    """Return a one-dimensional array, or raise if the archive does not contain it."""
     array = arrays.get(name)
     if array is None:
-        raise InvalidArgumentError(name, "an array", "none")
+        raise InvalidArgumentError(name, "an array", "no such array")
     if array.ndim != 1 or array.dtype.kind not in kinds:
         raise InvalidArgumentError(name, "a list of numbers", f"{array.dtype}, {array.shape}")
     return array
 
 
 def _compressed(arrays: Arrays, prefix: str, data: NDArray[Any]) -> Csr:
-    """Return a CSR after every check on its structure."""
+    """Return a CSR matrix after checking its structure."""
     shape = _part(arrays, f"{prefix}_shape").tolist()
     if len(shape) != 2 or min(shape) < 0 or max(shape) > MOST_ROWS:
         raise InvalidArgumentError(f"{prefix}_shape", "two counts", shape)
@@ -180,7 +180,7 @@ def _labels(arrays: Arrays) -> Csr:
 
 
 def _about(arrays: Arrays, path: FilePath) -> dict[str, Any]:
-    """Return the JSON object that holds the names."""
+    """Return the JSON object with the names."""
     if "about" not in arrays:
         return {}
     try:
@@ -201,7 +201,7 @@ def _names(about: dict[str, Any], what: str, count: int, path: FilePath) -> Sequ
 
 
 def write_npz(dataset: Dataset, path: FilePath) -> None:
-    """Write everything a data set holds: values, names, row names, split and source."""
+    """Write everything in a data set: values, names, row names, split and source."""
     arrays: dict[str, NDArray[Any]] = {}
     if isinstance(dataset.X, np.ndarray):
         arrays["X"] = dataset.X

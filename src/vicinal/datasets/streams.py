@@ -2,8 +2,7 @@
 
 import csv
 import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -16,13 +15,14 @@ from vicinal._base.validation import check_integer
 from vicinal.datasets.columns import labels_of
 from vicinal.datasets.files import FilePath, bare_name, open_stream
 from vicinal.datasets.native_parsers import parse_xc
-from vicinal.datasets.tables.label_cells import listed_labels, split_labels
+from vicinal.datasets.tables.json_records import line_records
+from vicinal.datasets.tables.label_cells import cell_labels
 
 CHUNK_BYTES = 2**25
-"""Bytes of text that are parsed at a time: 32 MiB."""
+"""Number of bytes parsed at a time: 32 MiB."""
 
 CHUNK_ROWS = 10_000
-"""Texts that are read at a time."""
+"""Number of texts read at a time."""
 
 LONGEST_LINE = 2**24
 _MARK = b"\xef\xbb\xbf"
@@ -45,8 +45,8 @@ class TextChunk(NamedTuple):
 def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
     r"""Yield the rows of extreme-classification text (a line ``n m L``, then one row per line).
 
-    The rows are those of :func:`~vicinal.datasets.xc.read_xc`, however the file is cut. Memory:
-    about 3 × `chunk_bytes`. The file may be packed.
+    The rows equal those of :func:`~vicinal.datasets.xc.read_xc`, whatever the chunk size. Memory:
+    about 3 × `chunk_bytes`. The file may be compressed.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _header(line: bytes, path: FilePath) -> tuple[int, int, int]:
 
 
 def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[bytes]:
-    """Yield blocks of whole lines; the last may lack its end."""
+    """Yield blocks of whole lines; the last line may lack its line break."""
     rest = b""
     while block := stream.read(chunk_bytes):
         text = rest + block
@@ -100,14 +100,14 @@ def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[byte
 
 
 def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FilePath) -> RowChunk:
-    """Parse some lines as a file of their own; an error names the line of the real one."""
+    """Parse some lines as if they were a file; errors name the line in the real file."""
     body = text.rstrip(b"\r\n") + b"\n"
     left = sizes[0] - n_before
     if body.strip() and body.count(b"\n") > left:
         expected = f"{sizes[0]} rows, as the header says"
         raise DataFormatError(str(path), expected, "more", sizes[0] + 2)
-    # Blank lines at the end of a block are rows without labels and features, but not at the end of
-    # the file: there the header decides.
+    # Blank lines at the end of a block are rows without labels and features. At the end of the file
+    # they are rows only if the header counts them.
     n_lines = min(text.count(b"\n") + (not text.endswith(b"\n")), left)
     body += b"\n" * (n_lines - body.count(b"\n"))
     try:
@@ -132,18 +132,18 @@ def text_chunks(
 ) -> Iterator[TextChunk]:
     r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
 
-    Memory: the rows of a chunk. Nothing is guessed from the content of the file.
+    Memory: the rows of one chunk. Nothing is guessed from the content of the file.
 
     Parameters
     ----------
     path : path
-        Its ending tells what it is; all but Parquet may be packed.
+        The extension determines the format; all formats except Parquet may be compressed.
     text, labels : str
-        Columns. Labels are a list of names, or names with the separator between them.
+        Names of the columns. Labels are a list of names, or names joined by `separator`.
     separator : str
-        ``""`` where a cell is one label.
+        ``""`` if each cell is one label.
     delimiter : str or None
-        Of cells in a CSV file; None for commas, or tabs where the name ends in ``.tsv``.
+        Delimiter of the cells of a CSV file; None for commas, or tabs if the file is ``.tsv``.
     encoding : str
     chunk_rows : int
 
@@ -170,13 +170,13 @@ def text_chunks(
 def _line_records(
     path: FilePath, delimiter: str | None, encoding: str
 ) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each row of a table of lines, with its line."""
+    """Yield each row of a CSV, TSV or JSON lines file, with its line number."""
     name = bare_name(path).lower()
     with open_stream(path) as stream:
         lines = io.TextIOWrapper(stream, encoding, newline="")
         try:
             if name.endswith((".jsonl", ".ndjson")):
-                yield from _json_records(lines, path)
+                yield from line_records(lines, path)
             else:
                 usual = "\t" if name.endswith(".tsv") else ","
                 reader = csv.DictReader(lines, delimiter=delimiter or usual, strict=True)
@@ -185,19 +185,6 @@ def _line_records(
             raise DataFormatError(str(path), f"rows of a table in {encoding}", str(error)) from None
         finally:
             lines.detach()
-
-
-def _json_records(lines: Iterable[str], path: FilePath) -> Iterator[tuple[Mapping[str, Any], int]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataFormatError(str(path), "a JSON object", str(error), number) from None
-        if not isinstance(values, dict):
-            raise DataFormatError(str(path), "a JSON object", type(values).__name__, number)
-        yield values, number
 
 
 def _parquet_records(
@@ -223,13 +210,12 @@ def _row(
     """Return the text and the labels of a row, each label once."""
     for column in columns:
         if values.get(column) is None:
-            got = f"none among {sorted(map(str, values))}"[:80]
+            got = f"columns {sorted(map(str, values))}"[:80]
             raise DataFormatError(str(path), f"a column {column!r}", got, line)
-    text, labels = (values[column] for column in columns)
+    text, cell = (values[column] for column in columns)
     if not isinstance(text, str):
         raise DataFormatError(str(path), f"text in {columns[0]!r}", repr(text)[:60], line)
-    if isinstance(labels, str):
-        labels = listed_labels(labels) or split_labels(labels, separator)
-    if not isinstance(labels, list) or not all(type(name) in (str, int) for name in labels):
-        raise DataFormatError(str(path), f"labels in {columns[1]!r}", repr(labels)[:60], line)
-    return text, list(dict.fromkeys(map(str, labels)))
+    labels = cell_labels(cell, separator)
+    if labels is None:
+        raise DataFormatError(str(path), f"labels in {columns[1]!r}", repr(cell)[:60], line)
+    return text, labels

@@ -27,9 +27,9 @@ from vicinal.datasets.tables.read import read_records, table_ending
 from vicinal.datasets.tables.records import Records
 
 WRITTEN = (".jsonl", ".ndjson", *DELIMITERS)
-"""Endings of the tables that are written."""
+"""Extensions of the tables that can be written."""
 MOST_REPEATS = 1_000_000
-"""Most times one token is written for one row."""
+"""Maximum number of times that a token is written for one row."""
 
 
 def read_table(
@@ -49,43 +49,44 @@ def read_table(
     max_bytes: int = DEFAULT_MAX_BYTES,
     **words: Unpack[WordOptions],
 ) -> Dataset:
-    """Read a table: texts become a bag of words, numbers columns, labels a set per row.
+    """Read a table: texts become bags of words, numeric columns features, and labels sets.
 
-    What is left out is guessed and logged (logger ``vicinal``, level INFO). Columns of categories
-    become one column of 0 and 1 per category.
+    Options that are None are guessed and logged (logger ``vicinal``, level INFO). A categorical
+    column becomes one column of 0 and 1 per category.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or lines) or ``.parquet``,
-        packed or not.
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or JSON lines) or
+        ``.parquet``, possibly compressed.
     text : str, sequence of str or None
-        Column of the text; several columns are joined by line breaks. A JSON list of strings in
-        its place is taken as the row's tokens, as they are. None: the column ``text`` where there
-        is one, else all columns that are not labels.
+        Column of the text; several columns are joined by line breaks. If a cell is a JSON list of
+        strings, these are the tokens of the row. None: the column ``text`` if there is one,
+        otherwise all columns that are not labels.
     labels : str or None
-        Column of the labels: lists, or names separated by `separator`. A label named twice in a
-        row counts once. None: the column ``labels``, ``tags`` or the like.
+        Column of the labels: lists, or names separated by `separator`. Repeated labels of a row
+        count once. None: the column ``labels``, ``tags`` or similar.
     label_columns : sequence of str or None
-        Columns of 0 and 1, one per label, in place of `labels`; ``"a:d"`` for columns a to d.
+        Columns of 0 and 1, one per label, instead of `labels`; ``"a:d"`` for columns a to d.
     feature_columns : sequence of str or None
-        Columns of numbers, categories and texts to learn from, in place of `text`.
+        Columns of numbers, categories and texts to learn from, instead of `text`.
     row_names : str or None
         Column of the row names.
     separator : str or None
-        What separates the labels in a cell; ``""`` where a cell is one label.
+        Separator of the labels in a cell; ``""`` if a cell is one label.
     delimiter : str or None
-        What separates the cells of a CSV file.
+        Delimiter of the cells of a CSV file.
     columns : sequence of str or None
         Names of the columns of a CSV or TSV file without a header.
     quoting : bool
-        Whether quotes in a CSV or TSV file enclose cells; False takes them as they are.
+        Whether quotes in a CSV or TSV file enclose cells; False treats them as ordinary characters.
     label_names : sequence of str or None
-        The labels, in order; any other is an error. By default those that occur, sorted.
+        The labels, in order; any other label is an error. By default those that occur, sorted.
     encoding : str or None
-        Any that Python knows. None: by the file's first bytes, UTF-8, or else Windows' cp1252.
+        Any encoding that Python supports. None: that of a byte order mark, otherwise UTF-8 or, if
+        the bytes are not UTF-8, Windows' cp1252.
     max_bytes : int
-        Most bytes the file may unpack to.
+        Maximum size of the file in bytes after unpacking.
     **words
         ``weighting`` (``"binary"``, ``"counts"``, ``"tfidf"``), ``vocabulary``, ``token_pattern``,
         ``lowercase``, ``min_rows``, ``max_features``; see
@@ -120,11 +121,11 @@ def read_table(
 def _indicator(
     records: Records, sets: list[list[str]], names: Sequence[str] | None
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the label sets as an indicator, and the names of its columns: given, or sorted."""
+    """Return the label sets as an indicator, and the names of its columns (given or sorted)."""
     known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
     number = {name: i for i, name in enumerate(known)}
     if len(number) != len(known):
-        raise InvalidArgumentError("label_names", "different names", "one twice")
+        raise InvalidArgumentError("label_names", "different names", "a repeated name")
     indices, ends = array("i"), array("q", [0])
     for at, labels in enumerate(sets):
         for label in labels:
@@ -145,11 +146,11 @@ def write_table(
     labels: str = "labels",
     row_names: str = "name",
 ) -> None:
-    """Write a table whose text column lists each row's tokens, a token with count c c times.
+    """Write a table whose text column lists the tokens of each row, each as often as it occurs.
 
-    Values must be counts: whole numbers from 0 to a million. Read back with ``weighting="counts"``,
-    and with ``vocabulary`` and ``label_names`` where a name that no row uses, or the order, counts.
-    Row names are kept in the column `row_names`, where there are any; the split is not.
+    Values must be counts: whole numbers from 0 to a million. To read the same data set back, pass
+    ``weighting="counts"``, and ``vocabulary`` and ``label_names`` to keep their order and those
+    that no row uses. Row names are written to the column `row_names`; the split is not written.
     """
     ending = table_ending(path, WRITTEN)
     columns = ([] if dataset.row_names is None else [row_names]) + [text, labels]
@@ -170,7 +171,7 @@ def write_table(
 
 
 def _check_counts(dataset: Dataset) -> None:
-    """Refuse values that no number of repeats can stand for."""
+    """Raise if a value is not a count."""
     values = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.data
     bad = values[(values < 0) | (values > MOST_REPEATS) | (values != np.floor(values))]
     if bad.size:

@@ -17,8 +17,7 @@ def table_features(
 ) -> tuple[Features, tuple[str, ...]]:
     """Return the features of a table and their names: words, then columns, then ``column=value``.
 
-    Where a table has words or categories besides numbers, the matrix is sparse or dense as its
-    content is.
+    If a table has words or categories, the matrix is sparse or dense depending on its content.
     """
     blocks: list[Features] = []
     names: tuple[str, ...] = ()

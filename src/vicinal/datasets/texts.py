@@ -1,4 +1,4 @@
-"""Texts as they are, for models that read text themselves."""
+"""Raw texts, for models that include a text vectoriser."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from vicinal.datasets.tables.reading import Reading
 
 @dataclass(frozen=True)
 class Texts:
-    """Rows of text, with their label names and row names where the file has them.
+    """Texts, with their label names and row names if the file contains them.
 
-    ``reading`` says how a table was read; None for other files.
+    ``reading`` states how a table was read; None for other files.
     """
 
     texts: list[str]
@@ -36,18 +36,17 @@ def read_texts(
     encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Texts:
-    r"""Read the texts of a table (CSV, TSV, JSON, Parquet), or of any other file one per line.
+    r"""Read the texts of a table (CSV, TSV, JSON, Parquet), or one text per line of another file.
 
     Parameters
     ----------
     path : path
     text, row_names, separator, delimiter, encoding, max_bytes
-        As for :func:`~vicinal.datasets.table.read_table`. A list of tokens becomes a text with
-        blanks between them.
+        As for :func:`~vicinal.datasets.table.read_table`. A list of tokens is joined by blanks.
     labels : str or None
-        Column of the labels; None if they are not wanted.
+        Column of the labels; None to omit them.
     label_columns : sequence of str or None
-        Columns of 0 and 1, one per label, in place of `labels`.
+        Columns of 0 and 1, one per label, instead of `labels`.
 
     Examples
     --------

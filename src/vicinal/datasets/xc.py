@@ -1,13 +1,13 @@
 """The text format of the extreme classification repository.
 
-The first line holds the counts of rows, features and labels; each further line is a row::
+The first line contains the numbers of rows, features and labels; each further line is a row::
 
     2 5 3
     0,2 1:0.5 4:1
      0:2
 
-Ids count from 0; a row without labels begins with a blank. Names stand beside the file, line i
-naming id i: for ``some.xc.txt`` in ``some-labels.txt`` and ``some-features.txt``, packed or not.
+Ids start at 0; a row without labels starts with a blank. Names are in two further files, one per
+line: ``some-labels.txt`` and ``some-features.txt`` for ``some.xc.txt``, possibly compressed.
 """
 
 import re
@@ -38,24 +38,24 @@ def read_xc(
     encoding: str = "utf-8",
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> Dataset:
-    """Read rows of ``label,label feature:value …`` under a line ``n m L``.
+    """Read a line ``n m L``, then rows ``label,label feature:value …``.
 
     Parameters
     ----------
     path : path
-        May be packed.
+        May be compressed.
     labels, features : path or None
-        Files of names; looked for beside `path` where None. Without them the names are
+        Files of names; None to search the folder of `path`. If there are none, the names are
         ``feature0``, … and ``label0``, ….
     encoding : {"utf-8", "latin-1"}
-        Of the names; the rows are plain ASCII.
+        Encoding of the names; the rows are plain ASCII.
     max_bytes : int
-        Most bytes a file may unpack to.
+        Maximum size of a file in bytes after unpacking.
 
     Notes
     -----
-    Memory: the unpacked text, 12 bytes a feature value, 8 a label and 16 a row; text and parsed
-    rows are there at once.
+    Memory: the unpacked text, and at the same time 12 bytes per feature value, 8 per label of a row
+    and 16 per row.
     """
     parts = parse_xc(without_mark(open_data(path, max_bytes=max_bytes), path), path)
     label_names = _names(path, labels, "label", parts.n_labels, encoding, max_bytes)
@@ -72,7 +72,7 @@ def read_xc(
 def _names(
     path: FilePath, given: FilePath | None, what: str, count: int, encoding: str, max_bytes: int
 ) -> Sequence[str]:
-    """Return names from the file given or found, else numbers."""
+    """Return names from the given or found file, otherwise generated names."""
     plain = f"{_stem(path)}-{what}s.txt"
     found = given or find_beside(path, [plain, *(plain + ending for ending in PACKED)])
     if found is None:
@@ -81,7 +81,7 @@ def _names(
 
 
 def _stem(path: FilePath) -> str:
-    """Return the name that data and names share: ``some`` for ``some.xc.txt.gz``."""
+    """Return the common part of the file names: ``some`` for ``some.xc.txt.gz``."""
     return re.sub(r"(\.xc)?\.txt$|\.xc$", "", bare_name(path), flags=re.IGNORECASE)
 
 
@@ -91,10 +91,10 @@ def write_xc(
     labels: FilePath | None = None,
     features: FilePath | None = None,
 ) -> None:
-    """Write rows of ``label,label feature:value …``, and the names in two files beside them.
+    """Write rows ``label,label feature:value …``, and the names to two further files.
 
-    Values read back exactly. Row names and the split are not kept. `labels` and `features` say
-    where the names go, by default to ``…-labels.txt`` and ``…-features.txt``.
+    Values are written without loss of precision. Row names and the split are not written. `labels`
+    and `features` are the files of names, by default ``…-labels.txt`` and ``…-features.txt``.
     """
     beside = Path(path)
     write_names(labels or beside.with_name(f"{_stem(path)}-labels.txt"), dataset.label_names)

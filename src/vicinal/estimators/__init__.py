@@ -1,8 +1,8 @@
-"""The scikit-learn face: thin classes that compose index → graph → scoring → decision.
+"""The scikit-learn estimators: thin classes that combine index → graph → scoring → decision.
 
-Comes in: features and labels as users have them. Goes out: predicted labels, scores, ranks. An
-estimator holds parameters, validates, and calls the stages; whatever a method *is* stands in
-``scoring`` and ``decision``.
+Input: features and labels in any format that users have. Output: predicted labels, scores and
+rankings. An estimator holds the parameters, validates the input and calls the stages; the formulas
+of the methods are in ``scoring`` and ``decision``.
 """
 
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ _LIBRARY: tuple[type[NeighborEstimator], ...] = (
     *(InstanceKNN, FeatureKNN, LCIF),
     *(LabelRidge, Blend),
 )
-"""In the order of tables; of equally good methods, tuning chooses the first."""
+"""In the order in which tables list them; tuning chooses the first of equally good methods."""
 
 METHODS: Mapping[str, type[NeighborEstimator]] = {kind.method.name: kind for kind in _LIBRARY}
-"""The methods of the library by the names that they declare for the command line."""
+"""The library's methods by their names on the command line."""
 
 __all__ = [
     "IBLR",

@@ -1,4 +1,4 @@
-"""Answers in the kind of array that the labels came in at fit, and the score of scikit-learn."""
+"""Predictions in the array type of the training labels, and scikit-learn's ``score``."""
 
 from typing import Any, cast
 
@@ -16,7 +16,9 @@ from vicinal.scores import Scores
 
 
 def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
-    """Return label sets as labels came: dense, sparse, or one value per row (``"flat"``).
+    """Return label sets in the array type of the training labels.
+
+    `kind` is ``"dense"``, ``"sparse"``, or ``"flat"`` for one value per row.
 
     Examples
     --------
@@ -32,7 +34,9 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
 
 
 def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
-    """Return scores as labels came; for one value per row, of not having the label and having it.
+    """Return scores in the array type of the training labels.
+
+    For ``"flat"``, two columns: the probabilities of not having and of having the label.
 
     Examples
     --------
@@ -47,7 +51,7 @@ def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
 
 
 class SubsetAccuracy:
-    """``score`` as scikit-learn's classifiers have it, for labels by column or by name."""
+    """scikit-learn's ``score``, for labels given as an indicator or by name."""
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Return the share of rows whose label set is predicted exactly.
@@ -59,7 +63,7 @@ class SubsetAccuracy:
             Names are aligned with those of the model; a row with a name that the model does not
             know counts as wrong.
         sample_weight : array-like of shape (n,), optional
-            How much each row counts.
+            The weight of each row.
         """
         model = cast("Any", self)
         predicted = _two_dimensional(model.predict(X))
@@ -71,10 +75,10 @@ class SubsetAccuracy:
 
 
 def _wrong_labels(truth: Csr, labels: Csr) -> NDArray[Any]:
-    """Count the labels of each row that differ."""
-    apart: Csr = cast("Any", truth != labels).tocsr()
-    apart.eliminate_zeros()
-    return np.diff(apart.indptr)
+    """Return how many labels of each row differ."""
+    differing: Csr = cast("Any", truth != labels).tocsr()
+    differing.eliminate_zeros()
+    return np.diff(differing.indptr)
 
 
 def _two_dimensional(Y: Any) -> Any:
@@ -86,6 +90,7 @@ def _weights(sample_weight: object, n_rows: int) -> Float:
     """Return the weight of each row, checked."""
     weights: Float = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n_rows,) or not np.isfinite(weights).all() or weights.min(initial=0) < 0:
-        expected = f"{n_rows} numbers of at least 0"
-        raise InvalidArgumentError("sample_weight", expected, f"shape {weights.shape}")
+        expected = f"{n_rows} finite numbers of at least 0, one per row"
+        got = f"shape {weights.shape}, smallest {weights.min(initial=np.inf)}"
+        raise InvalidArgumentError("sample_weight", expected, got)
     return weights

@@ -1,4 +1,4 @@
-"""Fitting any estimator on a fold and asking it for label sets and scores: the one way to do it."""
+"""Fit any estimator on a fold and predict label sets and scores; all tools share this code."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,17 +14,20 @@ from vicinal.scores import DENSE_LIMIT, Scores
 
 @runtime_checkable
 class Decider(Protocol):
-    """An estimator that separates scoring from deciding, and takes sparse labels: ours do."""
+    """An estimator, such as vicinal's own, that separates scoring from deciding.
+
+    It also accepts sparse labels.
+    """
 
     def scores(self, X: object) -> Scores:
         """Return the scores of every row and label."""
 
     def decide(self, scores: Scores) -> Csr:
-        """Return the label sets that follow from scores."""
+        """Return the label sets predicted from scores."""
 
 
 def fit_on(model: Any, fold: Fold) -> Any:
-    """Fit an estimator on the training rows of a fold, from their graph if it uses neighbours."""
+    """Fit an estimator on a fold's training rows, with their graph if it uses neighbours."""
     X, Y = fold.training.X, fold.training.Y
     if isinstance(model, NeighborEstimator):
         return model.fit(X, Y, graph=fold.training.graph if model.needed_neighbors() else None)
@@ -37,20 +40,20 @@ def answers_on(model: Any, fold: Fold) -> tuple[object, object]:
 
 
 def graph_for(model: Any, fold: Fold) -> NeighborGraph | None:
-    """Return the graph of a fold's held-out rows for an estimator that uses neighbours."""
+    """Return the graph of a fold's held-out rows, or None if the estimator uses no neighbours."""
     uses = isinstance(model, NeighborEstimator) and model.needed_neighbors() > 0
     return fold.graph if uses else None
 
 
 def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:
-    """Return the label sets and scores of rows; None for the scores of an estimator without.
+    """Return label sets and scores of rows; the scores are None if the estimator has none.
 
     Parameters
     ----------
     model : fitted estimator
     X : rows
     graph : NeighborGraph or None
-        Neighbours of the rows, for an estimator of ours.
+        Neighbours of the rows, for an estimator of vicinal.
     """
     if isinstance(model, NeighborEstimator):
         scores = model.scores(X, graph=graph)
@@ -62,16 +65,16 @@ def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[
 
 
 def outside_scores(model: Any, X: object) -> object:
-    """Return the scores of an estimator that is not ours, rows × labels, or None.
+    """Return the scores (rows × labels) of an estimator from another library, or None.
 
-    scikit-learn's give probabilities in one array, or in a list with one array per label, or else
-    decision values.
+    scikit-learn's estimators return probabilities, as one array or as a list of one array per
+    label, or decision values.
     """
     if hasattr(model, "predict_proba"):
         given = model.predict_proba(X)
         if isinstance(given, list):
             return np.column_stack(
-                [_of_positive(*each) for each in zip(given, model.classes_, strict=True)]
+                [_positive_class(*each) for each in zip(given, model.classes_, strict=True)]
             )
     elif hasattr(model, "decision_function"):
         given = model.decision_function(X)
@@ -82,15 +85,17 @@ def outside_scores(model: Any, X: object) -> object:
 
 
 def dense_labels(Y: Csr) -> Any:
-    """Return labels as estimators that are not ours take them: rows × labels of int64."""
+    """Return labels as estimators of other libraries accept them: a dense array of int64."""
     if Y.shape[0] * Y.shape[1] > DENSE_LIMIT:
-        expected = "rows × labels that fit into memory, for methods that want them all"
+        expected = (
+            f"rows × labels of at most {DENSE_LIMIT:,}, because the method needs dense labels"
+        )
         raise InvalidArgumentError("datasets", expected, f"{Y.shape[0]:,} × {Y.shape[1]:,}")
     return Y.toarray().astype(np.int64)
 
 
-def _of_positive(probabilities: Any, classes: Any) -> Float:
-    """Return the probability of having the label; a label may have had one class in training."""
+def _positive_class(probabilities: Any, classes: Any) -> Float:
+    """Return the probability of having the label; 0 if no training row had it."""
     for column, known in enumerate(classes):
         if known == 1:
             return np.asarray(probabilities)[:, column].astype(np.float64)

@@ -31,41 +31,42 @@ from vicinal.scoring.ridge.settings import check_memory
 
 
 class Blend(IncrementalEstimator):
-    """Neighbours and linear models, mixed by what their leave-one-out scores say.
+    """Neighbours and linear models, combined by a model trained on their leave-one-out scores.
 
-    Needs no tuning: on counts, 0/1 values, tf-idf or measurements it decides by itself, on training
-    rows alone, which features weigh how much, how many neighbours vote and how, how strongly the
-    linear models are regularised, how all of this is mixed, and the threshold. Its scores are
-    calibrated probabilities.
+    Needs no tuning: for counts, 0/1 values, tf-idf or measurements it chooses the feature weights,
+    the number and weights of neighbours, the regularisation of the linear models, their combination
+    and the threshold by itself, from the training rows alone. Its scores are calibrated
+    probabilities.
 
     Parameters
     ----------
     parts : "auto" or list of estimators
-        What is mixed. ``"auto"``: votes of neighbours and ridge regression, each on the rows as
-        given and on rows weighted by what features tell about labels (scaled to [0, 1] and with a
-        Gaussian kernel where rows are dense), similarity of features and labels, co-occurrence of
-        labels. Or estimators of vicinal that share `metric`, not fitted; those whose training
-        scores include the row itself (feature kNN, LCIF, IBLR) get more weight than they deserve.
+        The models to combine. ``"auto"``: neighbour votes and ridge regression, each on the rows as
+        given and on rows whose features are weighted by how well they predict labels (dense rows:
+        scaled to [0, 1], with a Gaussian kernel), the similarity of features and labels, and the
+        co-occurrence of labels. Or unfitted estimators of vicinal that share `metric`; those whose
+        training scores include the row itself (feature kNN, LCIF, IBLR) get too much weight.
     combine : {"boosting", "network", "mix"}
-        Gradient boosting over what the parts say of a row's candidate labels; a small network, a
-        little worse and slower to train; or a convex combination, in closed form: fastest, and half
-        of the gain.
+        How the parts' scores of a row's candidate labels are combined. ``"boosting"``: gradient
+        boosting; ``"network"``: a small neural network, slightly worse and slower to train;
+        ``"mix"``: a convex combination in closed form, the fastest, with about half of the gain.
     random_state : int
-        Of the folds, and of the rows that the mixture is trained on where they are many.
+        Random seed for the folds, and for the sample of rows that a large mixture is trained on.
     max_memory : int or None
-        Bytes that a fit may use beside the rows; None for 4 GiB. Parts that would take more are
-        made smaller or left out, which a warning says.
+        Bytes that ``fit`` may use besides the rows; None for 4 GiB. Parts that would need more are
+        made smaller or left out, with a warning.
     metric : {"cosine", "dot", "euclidean"}
-        Of the neighbours of rows as given.
+        For the neighbours among the rows as given.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How probabilities become labels; None is one threshold, that of the best micro-F1 on
-        training rows left out.
+        How probabilities become labels; None for the one threshold with the best micro-F1 on
+        held-out training rows.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it does, the most likely one.
+        Whether every row gets at least one label; None for the method's own rule: it gets the most
+        likely one.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows as given: ``"auto"`` (exact: inverted where X is
+        The index for the neighbours among the rows as given: ``"auto"`` (exact: inverted if X is
         sparse, else dense), another name, or a factory (:func:`vicinal.index.build_index`).
 
     Attributes
@@ -75,9 +76,9 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    How it works stands in :mod:`vicinal.scoring.blend`. Only the 30 to 100 most promising labels of
+    :mod:`vicinal.scoring.blend` explains how it works. Only the 30 to 100 most promising labels of
     a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
-    the rows as given and learn everything else again, so that the model equals a fresh fit.
+    the rows as given and refit everything else, so that the model equals a fresh fit.
 
     Examples
     --------
@@ -136,20 +137,20 @@ class Blend(IncrementalEstimator):
         self.algorithm = algorithm
 
     def _neighbors(self) -> int:
-        """Return the number of neighbours that the votes look at, at most."""
+        """Return the largest number of neighbours that any part uses."""
         given = self._given_parts()
         if given is None:
             return max(NEIGHBORS)
         return max(part._neighbors() for part in given)
 
     def _given_parts(self) -> list[NeighborEstimator] | None:
-        """Return the estimators to mix, None for those of the plan."""
+        """Return the estimators to combine, or None if `parts` is ``"auto"``."""
         if isinstance(self.parts, str):
             check_option("parts", self.parts, ("auto",))
             return None
         parts = list(self.parts)
         if not parts or not all(isinstance(part, NeighborEstimator) for part in parts):
-            raise InvalidArgumentError("parts", "'auto' or estimators of vicinal", repr(parts))
+            raise InvalidArgumentError("parts", "'auto' or a list of vicinal estimators", parts)
         return parts
 
     def _settings(self) -> BlendSettings:
@@ -162,7 +163,7 @@ class Blend(IncrementalEstimator):
         )
 
     def _fit_scoring(self, training: Training) -> BlendScoring:
-        """Fit the parts and their mixture."""
+        """Fit the parts and the model that combines them."""
         settings, given, k = self._settings(), self._given_parts(), self._neighbors()
         with library_threads():
             if given is None:
@@ -179,7 +180,7 @@ class Blend(IncrementalEstimator):
     def _fitted_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
-        """Fit a rule on the training rows that the mixture was trained on, each left out."""
+        """Fit a rule on the held-out scores of the rows that the combination was trained on."""
         held_out = scoring.held_out if isinstance(scoring, BlendScoring) else None
         if held_out is None or isinstance(decision, FittedDecision):
             return super()._fitted_decision(decision, scoring, training, search)
@@ -211,6 +212,6 @@ class Blend(IncrementalEstimator):
 
 
 def _fitted(part: NeighborEstimator, training: Training) -> Scoring:
-    """Return what one of the given estimators learns from the shared rows and graph."""
+    """Return the scoring that one of the given estimators fits on the shared rows and graph."""
     graph = narrowed(training.graph, part._neighbors())
     return part._fit_scoring(replace(training, graph=graph))

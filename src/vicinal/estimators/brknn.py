@@ -9,36 +9,37 @@ from vicinal.scoring import BRkNNScoring, Scoring, Training
 
 
 class BRkNN(IncrementalEstimator):
-    """Binary relevance by neighbours: a label is predicted if at least half of them carry it.
+    """Binary relevance kNN: predict the labels that at least half of the neighbours have.
 
     Parameters
     ----------
     n_neighbors : int
     variant : {"base", "a", "b"}
-        What is predicted where few neighbours agree: ``"base"`` perhaps nothing; ``"a"`` then the
-        label with the highest confidence; ``"b"`` always as many of the best labels as the
-        neighbours have on average, rounded.
+        Which labels are predicted. ``"base"``: those that at least half of the neighbours have,
+        possibly none; ``"a"``: the same, but the label with the highest confidence if there are
+        none; ``"b"``: the s best labels, where s is the average number of labels of the neighbours,
+        rounded.
     strict_majority : bool
-        Ask for more than half of the neighbours instead of at least half. The tables of the paper
-        fit this; its text says the other.
+        Require more than half of the neighbours instead of at least half. The paper's text says at
+        least half, but its tables agree with more than half.
     metric : {"euclidean", "cosine", "dot"}
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        Another way to decide; None is the variant's own.
+        How scores become labels; None for the variant's own rule.
     never_empty : bool or None
-        Whether every row gets a label; None is the variant's own.
+        Whether every row gets at least one label; None for the variant's own rule.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------
     E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
-    algorithms", SETN 2008. The formulas stand in :mod:`vicinal.scoring.brknn`.
+    algorithms", SETN 2008. The formulas are in :mod:`vicinal.scoring.brknn`.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class BRkNN(IncrementalEstimator):
         return BRkNNScoring.fit(training, self.n_neighbors)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
-        """Keep the labels there are now."""
+        """Keep the current labels."""
         return BRkNNScoring(scoring.k, revision.Y)
 
     def _own_decision(self) -> Decision:

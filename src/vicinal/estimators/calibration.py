@@ -1,4 +1,4 @@
-"""K-fold scores of the training rows, for thresholds that shall not have seen a row's labels."""
+"""Leave-one-out and K-fold scores of the training rows, on which thresholds are fitted."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def k_fold_scores(model: "NeighborEstimator", training: Training, n_folds: int) -> Scores:
-    """Return the K-fold scores of training rows by a method that is not fitted."""
+    """Return the K-fold scores of training rows for an unfitted estimator."""
     if training.X is None:
-        raise InvalidArgumentError("X", "the features of the training rows", None)
+        raise InvalidArgumentError("training.X", "the features of the training rows", None)
     search = TrainingRows(
         training.X, training.graph.metric, model.n_jobs, algorithm=model.algorithm
     )
@@ -31,7 +31,7 @@ def k_fold_scores(model: "NeighborEstimator", training: Training, n_folds: int) 
 
 
 def training_scores(model: "NeighborEstimator") -> Scores:
-    """Return the leave-one-out scores of the rows a fitted model was trained on."""
+    """Return the leave-one-out scores of a fitted model's training rows."""
     graph: NeighborGraph | None = getattr(model, "graph_", None)
     if graph is None:
         graph = model.search_.query_self(model.scoring_.k)
@@ -48,31 +48,31 @@ def fold_scores(
     k: int,
     n_folds: int,
 ) -> Scores:
-    """Score each fold of the training rows by the method fitted on the other folds.
+    """Score each fold of the training rows with the method fitted on the other folds.
 
     Parameters
     ----------
     fit : callable
-        Learns from training rows.
+        Fits the method on training rows.
     search : TrainingRows
         The training rows.
     graph : NeighborGraph
-        Their leave-one-out graph, from which that of each fold's other rows is obtained.
+        Their leave-one-out graph; the graph of the rows outside each fold is derived from it.
     Y : csr_array of int32, shape (n, L)
     k : int
-        Number of neighbours the method looks at.
+        Number of neighbours the method uses.
     n_folds : int
         Row i belongs to fold i mod `n_folds`.
 
     Notes
     -----
-    Costs one search of every row among those of other folds, and again of the rows that had one of
-    the fold among their neighbours. Scores of methods whose base differs from fold to
-    fold (the ML-kNN family) are held as one dense array, refused past 2 GiB.
+    Cost: for each fold, one search for its rows and one for the rows outside it that lose a
+    neighbour. For methods whose default scores differ from fold to fold (the ML-kNN family) the
+    scores are one dense array, refused beyond 2 GiB.
     """
     n_rows = search.n_rows
     if n_rows < 2:
-        raise InvalidArgumentError("n_folds", "at least two training rows", n_rows)
+        raise InvalidArgumentError("X", "at least two training rows for K-fold scores", n_rows)
     fold_of = np.arange(n_rows) % min(n_folds, n_rows)
     blocks, order = [], []
     for fold in range(int(fold_of.max()) + 1):
@@ -88,7 +88,7 @@ def fold_scores(
 
 
 def _one_base(blocks: list[Scores]) -> Scores:
-    """Return blocks one below the other, dense where their bases differ or some are dense."""
+    """Concatenate blocks of rows, as a dense array if their bases differ or some are dense."""
     first = blocks[0]
     alike = (np.array_equal(b.base, first.base) and b.is_sparse == first.is_sparse for b in blocks)
     if all(alike):
@@ -97,7 +97,7 @@ def _one_base(blocks: list[Scores]) -> Scores:
     if n_rows * n_labels > DENSE_LIMIT:
         raise InvalidArgumentError(
             "threshold",
-            f"K-fold scores of at most {DENSE_LIMIT} cells (leave-one-out scores are sparse)",
+            f"at most {DENSE_LIMIT:,} K-fold scores (use leave-one-out scores, which are sparse)",
             f"{n_rows} rows × {n_labels} labels",
         )
     dense = [

@@ -18,27 +18,28 @@ class DMLkNN(NeighborEstimator):
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     tolerance : int
-        How much the votes for the other labels may differ between rows that are held to be alike.
+        By how many votes for another label two rows may differ and still count as alike.
     metric : {"euclidean", "cosine", "dot"}
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it may get none.
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
     Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derived from k-nearest
-    neighbor rule with label dependencies", EUSIPCO 2008. The formulas, and the cost, which grows
-    with queries × training rows, stand in :mod:`vicinal.scoring.dmlknn`.
+    neighbor rule with label dependencies", EUSIPCO 2008. The formulas are in
+    :mod:`vicinal.scoring.dmlknn`, with the cost, which grows with queries × training rows.
 
     Examples
     --------
-    Rows 0 and 1 carry the label and are each other's neighbour, as are rows 2 and 3, which do not.
+    Rows 0 and 1 have the label and are each other's neighbour; rows 2 and 3 are each other's
+    neighbour and do not have it.
 
     >>> import numpy as np
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
@@ -80,12 +81,13 @@ class DMLkNN(NeighborEstimator):
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
         """Count the neighbours' votes."""
-        smoothing = check_real("smoothing", self.smoothing, low=0)
-        tolerance = check_integer("tolerance", self.tolerance, low=0)
-        return DMLkNNScoring.fit(training, self.n_neighbors, smoothing, tolerance)
+        return DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[DMLkNNScoring]:
         """Count the votes once for all k."""
+        return DMLkNNScoring.fit_sweep(training, ks, *self._settings())
+
+    def _settings(self) -> tuple[float, int]:
+        """Return ``smoothing`` and ``tolerance``, checked."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
-        tolerance = check_integer("tolerance", self.tolerance, low=0)
-        return DMLkNNScoring.fit_sweep(training, ks, smoothing, tolerance)
+        return smoothing, check_integer("tolerance", self.tolerance, low=0)

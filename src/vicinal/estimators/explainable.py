@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Explainable:
-    """Estimators that say why."""
+    """Estimators that can explain their predictions."""
 
     def explain(
         self,
@@ -29,21 +29,23 @@ class Explainable:
         row_names: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> Explanations:
-        """Say why each row gets its labels: scores as exact sums of parts.
+        """Explain why each row gets its labels: each score is split into an exact sum of parts.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
         labels : sequence of str or int, optional
-            Labels to explain, by name or number; by default those predicted and the best ones.
+            Labels to explain, by name or column number; by default the predicted labels and the
+            `top` labels with the highest scores.
         top : int
-            How many of the best labels to explain besides those predicted.
+            How many labels with the highest scores to explain besides the predicted ones.
         what_if : bool
-            Find what removed would drop a predicted label, by predicting anew.
+            Find the neighbours and features without which a predicted label would no longer be
+            predicted, by predicting again without them.
         row_names : sequence of str, optional
-            Names of the rows of `X`; numbers by default.
+            Names of the rows of `X`; row numbers by default.
         feature_names : sequence of str, optional
-            Names of the columns of `X`; by default those of the data frame at fit, or numbers.
+            Names of the columns of `X`; by default those of the training data frame, or numbers.
 
         Returns
         -------
@@ -53,9 +55,8 @@ class Explainable:
 
         Notes
         -----
-        Meant for rows that a person looks at. Memory: about 300 bytes per part; the parts of a row
-        are its neighbours (or features) for each label, and the features shared with each
-        neighbour.
+        Intended for the few rows that a person reads. Memory: about 300 bytes per part; a row has
+        one part per neighbour (or feature) and label, and one per feature shared with a neighbour.
 
         Examples
         --------
@@ -77,7 +78,7 @@ class Explainable:
     def _explain_scores(
         self, graph: NeighborGraph, X: Features, labels: Sequence[int]
     ) -> list[Breakdown]:
-        """Return what the scores of `labels` are made of, for the one query of `graph`."""
+        """Return the breakdown of the scores of `labels`, for the single query of `graph`."""
         model = cast("NeighborEstimator", self)
         with using_threads(model.search_.n_jobs):
             return explain_scoring(model.scoring_, graph, labels, X)

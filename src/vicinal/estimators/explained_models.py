@@ -11,6 +11,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.explaining import explain_rows
 from vicinal.estimators.feature_names import FeatureNames
+from vicinal.estimators.pipeline_steps import transformed, transformers
 from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.row_sources import TextRows
 from vicinal.explain import Explanations
@@ -28,19 +29,19 @@ def explain(
     row_names: Sequence[str] | None = None,
     row_texts: Sequence[str] | Mapping[int, str] | None = None,
 ) -> Explanations:
-    """Say why each row gets its labels, for an estimator or a pipeline that ends in one.
+    """Explain why each row gets its labels, for an estimator or a pipeline that ends in one.
 
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
-    X : rows as the model takes them
-        Texts, where a pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
-        explanation then knows which words a feature came from.
+    X : rows as the model accepts them
+        Texts if the pipeline begins with a :class:`~vicinal.preprocess.TextVectorizer`: the
+        explanation then shows which words each feature came from.
     labels, top, what_if, row_names
-        As for :meth:`vicinal.MLkNN.explain`. A feature of a text is removed by deleting the word
-        from the text.
+        See :meth:`vicinal.MLkNN.explain`. A feature of a text is removed by deleting its words from
+        the text.
     row_texts : sequence or mapping of str, optional
-        Texts of the training rows, in their order or by row id, to be shown beside the row's own.
+        Texts of the training rows, in their order or by row id, to show beside the explained text.
 
     Examples
     --------
@@ -57,13 +58,14 @@ def explain(
     pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
     estimator = pipeline.steps[-1][1]
     if not isinstance(estimator, NeighborEstimator):
-        raise InvalidArgumentError("model", "one that ends in an estimator of vicinal", estimator)
+        expected = "a vicinal estimator, or a pipeline that ends in one"
+        raise InvalidArgumentError("model", expected, estimator)
     source: TextRows | None = None
-    first = pipeline.steps[0][1]
-    if isinstance(first, TextVectorizer):
+    steps = transformers(pipeline)
+    if steps and isinstance(steps[0], TextVectorizer):
         X = read_documents(X)
-        if all(isinstance(step, OneToOneFeatureMixin) for _, step in pipeline.steps[1:-1]):
-            source = TextRows(X, first, lambda texts: _prepared(pipeline, texts))
+        if all(isinstance(step, OneToOneFeatureMixin) for step in steps[1:]):
+            source = TextRows(X, steps[0], lambda texts: _prepared(pipeline, texts))
     return explain_rows(
         estimator,
         _prepared(pipeline, X),
@@ -78,17 +80,15 @@ def explain(
 
 
 def _prepared(model: Pipeline, X: object) -> Features:
-    """Return rows after a pipeline's preprocessing, checked by the estimator at its end."""
-    for _, step in model.steps[:-1]:
-        X = step.transform(X)
+    """Return rows after a pipeline's preprocessing, validated by its estimator."""
     estimator: NeighborEstimator = model.steps[-1][1]
-    return estimator._read_new_X(X)
+    return estimator._read_new_X(transformed(model, X))
 
 
 def _names_after(model: Pipeline) -> FeatureNames:
-    """Return the names of the features that the estimator of a pipeline gets, where known."""
+    """Return the names of the features that a pipeline passes to its estimator, if known."""
     names: Any = getattr(model, "columns_", None)
-    for _, step in model.steps[:-1]:
+    for step in transformers(model):
         if isinstance(step, OneToOneFeatureMixin):
             names = getattr(step, "feature_names_in_", None) if names is None else names
         elif hasattr(step, "get_feature_names_out"):
@@ -105,7 +105,7 @@ def _texts_by_id(texts: object, n_ids: int, source: TextRows | None) -> Mapping[
     if texts is None:
         return None
     if source is None:
-        raise InvalidArgumentError("row_texts", "a model that reads texts", "one that does not")
+        raise InvalidArgumentError("row_texts", "a model that reads texts", "one of numbers")
     if isinstance(texts, Mapping):
         for row, text in texts.items():
             if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""One row, its neighbours and scores, turned into an explanation with names."""
+"""Turn one row, its neighbours and its scores into an explanation with names."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Features, Int
 from vicinal._base.validation import as_csr
-from vicinal.estimators.removal import Removing
+from vicinal.estimators.removal import RemovalSearch
 from vicinal.estimators.row_names import row_name
 from vicinal.estimators.shared_features import shared_features
 from vicinal.explain import (
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ExplainedRow:
-    """One row, its neighbours and scores, about to become an explanation."""
+    """One row with its neighbours and scores, from which an explanation is made."""
 
-    asked: "Explainer"
+    explainer: "Explainer"
     row: int
     x: Features
     near: NeighborGraph
@@ -39,12 +39,12 @@ class ExplainedRow:
     scores: list[float]
 
     def named(self, name: str | int) -> Explanation:
-        """Return the explanation of the row, under this name."""
-        asked, model = self.asked, self.asked.model
+        """Return the explanation, with `name` as the name of the row."""
+        explainer, model = self.explainer, self.explainer.model
         places = nearest(self.near, model.scoring_.k)
         neighbors = self._neighbors(places)
         labels = self._labels(places, neighbors)
-        text = asked.source.text(self.row)
+        text = explainer.source.text(self.row)
         return Explanation(
             row=name,
             method=type(model).__name__,
@@ -57,26 +57,26 @@ class ExplainedRow:
         )
 
     def _words(self, text: str) -> list[Word]:
-        """Return where the words of a text stand, with the names of their features."""
+        """Return the positions of a text's words and the names of their features."""
         return [
-            Word(start, stop, tuple(self.asked.features[column] for column in columns))
-            for start, stop, columns in self.asked.source.word_places(text)
+            Word(start, stop, tuple(self.explainer.features[column] for column in columns))
+            for start, stop, columns in self.explainer.source.word_places(text)
         ]
 
     def _neighbors(self, places: Int) -> list[Neighbor]:
         """Return the neighbours with their names, labels and shared features."""
-        asked, model = self.asked, self.asked.model
+        explainer, model = self.explainer, self.explainer.model
         rows, Y = model.search_, model.scoring_.Y[places]
         in_common = shared_features(self.x, rows.X[places], model.metric_)
         found = []
         for i, place in enumerate(places.tolist()):
             columns, terms = in_common[i]
             shared = [
-                Part("feature", asked.features[column], term, column)
+                Part("feature", explainer.features[column], term, column)
                 for column, term in zip(columns.tolist(), terms.tolist(), strict=True)
             ]
             row_id = int(rows.row_ids[place])
-            text = asked.row_texts.get(row_id)
+            text = explainer.row_texts.get(row_id)
             found.append(
                 Neighbor(
                     row_id,
@@ -95,7 +95,7 @@ class ExplainedRow:
 
     def _labels(self, places: Int, neighbors: list[Neighbor]) -> list[LabelExplanation]:
         """Return the explanation of each label."""
-        model = self.asked.model
+        model = self.explainer.model
         breakdowns = model._explain_scores(self.near, self.x, self.labels)
         found = []
         for label, score, breakdown in zip(self.labels, self.scores, breakdowns, strict=True):
@@ -126,7 +126,7 @@ class ExplainedRow:
         at = dict(zip(places.tolist(), neighbors, strict=True))
         row = as_csr(self.x)
         own = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-        model, rows = self.asked.model, self.asked.model.search_
+        model, rows = self.explainer.model, self.explainer.model.search_
         parts = []
         for terms in breakdown.terms:
             for i, (id_, share) in enumerate(
@@ -135,7 +135,7 @@ class ExplainedRow:
                 if terms.names is not None:
                     parts.append(Part(terms.kind, terms.names[i], share, id_))
                 elif terms.kind == "feature":
-                    name = self.asked.features[id_]
+                    name = self.explainer.features[id_]
                     parts.append(Part("feature", name, share, id_, own.get(id_, 0.0)))
                 elif id_ in at:
                     near = at[id_]
@@ -149,20 +149,25 @@ class ExplainedRow:
     def _removals(
         self, label: int, parts: list[Part], highlights: list[Part]
     ) -> list[Removal] | None:
-        """Return what removed would drop a label, if that was asked for."""
-        asked = self.asked
-        if not asked.what_if:
+        """Return the removals without which a label is not predicted; None unless ``what_if``."""
+        explainer = self.explainer
+        if not explainer.what_if:
             return None
         near = [part for part in parts if part.kind == "neighbor" and part.share > 0]
         strongest = [part.id for part in sorted(near, key=lambda part: -part.share)]
-        speaking = [part.id for part in highlights if part.share > 0]
-        others = np.setdiff1d(as_csr(self.x).indices, speaking).tolist()
-        removing = Removing(asked.model, asked.source, asked.features, self.row, self.x, label)
-        return [*removing.neighbors(strongest), *removing.features(speaking, others)]
+        supporting = [part.id for part in highlights if part.share > 0]
+        others = np.setdiff1d(as_csr(self.x).indices, supporting).tolist()
+        search = RemovalSearch(
+            explainer.model, explainer.source, explainer.features, self.row, self.x, label
+        )
+        return [*search.neighbors(strongest), *search.features(supporting, others)]
 
 
 def _highlights(parts: list[Part], neighbors: list[Neighbor]) -> list[Part]:
-    """Return how much each feature of the row matters, largest first."""
+    """Return the features of the row by how much they contribute, largest first.
+
+    A neighbour's share is divided among the features that it has in common with the row.
+    """
     weights: dict[int, float] = {}
     names: dict[int, str] = {}
     shared = {neighbor.id: neighbor.shared for neighbor in neighbors}

@@ -1,4 +1,4 @@
-"""Explanations of rows: a method's own breakdowns of its scores, with the names that users know."""
+"""Explanations of rows: each method's breakdown of its scores, with names instead of numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,7 @@ from vicinal.estimators.explained_row import ExplainedRow
 from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import check_row_names
 from vicinal.estimators.row_sources import PlainRows, RowSource
-from vicinal.explain import (
-    Explanation,
-    Explanations,
-)
+from vicinal.explain import Explanation, Explanations
 from vicinal.scores import Scores
 from vicinal.scoring.explaining import cells
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
 
 BLOCK_ROWS = 256
-"""Most rows searched and scored at a time."""
+"""The largest number of rows searched and scored at a time."""
 
 
 def explain_rows(
@@ -42,13 +39,13 @@ def explain_rows(
     source: RowSource | None = None,
     row_texts: Mapping[int, str] | None = None,
 ) -> Explanations:
-    """Explain the rows of `X`, checked features as the estimator takes them.
+    """Explain the rows of `X`: validated features as the estimator accepts them.
 
     Parameters
     ----------
     features : FeatureNames
     source : RowSource, optional
-        Where the rows came from: their texts. By default they have none.
+        The texts that the rows were made from. By default rows have no texts.
     row_texts : mapping of int to str, optional
         Texts of training rows by row id.
 
@@ -74,7 +71,7 @@ def explain_rows(
 
 
 def label_ids(labels: object, known: Sequence[str]) -> list[int]:
-    """Return the numbers of labels given by name or number.
+    """Return the column numbers of labels given by name or number.
 
     Examples
     --------
@@ -83,8 +80,8 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
     >>> label_ids(["angry"], known=("calm", "sad"))
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: labels: expected names of labels the model knows, or
-    numbers from 0 to 1, got 'angry'
+    vicinal._base.errors.InvalidArgumentError: labels: expected label names of the model, or numbers
+    from 0 to 1, got 'angry'
     """
     number = {name: label for label, name in enumerate(known)}
     found = []
@@ -93,7 +90,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
         if chosen is None:
             raise InvalidArgumentError(
                 "labels",
-                f"names of labels the model knows, or numbers from 0 to {len(known) - 1}",
+                f"label names of the model, or numbers from 0 to {len(known) - 1}",
                 repr(label),
             )
         found.append(chosen)
@@ -101,7 +98,7 @@ def label_ids(labels: object, known: Sequence[str]) -> list[int]:
 
 
 def _in_range(label: object, n_labels: int) -> int | None:
-    """Return a label's number if it is one."""
+    """Return a label's column number, or None if it is not one."""
     if isinstance(label, bool) or not isinstance(label, int | np.integer):
         return None
     return int(label) if 0 <= label < n_labels else None
@@ -109,7 +106,7 @@ def _in_range(label: object, n_labels: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Explainer:
-    """A model and what was asked of it."""
+    """A model and the options of its explanations."""
 
     model: "NeighborEstimator"
     source: RowSource
@@ -120,7 +117,7 @@ class Explainer:
     row_texts: Mapping[int, str]
 
     def explain(self, X: Features, first: int) -> Iterator[ExplainedRow]:
-        """Yield the explanations of some rows, of which the first has number `first`."""
+        """Yield what is needed to explain each row of a block whose first row is number `first`."""
         model = self.model
         near = model.search_.query(X, model.scoring_.k)
         with using_threads(model.search_.n_jobs):
@@ -144,7 +141,7 @@ class Explainer:
 
 
 def _best_first(scores: Scores, row: int, labels: set[int]) -> list[int]:
-    """Return labels by score falling, then by number."""
+    """Return labels by decreasing score, then by number."""
     rising = sorted(labels)
     values = dict(zip(rising, cells(scores, row, rising).tolist(), strict=True))
     return sorted(rising, key=lambda label: (-values[label], label))

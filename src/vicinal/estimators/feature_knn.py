@@ -16,51 +16,53 @@ from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring, revise
 
 
 class FeatureKNN(IncrementalEstimator):
-    """Feature kNN: the labels most like the features that a row has.
+    """Feature kNN: predict the labels that are most similar to the features of a row.
 
-    The fastest to predict with: no rows are searched, only columns, and those when fitting.
+    The fastest method at prediction: it searches no rows. Features and labels are compared when the
+    model is fitted.
 
     Parameters
     ----------
     n_neighbors : int
-        How many labels each feature keeps, or features each label.
+        How many of the most similar labels each feature keeps (or features each label).
     neighbors_of : {"feature", "label"}
-        Which of the two keep their most similar ones of the other.
+        ``"feature"``: each feature keeps its most similar labels. ``"label"``: each label keeps its
+        most similar features.
     aggregate : {"mean", "max", "kept-mean"}
-        Whether a label scores the mean of its similarities to the features of a row, weighted by
-        the features' values, or the largest. ``"mean"`` counts a feature that does not keep the
-        label as 0, ``"kept-mean"`` leaves it out.
+        How a label's score is computed from its similarities to the features of a row: their mean,
+        weighted by the feature values, or the largest. ``"mean"`` counts a feature that does not
+        keep the label as 0, ``"kept-mean"`` leaves it out.
     metric : {"cosine", "dot", "euclidean"}
-        Of ``kneighbors`` only. Features and labels are always compared by the cosine.
+        For ``kneighbors`` only. Features and labels are always compared by the cosine.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
-        are predicted on the training rows as they have.
+        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
+        labels are predicted on the training rows as they have.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
-        most frequent where all score 0.
+        Whether every row gets at least one label; None for the method's own rule: it gets the best
+        one, or the most frequent one if all score 0.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     Notes
     -----
-    Features should lie in [0, 1] (:class:`vicinal.preprocess.MinMax`); negative values of a row
-    count for nothing in its scores.
+    Features should lie in [0, 1] (:class:`vicinal.preprocess.MinMax`); negative values of a row are
+    ignored in its scores.
 
     References
     ----------
     L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
-    efficient multi-label classification", DSAA 2017. The formulas stand in
+    efficient multi-label classification", DSAA 2017. The formulas are in
     :mod:`vicinal.scoring.feature_knn`.
 
     Examples
     --------
-    The first feature occurs in the rows of the first label, the second in those of the other:
+    Rows with the first feature are round, rows with the second one are square:
 
     >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     >>> Y = [["round"], ["round"], ["square"], ["round"]]
@@ -114,11 +116,11 @@ class FeatureKNN(IncrementalEstimator):
         )
 
     def _can_revise(self) -> bool:
-        """Compare labels that keep their features with all of them anew."""
+        """Tell whether a small change can be revised: not if labels keep features."""
         return self.neighbors_of == "feature"
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
-        """Let similarities be computed when they are asked for."""
+        """Compute the similarities that changed only when they are needed."""
         return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
@@ -136,7 +138,7 @@ class FeatureKNN(IncrementalEstimator):
 def revised_features(
     scoring: Scoring, revision: Revision, k: int, aggregate: str
 ) -> ChangedFeatureKNNScoring:
-    """Return feature kNN after a small change."""
+    """Return the scoring of feature kNN after a small change."""
     rows = revision.rows
     counts = revision.label_counts().copy()
     return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
@@ -146,10 +148,12 @@ Model = TypeVar("Model", bound=NeighborEstimator)
 
 
 def with_matching_features(model: Model) -> Model:
-    """Return a restored model whose similarities are of as many features as its rows have."""
+    """Return a restored model, after checking the number of features of its similarities."""
     scoring = model.scoring_
     if not isinstance(scoring, FeatureKNNScoring | LCIFScoring):
-        raise ModelFormatError(f"scoring: unexpected {type(scoring).__name__}")
+        raise ModelFormatError(
+            f"scoring: expected feature kNN or LCIF, got {type(scoring).__name__}"
+        )
     if scoring.n_features != model.n_features_in_:
         raise ModelFormatError(
             f"similarity: expected {model.n_features_in_} features, got {scoring.n_features}"

@@ -1,4 +1,4 @@
-"""Names of features, looked up when they are asked for: there may be millions of them."""
+"""Names of features, looked up only when needed because there may be millions of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class FeatureNames:
-    """Names by column, where columns have names; numbers otherwise.
+    """Names of columns; ``feature0``, ``feature1``, … if the columns have no names.
 
     Examples
     --------

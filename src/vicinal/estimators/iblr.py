@@ -13,31 +13,31 @@ from vicinal.scoring import IBLRScoring, Training
 
 
 class IBLR(NeighborEstimator):
-    """IBLR-ML: a logistic regression for each label on the labels of the neighbours.
+    """IBLR-ML: one logistic regression per label on the labels of the neighbours.
 
     Parameters
     ----------
     n_neighbors : int
     C : float
         Inverse strength of the L2 penalty, as in scikit-learn's ``LogisticRegression``;
-        ``numpy.inf`` is none.
+        ``numpy.inf`` for no penalty.
     augment : bool
-        Add the features of the row itself (IBLR-ML+). They should be on one scale.
+        Add the row's own features to the regression (IBLR-ML+). They should be on one scale.
     metric : {"euclidean", "cosine", "dot"}
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose probability is at least 0.5.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it may get none.
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
     W. Cheng, E. Hüllermeier, "Combining instance-based learning and logistic regression for
-    multilabel classification", Machine Learning 76 (2009). The formulas stand in
+    multilabel classification", Machine Learning 76 (2009). The formulas are in
     :mod:`vicinal.scoring.iblr`.
 
     Examples
@@ -82,19 +82,18 @@ class IBLR(NeighborEstimator):
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""
-        augment = check_flag("augment", self.augment)
-        return IBLRScoring.fit(training, self.n_neighbors, self._strength(), augment, self.n_jobs)
+        return IBLRScoring.fit(training, self.n_neighbors, *self._settings(), self.n_jobs)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[IBLRScoring]:
         """Count the votes once for all k."""
-        augment = check_flag("augment", self.augment)
-        return IBLRScoring.fit_sweep(training, ks, self._strength(), augment, self.n_jobs)
+        return IBLRScoring.fit_sweep(training, ks, *self._settings(), self.n_jobs)
 
-    def _strength(self) -> float:
-        """Return ``C``, checked."""
+    def _settings(self) -> tuple[float, bool]:
+        """Return ``C`` and ``augment``, checked."""
+        augment = check_flag("augment", self.augment)
         if isinstance(self.C, float) and np.inf == self.C:
-            return self.C
-        strength = check_real("C", self.C)
-        if strength <= 0:
-            raise InvalidArgumentError("C", "a number above 0, or infinity", strength)
-        return strength
+            return self.C, augment
+        C = check_real("C", self.C)
+        if C <= 0:
+            raise InvalidArgumentError("C", "a number above 0, or infinity", C)
+        return C, augment

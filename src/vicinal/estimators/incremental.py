@@ -1,16 +1,17 @@
-"""Incremental learning: rows are learned and forgotten one by one or many at a time, exactly.
+"""Exact incremental learning: models learn and forget rows, one or many at a time.
 
 After ``partial_fit`` or ``forget`` the scores of a model equal those of one fitted from scratch on
-the same rows, to the bit. A small change revises what the method learned (``revising.py``): the
-rows whose neighbours change are found by one search, and nothing else is touched. A large one
-updates the leave-one-out graph and learns from it anew:
+the same rows, bit for bit. A small change revises what the method learned (``revising.py``): one
+search finds the rows whose neighbours change, and nothing else is touched. A large change updates
+the leave-one-out graph and fits the method on it again:
 
-- **New rows** are searched among all rows; every old row is searched among the new rows only, and
-  what it finds is merged into its list.
-- **Forgotten rows** leave every list; the rows whose full lists lost one are searched again.
+- **New rows** are searched among all rows. Every old row is searched among the new rows only, and
+  the result is merged into its list of neighbours.
+- **Forgotten rows** are removed from all lists. Rows whose full lists lost a neighbour are searched
+  again.
 
-Changes are serialised by a lock. Predictions take no lock: each works on the version of the model
-that it found (``version.py``).
+A lock serialises changes. Predictions take no lock: each uses the version of the model that was
+current when it started (``version.py``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,9 +41,9 @@ from vicinal.scoring import Scoring, Training
 
 
 class IncrementalEstimator(NeighborEstimator):
-    """An estimator that learns and forgets rows without starting over.
+    """An estimator that learns and forgets rows without a fit from scratch.
 
-    A subclass may give ``_revise``; those that do not learn from the updated graph anew.
+    A subclass may define ``_revise``; one that does not is fitted again on the updated graph.
     """
 
     recalibrate_at: float | str = 0.01
@@ -50,13 +51,13 @@ class IncrementalEstimator(NeighborEstimator):
     _learns_from_graph = False
 
     def _can_revise(self) -> bool:
-        """Tell whether ``_revise`` holds for the parameters as they are."""
+        """Tell whether ``_revise`` supports the current parameters."""
         return True
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
 
-        Used only where the class that gives ``_fit_scoring`` gives it too.
+        Used only if the class that defines ``_fit_scoring`` defines this method too.
         """
         raise NotImplementedError
 
@@ -69,29 +70,29 @@ class IncrementalEstimator(NeighborEstimator):
         label_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
     ) -> Self:
-        """Learn further rows; the model then equals one fitted on all of them at once.
+        """Learn further rows; the model then equals one fitted on all rows together.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_new, m)
         Y : indicator with the columns of ``label_names_``, or list of label-name collections
-            Names, here or as the columns of a data frame, may be new: such labels come last.
+            The names, or the columns of a data frame, may include new labels, which come last.
         classes : ignored
-            scikit-learn's classifiers must be told of their classes; labels are 0 and 1.
+            For compatibility with scikit-learn; the classes of a label are always 0 and 1.
         label_names : sequence of str, optional
-            Names of the columns of `Y`, where they are others than those known.
+            Names of the columns of `Y`, if they differ from ``label_names_``.
         row_names : sequence of str, optional
-            Names of the new rows; in a model whose rows have names, a row without one goes by its
-            id.
+            Names of the new rows. If only some rows of a model have names, the others are named by
+            their ids.
 
         Notes
         -----
-        Time in proportion to the new rows and the lists that they enter; see
-        ``docs/incremental.md`` for what each method costs. More than
-        :data:`~vicinal.estimators.revising.LARGEST_SHARE` of the rows at once cost a search of the
-        new rows among all, one of all rows among the new ones, and one pass over the graph.
+        The time is proportional to the number of new rows and of the neighbour lists that they
+        enter; ``docs/incremental.md`` lists the cost of each method. A change of more than
+        :data:`~vicinal.estimators.revising.LARGEST_SHARE` of the rows costs a search of the new
+        rows among all, one of all rows among the new ones, and one pass over the graph.
 
-        Predictions in other threads do not wait, and answer for the rows before or after.
+        Predictions in other threads do not wait; they use the model before or after the change.
         """
         if not self.__sklearn_is_fitted__():
             with self._writer.lock:
@@ -107,7 +108,7 @@ class IncrementalEstimator(NeighborEstimator):
             if reviser.can_revise(count, version.rows.n_rows + count, fresh):
                 self._settle(reviser, reviser.learned(fresh, labels, names, new_names))
             else:
-                self._learn_anew(version.whole, fresh, labels, names, new_names)
+                self._learn_by_refit(version.whole, fresh, labels, names, new_names)
         return self
 
     def forget(self, rows: object) -> Self:
@@ -120,11 +121,11 @@ class IncrementalEstimator(NeighborEstimator):
 
         Notes
         -----
-        Time in proportion to the rows that had a forgotten one among their neighbours.
+        The time is proportional to the number of rows that had a forgotten row as a neighbour.
 
-        The row is not found any more. Its features and labels leave a place empty, whose memory is
-        released once more than :data:`~vicinal.estimators.revising.EMPTY_SHARE` of the places are
-        empty; :meth:`compact` does so now, and saved models never hold it.
+        A forgotten row is no longer found, but its features and labels stay in memory until more
+        than :data:`~vicinal.estimators.revising.EMPTY_SHARE` of the rows in memory are forgotten
+        ones. :meth:`compact` releases that memory at once, and saved models never contain it.
         """
         with self._changing() as reviser:
             version = reviser.version
@@ -132,17 +133,18 @@ class IncrementalEstimator(NeighborEstimator):
             gone = version.rows.places_of(ids)
             n_left = version.rows.n_rows - len(gone)
             if n_left == 0:
-                raise InvalidArgumentError("rows", "at least one row left over", "all rows")
+                expected = "rows of which at least one is left in the model"
+                raise InvalidArgumentError("rows", expected, f"all {len(gone)} rows")
             if reviser.can_revise(len(gone), n_left):
                 self._settle(reviser, reviser.forgotten(gone))
             else:
-                self._forget_anew(version.whole, ids)
+                self._forget_by_refit(version.whole, ids)
         return self
 
     def recalibrate(self) -> Self:
-        """Fit the threshold on the rows there are; labels then equal those of a refit.
+        """Refit the threshold on the current rows; predicted labels then equal those of a refit.
 
-        Nothing to do for rules that have nothing to fit. Costs leave-one-out scores of all rows.
+        Does nothing for rules that are not fitted. Costs leave-one-out scores of all rows.
         Predictions in other threads do not wait.
         """
         with self._changing() as reviser:
@@ -150,7 +152,7 @@ class IncrementalEstimator(NeighborEstimator):
         return self
 
     def compact(self) -> Self:
-        """Release all memory that is still held for forgotten rows."""
+        """Release the memory that forgotten rows still use."""
         with self._changing() as reviser:
             version = reviser.compacted(reviser.version)
             version.rows.compact()
@@ -159,7 +161,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     @property
     def graph_(self) -> NeighborGraph:
-        """The leave-one-out graph: the one kept, or a fresh search."""
+        """The leave-one-out graph of the training rows: the stored one, or a new search."""
         version = self._whole("graph_")
         if version.graph is not None:
             return version.graph
@@ -172,7 +174,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     @property
     def _writer(self) -> Writer:
-        """What changes of the model need."""
+        """The lock and the state that only changes of the model use."""
         known = vars(self).get("_writes")
         return cast(
             "Writer", vars(self).setdefault("_writes", Writer()) if known is None else known
@@ -180,7 +182,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     @contextmanager
     def _changing(self) -> Iterator[Reviser]:
-        """Change the model, after others that do; whatever fails within leaves it as it was."""
+        """Wait for the lock, and restore the model if the change within fails."""
         before = self._fitted()
         writer = self._writer
         with writer.lock:
@@ -193,16 +195,16 @@ class IncrementalEstimator(NeighborEstimator):
                 raise
 
     def _settle(self, reviser: Reviser, version: Version, recalibrate: bool | None = None) -> None:
-        """Publish a version, its threshold fitted where it lags too far (None), always or never."""
+        """Publish a version; refit its threshold always, never, or if it is too outdated (None)."""
         if recalibrate is None:
-            recalibrate = self._lags(reviser.version, version)
+            recalibrate = self._is_outdated(reviser.version, version)
         if recalibrate and reviser.fits_threshold:
             version = self._recalibrated(reviser, version)
         reviser.writer.keep_for(version)
         self._publish(version)
 
-    def _lags(self, before: Version, version: Version) -> bool:
-        """Tell whether the threshold must be fitted now."""
+    def _is_outdated(self, before: Version, version: Version) -> bool:
+        """Tell whether the threshold must be refitted now."""
         if version.calibration.is_current:
             return False
         if len(version.label_names) > len(before.label_names) and not decides(
@@ -215,7 +217,7 @@ class IncrementalEstimator(NeighborEstimator):
         return version.calibration.stale_share >= at
 
     def _recalibrated(self, reviser: Reviser, version: Version) -> Version:
-        """Return a version without empty places whose threshold is fitted on its rows."""
+        """Return the version without empty places, with a threshold fitted on its rows."""
         version = reviser.compacted(version)
         live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
         graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
@@ -224,7 +226,7 @@ class IncrementalEstimator(NeighborEstimator):
             decision = self._fit_decision(reviser.rule, scoring, training, rows)
         return replace(version, decision=decision, calibration=Calibration(rows.n_rows))
 
-    def _learn_anew(
+    def _learn_by_refit(
         self,
         version: Version,
         fresh: Features,
@@ -232,7 +234,7 @@ class IncrementalEstimator(NeighborEstimator):
         names: tuple[str, ...],
         row_names: tuple[str, ...] | None,
     ) -> None:
-        """Learn further rows by updating the graph as a whole."""
+        """Learn further rows by updating the whole graph and fitting again."""
         k = self._neighbors()
         graph = self._training_graph(version, k)
         rows = version.rows.grown(fresh)
@@ -241,8 +243,8 @@ class IncrementalEstimator(NeighborEstimator):
         every_name = extended_row_names(version.row_names, row_names, rows.place_ids)
         self._adopt(rows, graph_with(graph, rows, fresh, k), known, every_name)
 
-    def _forget_anew(self, version: Version, ids: Int) -> None:
-        """Forget rows by updating the graph as a whole."""
+    def _forget_by_refit(self, version: Version, ids: Int) -> None:
+        """Forget rows by updating the whole graph and fitting again."""
         gone = version.rows.places_of(ids)
         kept = np.setdiff1d(np.arange(version.rows.n_rows), gone)
         k = self._neighbors()
@@ -260,14 +262,14 @@ class IncrementalEstimator(NeighborEstimator):
         labels: Labels,
         row_names: tuple[str, ...] | None,
     ) -> None:
-        """Learn anew; what changes need is then that of another version."""
+        """Fit again; the state kept for small changes belongs to the old version and is dropped."""
         check_recalibrate_at(self.recalibrate_at)
         with self._writer.lock:
             self._writer.drop()
             super()._adopt(search, graph, labels, row_names)
 
     def _training_graph(self, version: Version, k: int) -> NeighborGraph:
-        """Return the leave-one-out graph for k: one that is known, or a fresh search."""
+        """Return the leave-one-out graph for k: the known one, or a new search."""
         known = version.graph
         live = self._writer.graph
         if known is None and live is not None and k == version.scoring.k:

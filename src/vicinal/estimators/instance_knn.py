@@ -1,6 +1,7 @@
 """Instance kNN, as a scikit-learn estimator."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_positive
@@ -13,38 +14,38 @@ from vicinal.scoring import InstanceKNNScoring, Scoring, SecondOrderScoring, Tra
 
 
 class InstanceKNN(IncrementalEstimator):
-    """Instance kNN: the labels of the neighbours, weighted by their similarity.
+    """Instance kNN: the labels of the neighbours, weighted by similarity.
 
     Parameters
     ----------
     n_neighbors : int
     second_order : bool
-        Let each neighbour speak for the rows most like it in features and labels together, instead
-        of for its own labels only. For data with about as many labels as features a row.
+        Replace each neighbour's labels by the average labels of the rows that are most similar to
+        it in features and labels together. For data with about as many labels as features per row.
     power : float
-        Neighbours weigh their similarity to this power: above 1 the nearest ones count for more.
-        Not to be combined with `second_order`.
+        A neighbour's weight is its similarity to this power: above 1 the nearest ones count more.
+        Cannot be combined with `second_order`.
     metric : {"cosine", "dot", "euclidean"}
-        Neighbours weigh as much as they are similar; at a Euclidean distance d, 1 / (1 + d).
+        A neighbour's similarity; for Euclidean distances d it is 1 / (1 + d).
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
-        are predicted on the training rows as they have.
+        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
+        labels are predicted on the training rows as they have.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
-        most frequent where all score 0.
+        Whether every row gets at least one label; None for the method's own rule: it gets the best
+        one, or the most frequent one if all score 0.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------
     L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
-    efficient multi-label classification", DSAA 2017. The formulas stand in
+    efficient multi-label classification", DSAA 2017. The formulas are in
     :mod:`vicinal.scoring.instance_knn` and :mod:`vicinal.scoring.second_order`.
 
     Examples
@@ -92,20 +93,22 @@ class InstanceKNN(IncrementalEstimator):
         self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
-        """Keep the labels, re-weighted in the second order."""
+        """Keep the labels; the second order replaces them by averages of similar rows."""
         power = check_positive("power", self.power)
         if power == 1:
             return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
         if check_flag("second_order", self.second_order):
-            raise InvalidArgumentError("power", "1 where second_order=True", power)
+            raise InvalidArgumentError("power", "1, because second_order=True", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
-        """Keep the labels there are now; the second order is learned anew."""
-        return InstanceKNNScoring(scoring.k, revision.Y)
+        """Keep the current labels; the second order is never revised, but fitted again."""
+        if not isinstance(scoring, InstanceKNNScoring):
+            raise TypeError(f"expected InstanceKNNScoring, got {type(scoring).__name__}")
+        return replace(scoring, Y=revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
-        """Add up the neighbours once for all k; the first order learns nothing for a k."""
+        """Fit the second order once for all k; the first order has nothing to fit."""
         if check_flag("second_order", self.second_order):
             return SecondOrderScoring.fit_sweep(training, ks)
         return super()._sweep(training, ks)

@@ -14,61 +14,61 @@ from vicinal.scoring.training import leave_one_out
 
 
 class LabelRidge(IncrementalEstimator):
-    """Ridge regression of every label on the features, by one solve for all labels.
+    """Ridge regression of every label on the features, solved for all labels at once.
 
-    The linear model that complements neighbours: one small weight for each feature and label, and
-    leave-one-out scores of the training rows in closed form.
+    A linear model that complements neighbours: one weight per feature and label, and leave-one-out
+    scores of the training rows in closed form.
 
     Parameters
     ----------
     alpha : float or list of float
-        Regularisation; of several values the one with the best leave-one-out micro-F1 is taken. 1
-        is a sound default for rows of length one.
+        Regularisation strength. From a list, the value with the best leave-one-out micro-F1 is
+        chosen. 1 is a good default for rows scaled to length one.
     kernel : {None, "rbf"}
-        None for a linear model, ``"rbf"`` for a Gaussian kernel, for dense rows: scale features to
-        [0, 1] first (:class:`vicinal.preprocess.MinMax`).
+        None for a linear model; ``"rbf"`` for a Gaussian kernel, which needs dense rows: scale
+        features to [0, 1] first (:class:`vicinal.preprocess.MinMax`).
     gamma : float or None
-        Of the Gaussian kernel :math:`e^{-γ d²}`; None for 1 over the median squared distance.
+        Width of the Gaussian kernel :math:`e^{-γ d²}`; None for 1 / the median squared distance.
     max_features : int or None
-        Most columns to fit on: those with the largest sums of squares. None for all.
+        Use only this many columns: those with the largest sums of squares. None for all.
     keep_loo : bool
         Keep the leave-one-out scores of the training rows as ``loo_scores_``.
     max_memory : int or None
-        Bytes that the solve may use; None for 4 GiB. Where a dense solve would take more,
-        conjugate gradients are used, and 3-fold instead of leave-one-out scores.
+        Bytes that the solver may use; None for 4 GiB. If a dense solution would need more, the fit
+        uses conjugate gradients, and 3-fold instead of leave-one-out scores.
     backend : {"numpy", "torch"}
         ``"torch"`` solves on a GPU.
     device : str or None
-        For the backend ``"torch"``: which device; None for the first GPU.
+        The device for ``backend="torch"``; None for the first GPU.
     metric : {"cosine", "dot", "euclidean"}
-        ``"cosine"`` divides rows by their length before a linear fit; the others leave them as they
-        are. Also the metric of ``kneighbors``.
+        ``"cosine"`` scales rows to length one before a linear fit; the others leave them unchanged.
+        Also the metric of ``kneighbors``.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
-        are predicted on the training rows as they have.
+        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
+        labels are predicted on the training rows as they have.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it does.
+        Whether every row gets at least one label; None for the method's own rule: it does.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that ``kneighbors`` searches: ``"auto"`` (exact: inverted where X is sparse, else
-        dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for ``kneighbors``: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
 
     Attributes
     ----------
     alpha_ : float
-        The regularisation in effect.
+        The regularisation strength used.
     loo_scores_ : Scores
-        With ``keep_loo=True``.
+        Leave-one-out scores of the training rows; only if ``keep_loo=True``.
 
     Notes
     -----
-    The formulas stand in :mod:`vicinal.scoring.ridge.system`. With n rows, m features and L labels,
-    a matrix of min(n, m)² numbers is inverted once for each alpha, in float64 up to a size of 3,000
-    and in float32 above. The coefficients of a float32 solve are refined in float64 to a relative
-    residual of 1e-5 at most; leverages keep float32's error, some 1e-4. Past 500 unknowns the last
-    digits depend on the number of threads, between which BLAS divides its sums. ``partial_fit`` and
-    ``forget`` fit again on the rows there are, so that the model equals one fitted on those.
+    The formulas are in :mod:`vicinal.scoring.ridge.system`. With n rows, m features and L labels,
+    the fit inverts a matrix of min(n, m)² numbers once per alpha: in float64 up to a size of 3,000,
+    in float32 above. The coefficients of a float32 solution are refined in float64 to a relative
+    residual of at most 1e-5; leverages keep the error of float32, about 1e-4. Beyond 500 unknowns
+    the last digits depend on the number of threads, because BLAS splits its sums among them.
+    ``partial_fit`` and ``forget`` refit on the current rows, so that the model equals a fresh fit.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class LabelRidge(IncrementalEstimator):
         return 0
 
     def _fit_scoring(self, training: Training) -> RidgeScoring:
-        """Solve."""
+        """Solve for the coefficients."""
         backend = chosen_backend(self.backend, self.device)
         settings = check_settings(
             self.alpha, self.kernel, self.gamma, self.max_memory, backend, self.device

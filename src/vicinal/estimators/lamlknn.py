@@ -16,7 +16,7 @@ from vicinal.scoring.features import check_given
 
 
 class LAMLkNN(NeighborEstimator):
-    """LAML-kNN: ML-kNN with the statistics of the cluster in which a row lies.
+    """LAML-kNN: ML-kNN with separate statistics for each cluster of rows.
 
     Parameters
     ----------
@@ -25,26 +25,26 @@ class LAMLkNN(NeighborEstimator):
     smoothing : float
         Added to every count; 1 is Laplace smoothing, 0 is none.
     n_clusters : int
-        Clusters of k-means; fewer where there are fewer rows. 1 is ML-kNN.
+        Number of k-means clusters, at most the number of rows. 1 is ML-kNN.
     centers : None or array-like, shape (c, m)
-        Centres to use instead of k-means; `n_clusters` is not read then.
+        Centres to use instead of k-means; `n_clusters` is then ignored.
     random_state : None, int or RandomState
-        Where k-means starts; an integer gives the same clusters each time.
+        Random seed for k-means; an integer gives the same clusters each time.
     metric : {"euclidean", "cosine", "dot"}
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it may get none.
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
 
     References
     ----------
     D. Wang, J. Wang, F. Hu, L. Li, X. Zhang, "A locally adaptive multi-label k-nearest neighbor
-    algorithm", PAKDD 2018. The formulas stand in :mod:`vicinal.scoring.lamlknn`.
+    algorithm", PAKDD 2018. The formulas are in :mod:`vicinal.scoring.lamlknn`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class LAMLkNN(NeighborEstimator):
         self.algorithm = algorithm
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
-        """Count the neighbours' votes, cluster by cluster."""
+        """Count the neighbours' votes within each cluster."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
 
@@ -101,7 +101,7 @@ class LAMLkNN(NeighborEstimator):
         return LAMLkNNScoring.fit_sweep(training, ks, smoothing, self._centers(training))
 
     def _centers(self, training: Training) -> Float:
-        """Return the centres, given or found."""
+        """Return the given centres, or those of k-means."""
         X = check_given(training.X, training.n_rows)
         if self.centers is None:
             n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
@@ -109,5 +109,5 @@ class LAMLkNN(NeighborEstimator):
         given = check_features(self.centers, "centers", n_features=X.shape[1])
         centers = given if isinstance(given, np.ndarray) else given.toarray()
         if len(centers) == 0:
-            raise InvalidArgumentError("centers", "at least one", "none")
+            raise InvalidArgumentError("centers", "at least one row", f"shape {centers.shape}")
         return centers.astype(np.float64)

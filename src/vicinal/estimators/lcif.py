@@ -21,47 +21,48 @@ from vicinal.scoring import (
 
 
 class LCIF(IncrementalEstimator):
-    """LCIF: a linear combination of instance and feature neighbours.
+    """LCIF: a linear combination of instance kNN and feature kNN.
 
     Parameters
     ----------
     n_neighbors_instance : int
-        Neighbours of a row (:class:`InstanceKNN`).
+        Number of neighbours of a row (see :class:`InstanceKNN`).
     n_neighbors_feature : int
-        Labels kept by a feature, or features by a label (:class:`FeatureKNN`).
+        Number of labels that each feature keeps, or features per label (see :class:`FeatureKNN`).
     mixing : float
-        The share of the instance part, from 0 to 1.
+        Weight of instance kNN, from 0 to 1; feature kNN has the rest.
     second_order : bool
-        LCIF2: the instance part is of the second order.
+        Use second-order instance kNN (LCIF2 in the paper).
     neighbors_of : {"feature", "label"}
     aggregate : {"mean", "max", "kept-mean"}
-        As in :class:`FeatureKNN`.
+        See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
-        Of the instance part.
+        For instance kNN.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        How scores become labels; None is ``"cardinality"``: one threshold, at which as many labels
-        are predicted on the training rows as they have.
+        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
+        labels are predicted on the training rows as they have.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it does, the best one, or the
-        most frequent where all score 0.
+        Whether every row gets at least one label; None for the method's own rule: it gets the best
+        one, or the most frequent one if all score 0.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------
     L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
-    efficient multi-label classification", DSAA 2017. The formulas stand in
+    efficient multi-label classification", DSAA 2017. The formulas are in
     :mod:`vicinal.scoring.lcif`.
 
     Examples
     --------
-    The one neighbour of the query is row 0, and its one feature is most like the first label.
+    The only neighbour of the query is row 0, and its only feature is most similar to the first
+    label.
 
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -128,13 +129,13 @@ class LCIF(IncrementalEstimator):
         return LCIFScoring(instance, feature, mixing)
 
     def _can_revise(self) -> bool:
-        """Learn the second order, and labels that keep their features, anew."""
+        """Tell whether a small change can be revised: not in the second order, nor by label."""
         return self.neighbors_of == "feature" and self.second_order is False
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Revise both parts."""
         if not isinstance(scoring, LCIFScoring):
-            raise TypeError(f"unexpected {type(scoring).__name__}")
+            raise TypeError(f"expected LCIFScoring, got {type(scoring).__name__}")
         k, Y = self.n_neighbors_feature, revision.Y
         feature = revised_features(scoring.feature, revision, k, self.aggregate)
         return LCIFScoring(InstanceKNNScoring(scoring.k, Y), feature, scoring.mixing)

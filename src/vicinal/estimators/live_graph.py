@@ -1,9 +1,9 @@
 """The leave-one-out graph of a model that learns and forgets rows one at a time.
 
-Similarity is symmetric, so one pass over the rows that share a feature with a new row gives both
-its neighbours and, compared with the last entry of each row's list, the rows whose lists it enters.
-Only those lists are touched, and the vote tables of ML-kNN with them. After every step lists and
-tables equal those of a fresh fit, to the bit.
+Similarity is symmetric, so one pass over the rows that share a feature with a new row finds both
+its neighbours and the rows whose lists it enters: those where it is nearer than the last entry.
+Only these lists and ML-kNN's vote tables are updated. After every step lists and tables equal those
+of a fresh fit, bit for bit.
 """
 
 import numpy as np
@@ -17,21 +17,21 @@ from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 
 SPARE = 6
-"""Neighbours held beyond k: a list is searched again only when so many of its rows were forgotten.
-"""
+"""Extra neighbours per list: a list is searched again only after this many of its rows were
+forgotten."""
 MOST_DENSE_CELLS = 2**24
-"""Dense rows are held as sparse ones here, up to so many cells: 192 MiB."""
+"""The graph stores dense rows as sparse ones, up to this many cells: 192 MiB."""
 
 
 class LiveGraph:
-    """Lists of the nearest rows, and how many rows with and without a label got j votes for it.
+    """Neighbour lists, and the numbers of rows with and without each label that got j votes for it.
 
     Parameters
     ----------
     rows : TrainingRows
         Without empty places.
     graph : NeighborGraph
-        Their leave-one-out graph, at least `k` wide or as wide as there are other rows.
+        Their leave-one-out graph, with at least `k` neighbours or all other rows.
     Y : csr_array of int32, shape (n, L)
     k : int
 
@@ -65,11 +65,11 @@ class LiveGraph:
         return self._native.bytes()
 
     def takes(self, X: Features) -> bool:
-        """Tell whether rows can be held exactly."""
+        """Tell whether rows can be stored without loss of precision."""
         return np.can_cast(X.dtype, self._dtype, "safe")
 
     def learn(self, X: Features, Y: Csr) -> None:
-        """Learn rows with their labels, of which there may be new ones."""
+        """Learn rows with their labels, which may include new ones."""
         rows, n_labels = as_csr(X), int(Y.shape[1])
         indptr, indices = csr_parts(rows)
         values = np.ascontiguousarray(rows.data, dtype=self._dtype)
@@ -80,9 +80,9 @@ class LiveGraph:
             self._native.learn(indices[entries], values[entries], own, n_labels)
 
     def forget(self, place: int, rows: TrainingRows) -> None:
-        """Forget the row at a place, which stays empty; `rows` are those without it.
+        """Forget the row at a place, which stays empty; `rows` are the rows without it.
 
-        Lists that ran short get further neighbours from the index of `rows`.
+        Lists that became too short get further neighbours from the index of `rows`.
         """
         missing = self._native.take_out(place)
         if len(missing):
@@ -90,7 +90,7 @@ class LiveGraph:
             self._native.refill(place, missing, np.ascontiguousarray(near.ids))
 
     def compact(self) -> None:
-        """Close the gaps that forgotten rows left."""
+        """Remove the empty places of forgotten rows."""
         self._native.compact()
 
     def tables(self) -> tuple[Int, Int]:
@@ -111,7 +111,7 @@ class LiveGraph:
 
 
 def can_follow(rows: TrainingRows, dtype: np.dtype[np.generic]) -> bool:
-    """Tell whether a live graph can hold rows and follow changes by rows of a number type."""
+    """Tell whether a live graph can store these rows and further ones of a number type."""
     is_dense = isinstance(rows.X, np.ndarray)
     if is_dense and rows.X.size > MOST_DENSE_CELLS:
         return False

@@ -8,7 +8,7 @@ from vicinal.scoring import LPkNNScoring, Scoring, Training
 
 
 class LPkNN(IncrementalEstimator):
-    """Label powerset by neighbours: predict the label set that most of them have.
+    """Label powerset kNN: predict the most frequent label set among the neighbours.
 
     Parameters
     ----------
@@ -17,24 +17,24 @@ class LPkNN(IncrementalEstimator):
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts the most frequent label set.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it may get none.
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------
     E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
-    algorithms", SETN 2008. The formulas stand in :mod:`vicinal.scoring.lpknn`.
+    algorithms", SETN 2008. The formulas are in :mod:`vicinal.scoring.lpknn`.
 
     Examples
     --------
-    Two of the three nearest rows of 0.9 have the set of *low* alone:
+    Two of the three rows nearest to 0.9 have *low* as their only label:
 
     >>> X = [[0.0], [1.0], [2.0], [10.0]]
     >>> Y = [["low"], ["low", "odd"], ["low"], ["high"]]
@@ -71,5 +71,5 @@ class LPkNN(IncrementalEstimator):
         return LPkNNScoring.fit(training, self.n_neighbors)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
-        """Keep the labels there are now."""
+        """Keep the current labels."""
         return LPkNNScoring(scoring.k, revision.Y)

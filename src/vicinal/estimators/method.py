@@ -1,8 +1,8 @@
-"""A method as it declares itself, and the registry of those that did.
+"""The declaration of a method, and the registry of declared methods.
 
-An estimator class has an attribute ``method``, a :class:`Method`: its name on the command line,
-what tuning tries by default, what it costs. The class is registered when Python creates it, so that
-the command line, tuning, comparisons and saved models know it without a second list.
+An estimator class has an attribute ``method``, a :class:`Method`: its name on the command line, the
+default grid for tuning, its cost. The class is registered when Python creates it, so that the
+command line, tuning, comparisons and saved models know it without a second list.
 """
 
 import inspect
@@ -17,13 +17,13 @@ from vicinal.decision import Decision
 from vicinal.persistence import register
 
 EVERY_K = tuple(range(1, 31))
-"""k of the ML-kNN and BRkNN papers."""
+"""The values of k in the ML-kNN and BRkNN papers."""
 ODD_K = tuple(range(1, 30, 2))
-"""k of the LCIF paper."""
+"""The values of k in the LCIF paper."""
 ODD_K_BEYOND = tuple(range(31, 60, 2))
-"""The edge rule of the LCIF paper: these follow where the best of ``ODD_K`` is its last."""
+"""Further values of k in the LCIF paper, tried if the best of ``ODD_K`` is its last one."""
 FEW_K = (1, 3, 5, 7, 10, 15, 20, 25, 30)
-"""For methods that search votes or fit a regression per label for every k."""
+"""For methods whose fit for each k is expensive."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +33,24 @@ class Method:
     Parameters
     ----------
     name : str
-        On the command line and in tables.
+        Its name on the command line and in tables.
     grid : mapping of parameter to values
-        What tuning tries by default, in grid order.
+        The default grid for tuning, in the order in which it is tried.
     beyond_edge : mapping of parameter to values
-        Tried as well where the best value of the default grid is the last on its axis.
+        Further values to try if the best value of the default grid is the last one.
     cost : {"quick", "slow"}
         Quick: the cost grows with rows × k only. Slow: also with labels, clusters or rows².
     neighbors : str or None
-        The parameter that is the number of neighbours k; None for a method without.
+        The parameter that is the number of neighbours k; None for a method without neighbours.
     decides_by : tuple of str
         Parameters that change what is predicted but not what is scored, besides ``threshold`` and
         ``never_empty``. Settings that differ only in these share their scores.
     rule : Decision or None
-        How scores become labels where a user asks for nothing else; None: that of the class it is
-        derived from.
+        How scores become labels by default; None for the rule of the parent class.
     scoring : tuple of types
-        What the method learns; registered with the class, so that models can be saved.
+        The classes that hold what the method learns; registered so that models can be saved.
     is_baseline : bool
-        Whether other methods are compared with it, and tuning does not try it.
+        Whether the method serves only for comparison, so that tuning does not try it.
 
     Examples
     --------
@@ -75,13 +74,14 @@ _REGISTERED: dict[str, type[Any]] = {}
 
 
 def declare(kind: type[Any]) -> None:
-    """Register a class that has a ``method`` of its own; called for every class that is created."""
+    """Register an estimator class if it has its own ``method``; called for every new class."""
     method = vars(kind).get("method")
     if not isinstance(method, Method):
         return
     known = _REGISTERED.get(method.name)
     if known is not None and full_name(known) != full_name(kind):
-        raise InvalidArgumentError("method", "a name of its own", f"{method.name!r} a second time")
+        expected = f"a name other than that of {full_name(known)}"
+        raise InvalidArgumentError("method", expected, f"{method.name!r} for {full_name(kind)}")
     _REGISTERED[method.name] = kind
     if hasattr(kind, "get_state"):
         register(saved_name("estimators", kind), kind)
@@ -90,7 +90,7 @@ def declare(kind: type[Any]) -> None:
 
 
 def saved_name(package: str, kind: type[Any]) -> str:
-    """Return what saved models call a class: by package if it is ours, else by its module.
+    """Return the name of a class in saved models: short for vicinal's classes, else the full name.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def full_name(kind: type[Any]) -> str:
 
 
 def find_method(name: str, argument: str = "methods") -> type[Any]:
-    """Return the class of a registered name, or of ``module:Class``, which is imported.
+    """Return the class registered under a name, or import it from ``module:Class``.
 
     Parameters
     ----------
     name : str
-        ``module:Class`` may be any classifier of scikit-learn's kind.
+        ``module:Class`` may be any scikit-learn classifier.
     argument : str
-        What errors call the argument.
+        The argument's name in error messages.
 
     Examples
     --------
@@ -128,26 +128,26 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
-        expected = f"names of methods ({', '.join(_REGISTERED)}) or module:Class"
+        expected = f"a method ({', '.join(_REGISTERED)}) or module:Class"
         raise InvalidArgumentError(argument, expected, repr(name))
     try:
         found: object = import_module(module)
     except (ImportError, SyntaxError, ValueError) as error:
         raise InvalidArgumentError(
-            argument, f"a module that can be imported before ':' ({error})", repr(name)
+            argument, f"module:Class with a module that can be imported ({error})", repr(name)
         ) from error
     for part in attribute.split("."):
         found = getattr(found, part, None)
     if not isinstance(found, type) or not all(
         hasattr(found, each) for each in ("fit", "predict", "get_params", "set_params")
     ):
-        expected = f"a classifier class of scikit-learn's kind in {module}"
+        expected = f"a scikit-learn classifier class in {module}"
         raise InvalidArgumentError(argument, expected, repr(name))
     return found
 
 
 def make_method(name: str, params: Mapping[str, object], argument: str = "methods") -> Any:
-    """Return an unfitted estimator of a method, or say what it lacks to be made.
+    """Return an unfitted estimator of a method with these parameters.
 
     Examples
     --------
@@ -157,12 +157,12 @@ def make_method(name: str, params: Mapping[str, object], argument: str = "method
     try:
         return find_method(name, argument)(**params)
     except TypeError as error:
-        expected = f"a class that these parameters suffice for ({error})"
+        expected = f"a class that accepts the parameters {dict(params)} ({error})"
         raise InvalidArgumentError(argument, expected, repr(name)) from None
 
 
 def method_of(kind: type[Any]) -> Method:
-    """Return what a class declares; a class that declares nothing goes by its full name.
+    """Return the declaration of a class; a class without one is named by its full name.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def method_of(kind: type[Any]) -> Method:
 
 
 def can_be_saved(kind: type[Any]) -> bool:
-    """Tell whether models of a class can be saved: it declares itself and gives its state."""
+    """Tell whether models of a class can be saved: it is registered and has ``get_state``."""
     return hasattr(kind, "get_state") and kind in _REGISTERED.values()
 
 

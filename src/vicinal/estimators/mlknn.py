@@ -11,7 +11,7 @@ from vicinal.scoring import MLkNNScoring, Scoring, Training
 
 
 class MLkNN(IncrementalEstimator):
-    """ML-kNN: the posterior of each label, given how many neighbours carry it.
+    """ML-kNN: the posterior of each label, given how many neighbours have it.
 
     Parameters
     ----------
@@ -22,25 +22,25 @@ class MLkNN(IncrementalEstimator):
     threshold : None, {"cardinality", "two-pass"}, float or decision object
         How scores become labels; None predicts a label whose posterior is at least 0.5.
     never_empty : bool or None
-        Whether every row gets a label; None is the method's own rule: it may get none.
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
     n_jobs : int or None
-        Threads; None for all.
+        Number of threads; None for all cores.
     algorithm : str or callable
-        The index that searches the training rows: ``"auto"`` (exact: inverted where X is sparse,
-        else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
     recalibrate_at : float or {"always", "never"}
-        Share of the rows after whose change ``partial_fit`` and ``forget`` fit a threshold again
-        that was fitted on the training rows (:meth:`recalibrate`); scores are exact at any time.
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
 
     References
     ----------
     M.-L. Zhang, Z.-H. Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern
-    Recognition 40 (2007). The formulas stand in :mod:`vicinal.scoring.mlknn`.
+    Recognition 40 (2007). The formulas are in :mod:`vicinal.scoring.mlknn`.
 
     Examples
     --------
-    Rows 0 and 1 carry the label and are each other's neighbour, as are rows 2 and 3, which do not.
-    A vote is always right: its posterior, smoothed, is 3/4.
+    Rows 0 and 1 have the label and are each other's neighbour; rows 2 and 3 are each other's
+    neighbour and do not have it. A neighbour's vote is always right: its smoothed posterior is 3/4.
 
     >>> import numpy as np
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
@@ -90,9 +90,9 @@ class MLkNN(IncrementalEstimator):
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
-        """Take over the tables, which the live graph keeps."""
+        """Read the updated vote tables from the live graph."""
         if revision.graph is None or not isinstance(scoring, MLkNNScoring):
-            raise RuntimeError("a change without the graph")
+            raise RuntimeError("ML-kNN can only be revised with its live graph")
         with_label, without_label = revision.graph.tables()
         return MLkNNScoring(scoring.k, scoring.smoothing, with_label, without_label, revision.Y)
 

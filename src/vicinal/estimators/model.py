@@ -7,7 +7,8 @@ from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.estimators.base import NeighborEstimator
-from vicinal.estimators.pipeline import Pipeline, SavedPipeline, is_passed, save_pipeline
+from vicinal.estimators.pipeline import Pipeline, SavedPipeline, save_pipeline
+from vicinal.estimators.pipeline_steps import transformed
 from vicinal.persistence import read_folder
 
 Model = NeighborEstimator | SklearnPipeline
@@ -19,12 +20,12 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
-        The steps before it are of ``vicinal.preprocess``, or of scikit-learn: ``CountVectorizer``,
+        The other steps come from ``vicinal.preprocess`` or scikit-learn: ``CountVectorizer``,
         ``TfidfVectorizer``, ``TfidfTransformer``, ``StandardScaler``, ``MinMaxScaler``,
         ``MaxAbsScaler``, ``Normalizer``, ``OneHotEncoder``, ``TruncatedSVD``, ``FeatureUnion``,
         ``ColumnTransformer`` and pipelines of these.
     path : path
-        A new folder, or an older model, which is replaced as a whole once the new one is complete.
+        A new folder, or an older model, which is replaced once the new one is complete.
 
     Examples
     --------
@@ -39,33 +40,34 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         model.save(path)
         return
     if not isinstance(model, SklearnPipeline):
-        raise InvalidArgumentError("model", "a vicinal estimator or a Pipeline", repr(type(model)))
+        expected = "a vicinal estimator, or a Pipeline that ends in one"
+        raise InvalidArgumentError("model", expected, type(model).__name__)
     save_pipeline(model, path)
 
 
 def load(
     path: str | os.PathLike[str], *, verify: bool = True, mmap: bool | Literal["auto"] = "auto"
 ) -> NeighborEstimator | Pipeline:
-    """Load a model that :func:`save` wrote; it predicts the same, to the bit.
+    """Load a model that :func:`save` wrote; its predictions are identical, bit for bit.
 
-    A saved pipeline comes back as a :class:`vicinal.Pipeline`.
+    A saved pipeline is loaded as a :class:`vicinal.Pipeline`.
 
     Parameters
     ----------
     path : path
     verify : bool
-        Compare every array with its checksum first.
+        Check every array against its checksum first.
     mmap : bool or "auto"
         Whether arrays of floating-point numbers are memory-mapped instead of read. "auto" reads
         models of less than 1 GiB into memory and maps larger ones.
 
     Notes
     -----
-    A model in memory no longer needs its files. Those of a mapped one must stay as they are while
-    the model is in use: :func:`save` replaces a model without touching them, but a program that
-    overwrites them in place changes the numbers that the model predicts from, and one that cuts
-    them short ends the process with a bus error. Ids and row starts are read into memory in any
-    case, so that no change of a file makes the compiled core read outside its arrays.
+    A model that was read into memory no longer needs its files. The files of a memory-mapped model
+    must not change while it is in use. :func:`save` writes new files, so it can safely replace the
+    model, but overwriting the old files in place changes the predictions, and truncating them
+    crashes the process with a bus error. Ids and row offsets are always read into memory, so that
+    no change of a file makes the compiled core read outside its arrays.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def load(
 
 
 def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
-    """Return `X` after a pipeline's preprocessing, and the estimator at its end.
+    """Return `X` after a pipeline's preprocessing, and its estimator.
 
     Examples
     --------
@@ -96,13 +98,11 @@ def prepared(model: Model, X: object) -> tuple[object, NeighborEstimator]:
     >>> prepared(model.fit([[0.0], [8.0]], [[1, 0], [0, 1]]), [[2.0]])
     (array([[0.25]]), BRkNN(n_neighbors=1))
     """
-    for _, step in model.steps[:-1] if isinstance(model, SklearnPipeline) else ():
-        if not is_passed(step):
-            X = step.transform(X)
-    return X, estimator_of(model)
+    rows = transformed(model, X) if isinstance(model, SklearnPipeline) else X
+    return rows, estimator_of(model)
 
 
 def estimator_of(model: Model) -> NeighborEstimator:
-    """Return the estimator at the end of a pipeline, or the model itself."""
+    """Return the last step of a pipeline, or the model itself if it is an estimator."""
     last: NeighborEstimator = model.steps[-1][1] if isinstance(model, SklearnPipeline) else model
     return last

@@ -1,9 +1,9 @@
-"""A pipeline with everything that the estimator at its end offers."""
+"""A pipeline that offers every method of its last step, and its saved form."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sklearn.pipeline import Pipeline as SklearnPipeline
 from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
@@ -16,6 +16,8 @@ from vicinal._base.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.explained_models import explain
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.pipeline_steps import is_passthrough, transformed
 from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.persistence import register, write_folder
@@ -24,7 +26,7 @@ from vicinal.scores import Scores
 
 
 def _last_has(name: str) -> Callable[[SklearnPipeline], bool]:
-    """Tell whether the last step offers a method, with its own error where it does not."""
+    """Return a check that the last step has a method, which raises its error if it has not."""
 
     def check(pipeline: SklearnPipeline) -> bool:
         getattr(pipeline.steps[-1][1], name)
@@ -34,25 +36,25 @@ def _last_has(name: str) -> Callable[[SklearnPipeline], bool]:
 
 
 class Pipeline(SklearnPipeline):
-    """scikit-learn's ``Pipeline`` with the methods of the estimator at its end.
+    """scikit-learn's ``Pipeline`` with all methods of the estimator that is its last step.
 
-    Rows pass through the steps first; then ``predict_names``, ``rank``, ``scores``,
-    ``neighbor_graph``, ``kneighbors``, ``partial_fit``, ``forget``, ``explain`` and so on are those
-    of the last step. A method is there if the last step has it.
+    ``predict_names``, ``rank``, ``scores``, ``neighbor_graph``, ``kneighbors``, ``partial_fit``,
+    ``forget``, ``explain`` and so on preprocess the rows and call the last step. The pipeline has
+    each of these methods if the last step has it.
 
     Parameters
     ----------
     steps : list of (str, object)
         Transformers, then an estimator, each with a name.
     transform_input, memory, verbose
-        As in scikit-learn.
+        See scikit-learn.
 
     Attributes
     ----------
     columns_ : tuple of str or None
-        Names of the columns of the file that the model was trained on, if it came from one.
+        Column names of the file that the model was trained on, if the data came from a file.
     reading_ : Reading or None
-        How the table that the model was trained on was read, if it came from one.
+        How the training table was read, if the data came from a table.
 
     Examples
     --------
@@ -72,8 +74,8 @@ class Pipeline(SklearnPipeline):
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps one after the other, then the estimator.
 
-        Keyword arguments with ``__`` are for the step they name, as in scikit-learn; others
-        (``label_names``, ``graph``) are for the estimator.
+        Keyword arguments with ``__`` go to the step they name, as in scikit-learn; others
+        (``label_names``, ``graph``) go to the estimator.
         """
         last = self.steps[-1][0]
         routed = {key if "__" in key else f"{last}__{key}": value for key, value in params.items()}
@@ -82,68 +84,59 @@ class Pipeline(SklearnPipeline):
     @property
     def label_names_(self) -> tuple[str, ...]:
         """Names of the labels."""
-        names: tuple[str, ...] = self.steps[-1][1].label_names_
-        return names
+        return self._estimator.label_names_
 
     @property
     def row_ids_(self) -> Int:
-        """The id of each training row, rising."""
-        ids: Int = self.steps[-1][1].row_ids_
-        return ids
+        """The id of each training row, in increasing order."""
+        return self._estimator.row_ids_
 
     @available_if(_last_has("predict_names"))
     def predict_names(self, X: Any, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        names: list[list[str]] = self._last.predict_names(self._prepared(X), graph=graph)
-        return names
+        return self._last.predict_names(transformed(self, X), graph=graph)
 
     @available_if(_last_has("predict_blocks"))
     def predict_blocks(self, X_blocks: Iterable[Any]) -> Iterator[Any]:
         """Yield the label indicators of blocks of rows, one after the other."""
-        predicted: Iterator[Any] = self._last.predict_blocks(map(self._prepared, X_blocks))
-        return predicted
+        return self._last.predict_blocks(transformed(self, X) for X in X_blocks)
 
     @available_if(_last_has("recalibrate"))
     def recalibrate(self) -> Self:
-        """Fit the threshold on the rows there are."""
+        """Refit the threshold on the current rows."""
         self._last.recalibrate()
         return self
 
     @available_if(_last_has("scores"))
     def scores(self, X: Any, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label."""
-        scores: Scores = self._last.scores(self._prepared(X), graph=graph)
-        return scores
+        return self._last.scores(transformed(self, X), graph=graph)
 
     @available_if(_last_has("rank"))
     def rank(
         self, X: Any, top: int = 5, *, graph: NeighborGraph | None = None
     ) -> tuple[Int32, Float]:
         """Return the `top` best labels of each row and their scores, best first."""
-        best: tuple[Int32, Float] = self._last.rank(self._prepared(X), top, graph=graph)
-        return best
+        return self._last.rank(transformed(self, X), top, graph=graph)
 
     @available_if(_last_has("neighbor_graph"))
     def neighbor_graph(self, X: Any, k: int | None = None) -> NeighborGraph:
         """Return the `k` nearest training rows of each row."""
-        graph: NeighborGraph = self._last.neighbor_graph(self._prepared(X), k)
-        return graph
+        return self._last.neighbor_graph(transformed(self, X), k)
 
     @available_if(_last_has("kneighbors"))
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> tuple[Float, Int32] | Int32:
         """Return distances and ids of the nearest training rows, as scikit-learn does."""
-        rows = None if X is None else self._prepared(X)
-        near: tuple[Float, Int32] | Int32
-        near = self._last.kneighbors(rows, n_neighbors, return_distance)
-        return near
+        rows = None if X is None else transformed(self, X)
+        return self._last.kneighbors(rows, n_neighbors, return_distance)
 
     @available_if(_last_has("explain"))
     def explain(
         self, X: Any, labels: Sequence[str | int] | None = None, top: int = 5, **options: Any
     ) -> Explanations:
-        """Say why each row gets its labels (:func:`vicinal.estimators.explain`)."""
+        """Explain why each row gets its labels (see :func:`vicinal.estimators.explain`)."""
         return explain(self, X, labels, top, **options)
 
     @available_if(_last_has("partial_fit"))
@@ -158,13 +151,13 @@ class Pipeline(SklearnPipeline):
     ) -> Self:
         """Learn further rows; the first call fits the whole pipeline.
 
-        The preprocessing steps stay as they were first fitted, so that the rows known already keep
-        their features. Fit the pipeline again where the scale or vocabulary of the data has moved.
+        Later calls do not change the preprocessing steps, so that the rows learned before keep
+        their features. Refit the pipeline when the scale or vocabulary of the data has changed.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
-        names = {"label_names": label_names, "row_names": row_names}
-        self._last.partial_fit(self._prepared(X), Y, classes, **names)
+        rows = transformed(self, X)
+        self._last.partial_fit(rows, Y, classes, label_names=label_names, row_names=row_names)
         return self
 
     @available_if(_last_has("forget"))
@@ -175,7 +168,7 @@ class Pipeline(SklearnPipeline):
 
     @available_if(_last_has("compact"))
     def compact(self) -> Self:
-        """Release all memory that the index still holds for forgotten rows."""
+        """Release the memory that the index still holds for forgotten rows."""
         self._last.compact()
         return self
 
@@ -184,17 +177,15 @@ class Pipeline(SklearnPipeline):
         save_pipeline(self, path)
 
     @property
-    def _last(self) -> Any:
-        """The fitted estimator at the end."""
-        check_is_fitted(self)
-        return self.steps[-1][1]
+    def _estimator(self) -> IncrementalEstimator:
+        """The last step; ``available_if`` checks that it has a method."""
+        return cast("IncrementalEstimator", self.steps[-1][1])
 
-    def _prepared(self, X: Any) -> Any:
-        """Return rows after the steps before the estimator."""
-        for _, step in self.steps[:-1]:
-            if not is_passed(step):
-                X = step.transform(X)
-        return X
+    @property
+    def _last(self) -> IncrementalEstimator:
+        """The last step, which must be fitted."""
+        check_is_fitted(self)
+        return self._estimator
 
 
 def make_pipeline(*steps: Any, **options: Any) -> Pipeline:
@@ -212,7 +203,7 @@ def make_pipeline(*steps: Any, **options: Any) -> Pipeline:
 
 @dataclass(frozen=True)
 class SavedPipeline:
-    """The steps of a pipeline, by name, the columns it learned from, and how they were read."""
+    """A pipeline as it is saved: its named steps, training columns and how they were read."""
 
     names: tuple[str, ...]
     steps: tuple[Saveable, ...]
@@ -256,20 +247,15 @@ register("estimators.Pipeline", SavedPipeline)
 
 
 def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:
-    """Save a fitted pipeline, scikit-learn's or ours, whose steps can all be saved."""
+    """Save a fitted pipeline (of scikit-learn or vicinal) whose steps can all be saved."""
     check_is_fitted(model)
     if not isinstance(model.steps[-1][1], NeighborEstimator):
         last = repr(model.steps[-1][1])[:200]
         raise InvalidArgumentError("model", "a pipeline that ends in a vicinal estimator", last)
-    kept = [(name, step) for name, step in model.steps if not is_passed(step)]
+    kept = [(name, step) for name, step in model.steps if not is_passthrough(step)]
     columns, reading = getattr(model, "columns_", None), getattr(model, "reading_", None)
     names, parts = [name for name, _ in kept], [as_part(name, step) for name, step in kept]
     write_folder(SavedPipeline(tuple(names), tuple(parts), columns, reading), path)
-
-
-def is_passed(step: object) -> bool:
-    """Tell whether a step of a pipeline does nothing."""
-    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 def named_pipeline(
@@ -277,7 +263,7 @@ def named_pipeline(
     columns: tuple[str, ...] | None,
     reading: Reading | None = None,
 ) -> Pipeline:
-    """Return the pipeline of these steps that knows its columns and how they were read."""
+    """Return a pipeline of these steps with its columns and how they were read."""
     pipeline = Pipeline(steps)
     pipeline.columns_ = columns
     pipeline.reading_ = reading

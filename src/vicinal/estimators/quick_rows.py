@@ -1,8 +1,8 @@
-"""A short way through the door for rows that are as the model wants them.
+"""Fast validation of rows that need no conversion.
 
 scikit-learn's checks take longer than the search for one row. Plain arrays of the right type and
-width are looked at here once, entry by entry; everything else takes the long way, which also says
-what is wrong.
+width are checked here in one pass; everything else goes through the full validation, which also
+says what is wrong.
 """
 
 from typing import cast
@@ -15,11 +15,11 @@ from vicinal._base.checked_csr import checked_csr, known_parts
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
-_MOST = 2**31 - 1
+_INT32_MAX = 2**31 - 1
 
 
 def quick_rows(X: object, n_features: int) -> Features | None:
-    """Return rows that need no conversion, checked, or None: they must take the long way.
+    """Return rows that are valid as they are, or None if they need the full validation.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def quick_rows(X: object, n_features: int) -> Features | None:
 
 
 def _quick_csr(X: Csr, n_features: int) -> Csr | None:
-    """Return a canonical matrix of the right width, every entry looked at."""
+    """Return a valid, canonical CSR matrix of the right width, or None."""
     if known_parts(X) is not None:
         return X if X.shape[1] == n_features and X.shape[0] > 0 else None
     indptr, indices, data = X.indptr, X.indices, X.data
@@ -51,8 +51,8 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
         or data.dtype not in _FLOATS
         or indices.dtype not in _COLUMN_TYPES
         or indptr.dtype not in _COLUMN_TYPES
-        or not len(indices) == len(data) < _MOST
-        or n_features >= _MOST
+        or not len(indices) == len(data) < _INT32_MAX
+        or n_features >= _INT32_MAX
         or len(indptr) != X.shape[0] + 1
         or indptr[0] != 0
         or indptr[-1] != len(indices)
@@ -77,7 +77,7 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
 
 
 def _rises_within_rows(X: Csr) -> bool:
-    """Tell whether column ids rise strictly within each row."""
+    """Tell whether column ids are strictly increasing within each row."""
     rises = X.indices[1:] > X.indices[:-1]
     if X.shape[0] > 1:
         starts = X.indptr[1:-1]

@@ -1,7 +1,8 @@
-"""What would drop a label: neighbours or features removed, and the model asked again.
+"""Find the neighbours or features without which a label would no longer be predicted.
 
-Removed neighbours make room for the next nearest rows, and removed features change the neighbours,
-so that neither can be read off the shares. What the method learned at fit stays as it is.
+The model predicts again without them. The shares of an explanation cannot tell: the next nearest
+rows take the place of removed neighbours, and removing features changes the neighbours. The fitted
+model itself does not change.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,23 +24,23 @@ if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
 
 MOST_FEATURES = 100
-"""Most features tried one at a time: those that matter most."""
+"""The most features tried one at a time, those that contribute most."""
 MOST_TOGETHER = 20
-"""Most features removed together."""
+"""The most features removed together."""
 
-Asked: TypeAlias = Callable[[Sequence[Collection[int]]], tuple[Float, Bool]]
+PredictWithout: TypeAlias = Callable[[Sequence[Collection[int]]], tuple[Float, Bool]]
 """Sets of ids to remove → the label's score without each set, and whether it is predicted."""
 
 
 @dataclass(frozen=True, eq=False)
-class Removing:
-    """A row and a label that it is predicted to have.
+class RemovalSearch:
+    """A row and a label that the model predicts for it.
 
     Parameters
     ----------
     model : NeighborEstimator
     source : RowSource
-        Makes the row again without some features.
+        Builds the row again without some of its features.
     feature_names : FeatureNames
     row : int
         Number of the row in `source`.
@@ -54,36 +55,37 @@ class Removing:
     x: Features
     label: int
 
-    def neighbors(self, speaking: Sequence[int]) -> list[Removal]:
-        """Return the neighbours, of those that speak for the label, without which it is dropped.
+    def neighbors(self, supporting: Sequence[int]) -> list[Removal]:
+        """Return the supporting neighbours without which the label is not predicted.
 
-        `speaking` are row ids, strongest first.
+        `supporting` are the ids of neighbours that contribute to the label, strongest first.
         """
         ids = self.model.search_.row_ids
-        place = {id_: int(np.searchsorted(ids, id_)) for id_ in speaking}
-        names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in speaking}
+        place = {id_: int(np.searchsorted(ids, id_)) for id_ in supporting}
+        names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
 
-        def ask(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
+        def predict_without(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
             near = self._graph_without([[place[id_] for id_ in group] for group in groups])
-            return self._answers(near, self.x[np.zeros(len(groups), dtype=np.int64)])
+            return self._predict(near, self.x[np.zeros(len(groups), dtype=np.int64)])
 
-        return _dropping("neighbor", speaking, speaking, names, ask)
+        return _decisive("neighbor", supporting, supporting, names, predict_without)
 
-    def features(self, speaking: Sequence[int], others: Sequence[int]) -> list[Removal]:
-        """Return the features without which the label is dropped.
+    def features(self, supporting: Sequence[int], others: Sequence[int]) -> list[Removal]:
+        """Return the features without which the label is not predicted.
 
-        `speaking` are the columns that speak for it, strongest first; `others` the rest.
+        `supporting` are the columns that contribute to the label, strongest first; `others` are the
+        row's other columns.
         """
-        tried = [*speaking, *others][:MOST_FEATURES]
+        tried = [*supporting, *others][:MOST_FEATURES]
         names = {column: self.feature_names[column] for column in tried}
 
-        def ask(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
+        def predict_without(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
             rows = self.source.without(self.row, groups)
-            return self._answers(self.model.search_.query(rows, self.model.scoring_.k), rows)
+            return self._predict(self.model.search_.query(rows, self.model.scoring_.k), rows)
 
-        return _dropping("feature", tried, speaking[:MOST_TOGETHER], names, ask)
+        return _decisive("feature", tried, supporting[:MOST_TOGETHER], names, predict_without)
 
-    def _answers(self, near: NeighborGraph, rows: Features) -> tuple[Float, Bool]:
+    def _predict(self, near: NeighborGraph, rows: Features) -> tuple[Float, Bool]:
         """Return the scores of the label and whether it is predicted, for each query."""
         with using_threads(self.model.search_.n_jobs):
             scores = self.model.scoring_.scores(near, rows)
@@ -92,7 +94,7 @@ class Removing:
         return found, decided
 
     def _graph_without(self, groups: Sequence[Collection[int]]) -> NeighborGraph:
-        """Return the neighbours of the row once for each group of places, without these rows."""
+        """Return one query per group: the row's neighbours without the group's rows."""
         k = self.model.scoring_.k
         wide = self.model.search_.query(self.x, k + max(len(group) for group in groups))
         width, found = min(k, wide.k), wide.ids[0] >= 0
@@ -100,24 +102,27 @@ class Removing:
         return picked(wide, [np.flatnonzero(each)[:width] for each in kept], width)
 
 
-def _dropping(
+def _decisive(
     kind: str,
     singles: Sequence[int],
     together: Sequence[int],
     names: Mapping[int, str],
-    ask: Asked,
+    predict_without: PredictWithout,
 ) -> list[Removal]:
-    """Return each single removal that drops the label; if none does, the first ones together."""
+    """Return every single removal after which the label is not predicted.
+
+    If there is none, return the smallest group of the first ids of `together` that suffices.
+    """
     if not singles:
         return []
     groups: list[tuple[int, ...]] = [(id_,) for id_ in singles]
-    scores, predicted = ask(groups)
-    dropping = np.flatnonzero(~predicted).tolist()
-    if not dropping and len(together) > 1:
+    scores, predicted = predict_without(groups)
+    decisive = np.flatnonzero(~predicted).tolist()
+    if not decisive and len(together) > 1:
         groups = [tuple(together[:size]) for size in range(2, len(together) + 1)]
-        scores, predicted = ask(groups)
-        dropping = np.flatnonzero(~predicted)[:1].tolist()
+        scores, predicted = predict_without(groups)
+        decisive = np.flatnonzero(~predicted)[:1].tolist()
     return [
         Removal(kind, groups[i], tuple(names[id_] for id_ in groups[i]), float(scores[i]))
-        for i in dropping
+        for i in decisive
     ]

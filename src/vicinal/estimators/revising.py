@@ -1,7 +1,7 @@
-"""Small changes of a model: work in proportion to what changes, and no copy of what does not.
+"""Small changes of a model, with work proportional to the change and no copies of the rest.
 
-Methods that can say how a change revises what they learned (``_revise``) go this way; all others,
-small models and large changes are learned anew from the updated graph (``incremental.py``).
+For methods that define how a change revises what they learned (``_revise``). All other methods,
+small models and large changes are fitted again on the updated graph (``incremental.py``).
 """
 
 from dataclasses import dataclass, replace
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from vicinal.estimators.incremental import IncrementalEstimator
 
 FEWEST_ROWS = 256
-"""Models of fewer rows learn anew at once: that takes no longer."""
+"""Models of fewer rows are fitted again, which takes no longer."""
 LARGEST_SHARE = 0.02
-"""Changes of a larger share of the rows update the graph as a whole, on all cores."""
+"""Changes of a larger share of the rows update the whole graph, on all cores."""
 EMPTY_SHARE = 0.05
-"""Share of empty places past which rows are moved together."""
+"""Share of empty places above which the model is compacted."""
 FEWEST_EMPTY = 64
-"""Places that may be empty in any case."""
+"""Number of empty places below which the model is never compacted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Revision:
-    """A change of the training rows, as a method sees it.
+    """A change of the training rows, from which a method revises what it learned.
 
     Parameters
     ----------
     rows : TrainingRows
-        After the change; some places may be empty.
+        The rows after the change; some places may be empty.
     Y : csr_array of int32
         Labels by place.
     graph : LiveGraph or None
-        The leave-one-out graph after the change, for methods that asked for one.
+        The leave-one-out graph after the change, for methods that need one.
     writer : Writer
     """
 
@@ -59,7 +59,7 @@ class Revision:
     writer: Writer
 
     def label_counts(self) -> Int:
-        """Return how many rows carry each label, as an array that later changes write to."""
+        """Return how many rows have each label; later changes update this array in place."""
         counts = self.writer.known_counts()
         if counts is None:
             Y = self.Y
@@ -71,15 +71,15 @@ class Revision:
 
 @dataclass(frozen=True, eq=False)
 class Reviser:
-    """A model that is about to change a little.
+    """Makes the next version of a model after a small change.
 
     Parameters
     ----------
     model : IncrementalEstimator
     writer : Writer
-        Held by the caller.
+        The caller holds its lock.
     version : Version
-        What the model is.
+        The current version of the model.
     """
 
     model: "IncrementalEstimator"
@@ -88,12 +88,12 @@ class Reviser:
 
     @cached_property
     def has_same_parameters(self) -> bool:
-        """Whether the parameters are those that the version was made with."""
+        """Whether the parameters have not changed since the version was made."""
         return _same(self.version.params, self.model._params())
 
     @cached_property
     def rule(self) -> Decision:
-        """The rule that the parameters ask for; the writer remembers it."""
+        """The decision rule for the parameters, cached by the writer."""
         writer = self.writer
         if writer.rule is None or not self.has_same_parameters:
             writer.rule = self.model.decision_rule()
@@ -107,7 +107,7 @@ class Reviser:
         return self.writer.fits_threshold
 
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
-        """Tell whether a change of so many rows, which leaves so many, can go this way."""
+        """Tell whether a change of `n_changed` rows that leaves `n_left` can be revised."""
         model, version = self.model, self.version
         if not revises_itself(type(model)) or not model._can_revise():
             return False
@@ -126,7 +126,7 @@ class Reviser:
     def learned(
         self, X: Features, Y: Csr, names: tuple[str, ...], row_names: tuple[str, ...] | None
     ) -> Version:
-        """Return the version that knows further rows."""
+        """Return the version with further rows."""
         version, graph = self._with_graph()
         if graph is not None:
             graph.learn(X, Y)
@@ -153,7 +153,7 @@ class Reviser:
     def _rows_without(
         self, rows: TrainingRows, places: Int, graph: LiveGraph | None
     ) -> TrainingRows:
-        """Return the rows left; the graph forgets them one at a time."""
+        """Return the remaining rows; the graph forgets the others one at a time."""
         if graph is None:
             return rows.without(places)
         for place in places.tolist():
@@ -162,17 +162,17 @@ class Reviser:
         return rows
 
     def compacted(self, version: Version) -> Version:
-        """Return a version without empty places, the graph in step with it."""
+        """Return the version without empty places, after compacting the graph as well."""
         if version.rows.n_empty and self.writer.graph is not None:
             self.writer.graph.compact()
         return version.whole
 
     def _needs_graph(self) -> bool:
-        """Tell whether the method learns from the graph, or its rule from leave-one-out scores."""
+        """Tell whether the method, or the fit of its rule, uses the leave-one-out graph."""
         return self.version.scoring.k > 0 and (self.model._learns_from_graph or self.fits_threshold)
 
     def _with_graph(self) -> tuple[Version, LiveGraph | None]:
-        """Return the version and its live graph, built if need be (without empty places)."""
+        """Return the version and its live graph, which is built if it does not exist yet."""
         if not self._needs_graph():
             return self.version, None
         if self.writer.graph is None:
@@ -187,7 +187,7 @@ class Reviser:
     def _revised(
         self, version: Version, revision: Revision, names: tuple[str, ...], **changed: int
     ) -> Version:
-        """Return the version after a change; the threshold stays where it has to be fitted."""
+        """Return the version after a change; a threshold fitted on scores stays unchanged."""
         scoring = self.model._revise(version.scoring, revision)
         decision, calibration = version.decision, version.calibration
         if self.fits_threshold:
@@ -208,7 +208,7 @@ class Reviser:
     def _fixed(
         self, rule: Decision, decision: FittedDecision, scoring: Scoring, revision: Revision
     ) -> FittedDecision:
-        """Return a rule that needs no scores as it would be fitted on the labels there are now."""
+        """Return a rule that needs no scores, fitted on the current labels."""
         same: object = decision
         if rule is same or rule == same:
             if scoring.Y.shape[1] != self.version.scoring.Y.shape[1]:
@@ -222,14 +222,14 @@ class Reviser:
 
 
 EXACT = ("auto", "inverted", "dense")
-"""Names of indexes whose neighbours are those of the definition."""
+"""Names of the exact indexes."""
 
 
 @cache
 def revises_itself(kind: type[Any]) -> bool:
-    """Tell whether a class says how a change revises what its own ``_fit_scoring`` learns.
+    """Tell whether a class has a ``_revise`` that matches its ``_fit_scoring``.
 
-    A ``_revise`` that is inherited holds only with the ``_fit_scoring`` inherited with it.
+    An inherited ``_revise`` is used only if the class inherits ``_fit_scoring`` as well.
     """
     for each in kind.__mro__:
         if "_revise" in vars(each):
@@ -240,7 +240,7 @@ def revises_itself(kind: type[Any]) -> bool:
 
 
 def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> bool:
-    """Tell whether a fitted rule suits the labels there are."""
+    """Tell whether a fitted rule can decide on the current labels."""
     try:
         check_decides(decision, scoring, rows.X, rows.metric)
     except InvalidArgumentError:
@@ -249,7 +249,7 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are what they were; arrays only if they are the same objects."""
+    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
     return before.keys() == now.keys() and all(
         now[name] is value or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
         for name, value in before.items()

@@ -1,4 +1,4 @@
-"""Names of training rows: checked, kept in step as rows come and go, saved with the model."""
+"""Names of training rows: validated, updated when rows are added or removed, saved."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.scalars import check_sequence
+from vicinal._base.scalars import check_encodable, check_sequence
 from vicinal._base.state import State, read_array, read_part
 
 
 def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> tuple[str, ...]:
-    """Return one name per row; numbers are written out, and names may repeat.
+    """Return one name per row; integers become strings, and names may repeat.
 
     Examples
     --------
@@ -29,23 +29,18 @@ def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> 
         if not isinstance(name, str | int | np.integer):
             raise InvalidArgumentError(argument, "strings or integers", repr(name))
     checked = tuple(str(name) for name in given)
-    try:
-        "".join(checked).encode()
-    except UnicodeEncodeError:
-        raise InvalidArgumentError(
-            argument, "text that UTF-8 can hold", "a lone surrogate"
-        ) from None
+    check_encodable(argument, checked)
     return checked
 
 
 def extended_row_names(
     known: tuple[str, ...] | None, fresh: tuple[str, ...] | None, row_ids: Int
 ) -> tuple[str, ...] | None:
-    """Return the names of known rows and then of new ones; a row without a name goes by its id.
+    """Return the names of known and new rows, in this order; a row without a name gets its id.
 
     Parameters
     ----------
-    known, fresh : tuple of str, or None where those rows have no names
+    known, fresh : tuple of str, or None if those rows have no names
     row_ids : ndarray of int64
         Ids of all rows, the new ones last.
 
@@ -65,12 +60,12 @@ def extended_row_names(
 
 
 def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
-    """Return the name of the training row at a place: its id where rows have no names."""
+    """Return the name of the training row at a place, or its id if rows have no names."""
     return str(row_ids[place]) if names is None else names[place]
 
 
 def packed_names(names: tuple[str, ...] | None) -> State:
-    """Return names as two arrays, which a file holds in less space than a list.
+    """Return names as two arrays, which take less space in a file than a list.
 
     Examples
     --------
@@ -85,7 +80,7 @@ def packed_names(names: tuple[str, ...] | None) -> State:
 
 
 def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] | None:
-    """Return the names under ``row_names``, checked; None where a model was saved without."""
+    """Return the names under ``row_names``, checked; None if the model was saved without."""
     if state.get("row_names") is None:
         return None
     packed = read_part(state, "row_names", dict)
@@ -95,7 +90,10 @@ def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] |
     if lengths.min(initial=0) < 0 or lengths.max(initial=0) > len(utf8):
         raise ModelFormatError("row_names: expected lengths from 0 to the number of bytes")
     if (int(ends[-1]) if n_rows else 0) != len(utf8):
-        raise ModelFormatError(f"row_names: expected {len(utf8)} bytes of names in all")
+        total = int(ends[-1]) if n_rows else 0
+        raise ModelFormatError(
+            f"row_names: expected lengths that add up to {len(utf8)}, got {total}"
+        )
     stored, starts = utf8.tobytes(), ends - lengths
     try:
         return tuple(

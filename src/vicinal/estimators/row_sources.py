@@ -1,4 +1,4 @@
-"""Rows to be explained, as they came: numbers, or texts that were turned into numbers."""
+"""The rows to explain in their original form: numbers, or the texts they were made from."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from vicinal.preprocess import TextVectorizer, WordPlace
 
 
 class RowSource(Protocol):
-    """Rows that can be shown, and made again without some of their features."""
+    """Rows that can be shown, and built again without some of their features."""
 
     def text(self, row: int) -> str | None:
-        """Return the text of a row, None where rows are numbers."""
+        """Return the text of a row, or None if rows are numbers."""
 
     def word_places(self, text: str) -> list[WordPlace]:
-        """Return where the words of a text stand that are features."""
+        """Return the positions of those words of a text that are features."""
 
     def without(self, row: int, groups: Sequence[Collection[int]]) -> Features:
-        """Return the row once for each group of columns, without these features."""
+        """Return one copy of the row per group of columns, without these features."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlainRows:
-    """Rows of numbers. A feature is removed by making it 0.
+    """Rows of numbers. A feature is removed by setting it to 0.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class PlainRows:
         return None
 
     def word_places(self, text: str) -> list[WordPlace]:
-        """Return nothing: rows are numbers."""
+        """Return an empty list: rows are numbers."""
         return []
 
     def without(self, row: int, groups: Sequence[Collection[int]]) -> Features:
-        """Return the row once for each group of columns, without these features."""
+        """Return one copy of the row per group of columns, without these features."""
         one = as_csr(self.X[row : row + 1])
         changed = []
         for columns in groups:
@@ -60,14 +60,14 @@ class PlainRows:
 
 @dataclass(frozen=True, eq=False)
 class TextRows:
-    """Rows that were texts. A feature is removed by deleting its words, and preparing anew.
+    """Rows made from texts. A feature is removed by deleting its words before preprocessing.
 
     Parameters
     ----------
     texts : list of str
     vectorizer : TextVectorizer
     prepare : callable
-        Texts to the rows that the estimator takes.
+        Turns texts into rows for the estimator.
     """
 
     texts: list[str]
@@ -79,11 +79,11 @@ class TextRows:
         return self.texts[row]
 
     def word_places(self, text: str) -> list[WordPlace]:
-        """Return where the words of a text stand that are features."""
+        """Return the positions of those words of a text that are features."""
         return self.vectorizer.word_places(text)
 
     def without(self, row: int, groups: Sequence[Collection[int]]) -> Features:
-        """Return the row once for each group of columns, without these features."""
+        """Return one copy of the row per group of columns, without these features."""
         text = self.texts[row]
         places = self.word_places(text)
         return self.prepare([without_words(text, places, set(columns)) for columns in groups])

@@ -1,4 +1,4 @@
-"""The ``threshold`` and ``never_empty`` parameters, as rules."""
+"""Turn the ``threshold`` and ``never_empty`` parameters into decision rules."""
 
 from dataclasses import replace
 
@@ -19,15 +19,15 @@ from vicinal.scoring import Scoring
 
 
 def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
-    """Return the rule that the two parameters ask for.
+    """Return the decision rule for the two parameters.
 
     Parameters
     ----------
     threshold : None, {"cardinality", "two-pass"}, float or decision object
-        None is the method's own rule; a float t predicts the labels that score more than t.
+        None for the method's own rule; a float t predicts the labels that score more than t.
     never_empty : bool or None
-        Whether every row gets a label. None: if it does by the method's own rule, whatever the
-        threshold.
+        Whether every row gets at least one label. None: if the method's own rule ensures it, with
+        any threshold.
     own : Decision
         The method's own rule.
 
@@ -49,15 +49,15 @@ def resolve_decision(threshold: object, never_empty: object, own: Decision) -> D
 
 
 def check_decides(decision: FittedDecision, scoring: Scoring, X: Features, metric: str) -> None:
-    """Raise unless a fitted rule suits the method and its rows: let it decide on no rows."""
+    """Raise if a fitted rule cannot decide on the method's scores; tried on a block of no rows."""
     width = min(scoring.k, X.shape[0])
     ids = np.empty((0, width), dtype=np.int32)
-    nobody = NeighborGraph(ids, np.empty((0, width)), metric, X.shape[0])
-    decision.decide(scoring.scores(nobody, X[:0]))
+    no_queries = NeighborGraph(ids, np.empty((0, width)), metric, X.shape[0])
+    decision.decide(scoring.scores(no_queries, X[:0]))
 
 
 def _rule(threshold: object) -> Decision:
-    """Return the rule that a threshold other than None stands for."""
+    """Return the rule for a threshold other than None."""
     if isinstance(threshold, str):
         named = {"cardinality": "exact", "two-pass": "two-pass"}
         if threshold in named:
@@ -67,5 +67,5 @@ def _rule(threshold: object) -> Decision:
     elif isinstance(threshold, int | float | np.integer | np.floating):
         return Threshold(check_real("threshold", threshold))
     raise InvalidArgumentError(
-        "threshold", "None, 'cardinality', 'two-pass', a number or a decision", repr(threshold)
+        "threshold", "None, 'cardinality', 'two-pass', a number or a decision rule", repr(threshold)
     )

@@ -1,4 +1,4 @@
-"""A fitted estimator as plain values, arrays and parts, and back."""
+"""Convert a fitted estimator to plain values, arrays and parts, and back."""
 
 from collections.abc import Mapping
 from dataclasses import astuple
@@ -38,13 +38,16 @@ LABEL_DTYPES = frozenset(
     ["bool", *(f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64))]
     + [f"float{bits}" for bits in (16, 32, 64)]
 )
-"""What an indicator can be made of."""
+"""The number types that a label indicator can have."""
 
 Fitted = TypeVar("Fitted", bound="NeighborEstimator")
 
 
 def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
-    """Return what :func:`restore_estimator` needs. The index is built again from `X`."""
+    """Return the state that :func:`restore_estimator` needs, without the index.
+
+    The index is built again from `X` when the model is loaded.
+    """
     version = model._fitted().whole
     return {
         "params": plain_parameters(model),
@@ -64,7 +67,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
 
 
 def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
-    """Return the parameters of an estimator as a file can hold them."""
+    """Return the parameters of an estimator as values that can be saved."""
     return {
         key: algorithm_name(value) if key == "algorithm" else _saved(value)
         for key, value in model.get_params(deep=False).items()
@@ -72,9 +75,9 @@ def plain_parameters(model: "NeighborEstimator") -> dict[str, State]:
 
 
 def _saved(value: Any) -> State:
-    """Return a parameter as a file can hold it: array-likes as arrays, a random generator as None.
+    """Return a parameter as a value that can be saved: array-likes become arrays.
 
-    What a generator would draw next is of no use to a model that is fitted.
+    A random generator becomes None, because a fitted model does not need its state.
     """
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
@@ -88,7 +91,7 @@ def _saved(value: Any) -> State:
 
 
 def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
-    """Return a fitted estimator, after its parts are checked against each other."""
+    """Return a fitted estimator, after checking that its parts are consistent."""
     params = read_part(state, "params", dict)
     X = _features(state)
     scoring: Scoring = read_part(state, "scoring", Scoring)
@@ -127,33 +130,37 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
 
 
 def _features(state: Mapping[str, State]) -> Features:
-    """Return the training rows, checked as at the door."""
+    """Return the training rows, validated like new input."""
     with damage_if_refused():
         return check_features(state.get("X"))
 
 
 def _row_ids(state: Mapping[str, State], n_rows: int) -> tuple[Int, int]:
-    """Return the rows' ids, rising, and how many were ever given."""
+    """Return the increasing ids of the rows, and how many ids were ever assigned."""
     ids, n_ids = read_array(state, "row_ids", np.int64, (n_rows,)), read_plain(state, "n_ids", int)
     if not n_rows <= n_ids <= MOST_ROWS:
-        raise ModelFormatError(f"n_ids: expected a number from {n_rows} to {MOST_ROWS}")
+        raise ModelFormatError(
+            f"n_ids: expected a number from {n_rows} to {MOST_ROWS}, got {n_ids}"
+        )
     if n_rows and (ids[0] < 0 or ids[-1] >= n_ids or np.any(ids[1:] <= ids[:-1])):
-        raise ModelFormatError("row_ids: expected rising ids below n_ids")
+        raise ModelFormatError(f"row_ids: expected increasing ids from 0 to {n_ids - 1}")
     return ids, n_ids
 
 
 def _calibration(state: Mapping[str, State], n_rows: int) -> Calibration:
-    """Return how far the threshold lagged; not at all in models saved before that was known."""
+    """Return how outdated the threshold was; older models do not store it, and count as current."""
     if "calibration" not in state:
         return Calibration(n_rows)
     counts = read_part(state, "calibration", list)
     if len(counts) != 3 or not all(type(count) is int and count >= 0 for count in counts):
-        raise ModelFormatError("calibration: expected three counts")
+        raise ModelFormatError(
+            f"calibration: expected three integers of at least 0, got {counts!r}"
+        )
     return Calibration(*counts)
 
 
 def _label_dtype(state: Mapping[str, State]) -> str:
-    """Return the number type that predictions have."""
+    """Return the number type of predictions."""
     name = read_plain(state, "label_dtype", str)
     if name not in LABEL_DTYPES:
         raise ModelFormatError(f"label_dtype: expected a number type, got {name!r}")

@@ -1,4 +1,4 @@
-r"""The similarity of two rows, split over the features that both have.
+r"""Split the similarity of two rows into terms of the features that both rows have.
 
 .. math:: \cos(x, y) = \sum_f \frac{x_f \, y_f}{\lVert x \rVert \lVert y \rVert}, \qquad
           x \cdot y = \sum_f x_f \, y_f
@@ -11,7 +11,7 @@ from vicinal._base.validation import as_csr
 
 
 def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int, Float]]:
-    """Return, for each row, the columns that it shares with `x` and their terms of the similarity.
+    """Return, for each row, the columns it shares with `x` and their terms in the similarity.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int,
         if metric != "dot":
             terms = _unit(own)[at_x] * _unit(theirs)[at_row]
         else:
-            with np.errstate(over="ignore"):  # as infinite as the similarity itself
+            with np.errstate(over="ignore"):  # the similarity itself overflows to infinity too
                 terms = own[at_x] * theirs[at_row]
         found.append((shared.astype(np.int64), terms))
     return found
 
 
 def _unit(values: Float) -> Float:
-    """Return the values of a row at length 1, without overflow on the way."""
+    """Return the values of a row scaled to length 1, without overflow in between."""
     largest = np.abs(values).max(initial=0.0)
     if largest == 0:
         return values

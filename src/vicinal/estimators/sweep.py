@@ -1,7 +1,7 @@
-"""A method scored on a fold at many k: what the values of k have in common is computed once.
+"""Score a method on a fold for many values of k, computing only once what they have in common.
 
-Methods that keep the labels and learn nothing else add up their votes along k, nearest neighbour
-first. Other methods may offer ``_sweep(training, ks)``; those that do not are fitted for each k.
+Methods that only keep the labels add up their votes neighbour by neighbour. Other methods may
+define ``_sweep(training, ks)``; those that do not are fitted for each k.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from vicinal.estimators.base import NeighborEstimator
 
 FoldScores: TypeAlias = tuple[Scores, Scores | None]
-"""Scores of the held-out rows, and leave-one-out scores of the training rows where wanted."""
+"""Scores of the held-out rows, and leave-one-out scores of the training rows or None."""
 
 
 @runtime_checkable
 class SweepScoring(Scoring, Protocol):
-    """A scoring that learned nothing for its k, so that it can score at many k in one pass."""
+    """A scoring whose state does not depend on k, so that one pass scores many values of k."""
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries of `graph` for each of rising `ks`."""
+        """Score the queries of `graph` for each of the increasing `ks`."""
 
 
 def sweep_scores(
     model: "NeighborEstimator", fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[FoldScores]:
-    """Yield the scores of a method fitted on a fold, for each of rising `ks`.
+    """Yield the scores of a method fitted on a fold, for each of the increasing `ks`.
 
     Parameters
     ----------
     model : estimator
-        Not fitted; its other parameters hold for every k.
+        Unfitted; its other parameters apply to every k.
     fold : Fold
     ks : sequence of int
         Values of the parameter that the method declares as its number of neighbours.
     with_training : bool
-        Whether leave-one-out scores of the training rows are wanted as well.
+        Whether to return leave-one-out scores of the training rows too.
     """
     return score_states(learned_at_each(model, fold.training, ks), fold, ks, with_training)
 
@@ -55,7 +55,7 @@ def sweep_scores(
 def score_states(
     states: Iterable[Scoring], fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[FoldScores]:
-    """Yield the scores of what a method learned at each k."""
+    """Yield the scores for each k from what a method learned for it."""
     training = fold.training
     rest = iter(states)
     first = next(rest)
@@ -75,9 +75,9 @@ def score_states(
 def learned_at_each(
     model: "NeighborEstimator", training: Training, ks: Sequence[int]
 ) -> Iterable[Scoring]:
-    """Return what a method learns at each k, by its own sweep or by fitting it for each.
+    """Return what a method learns for each k, by its own sweep or by one fit per k.
 
-    A sweep that a class inherits holds only for the ``_fit_scoring`` that it inherits with it.
+    An inherited ``_sweep`` is used only if the class inherits ``_fit_scoring`` as well.
     """
     for kind in type(model).__mro__:
         if "_sweep" in vars(kind):
@@ -90,7 +90,7 @@ def learned_at_each(
 def refitted(
     model: "NeighborEstimator", training: Training, ks: Sequence[int]
 ) -> Iterator[Scoring]:
-    """Yield what a method learns, fitted for each k on its own."""
+    """Yield what a method learns for each k, by one fit per k."""
     name = method_of(type(model)).neighbors
     for k in ks:
         each = clone(model) if name is None else clone(model).set_params(**{name: k})

@@ -1,4 +1,4 @@
-"""What scikit-learn is told about label indicators, and the targets that are none, refused."""
+"""scikit-learn's tags for multi-label estimators, and errors for other kinds of target."""
 
 from collections.abc import Sized
 from typing import Any, cast
@@ -12,7 +12,7 @@ from vicinal._base.labels import listed
 
 
 def for_label_indicators(tags: Tags) -> Tags:
-    """Tell scikit-learn, in a classifier's own tags: sparse features, label indicators only."""
+    """Set scikit-learn's tags for estimators of sparse features and label indicators only."""
     tags.input_tags.sparse = True
     tags.target_tags.required = True
     tags.target_tags.single_output = False
@@ -24,14 +24,14 @@ def for_label_indicators(tags: Tags) -> Tags:
 
 
 def refuse_one_dimensional(Y: object) -> None:
-    """Raise if `Y` is one class a row (or one number), not one column a label.
+    """Raise if `Y` holds one class (or number) per row instead of one column per label.
 
     Examples
     --------
     >>> refuse_one_dimensional([2, 0, 1])
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: Y: expected one column of 0 and 1 a label, got a
+    vicinal._base.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, got a
     one-dimensional multiclass target. Only binary classification is supported, label by label
     """
     rows = listed(Y)
@@ -39,14 +39,14 @@ def refuse_one_dimensional(Y: object) -> None:
         kind = type_of_target(cast("Any", Y))
         raise InvalidArgumentError(
             "Y",
-            "one column of 0 and 1 a label",
+            "one column of 0 and 1 per label",
             f"a one-dimensional {kind} target. Only binary classification is supported, "
             "label by label",
         )
 
 
 def refuse_classes(Y: object) -> None:
-    """Raise if `Y` is one class per row; one-dimensional 0 and 1 pass, they are one label.
+    """Raise if `Y` holds one class per row; one-dimensional 0 and 1 are accepted as one label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Estimators that are not fitted, as plain values: a class by name, and its parameters."""
+"""Unfitted estimators as plain values: the name of the class and its parameters."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ def unfitted_state(model: NeighborEstimator) -> State:
 def unfitted_from(state: State) -> NeighborEstimator:
     """Build an estimator from :func:`unfitted_state`, checked."""
     if not isinstance(state, dict) or not isinstance(state.get("params"), dict):
-        raise ModelFormatError("parts: expected a type and parameters for each")
+        raise ModelFormatError("parts: expected a type and parameters for each part")
     every: type[Any] = NeighborEstimator
     kinds = {kind.__name__: kind for kind in _kinds(every)}
     kind, params = kinds.get(str(state.get("type"))), state["params"]
@@ -37,8 +37,8 @@ def unfitted_from(state: State) -> NeighborEstimator:
 
 
 def _kinds(kind: type[Any]) -> Iterator[type[NeighborEstimator]]:
-    """Yield the classes that can be made, of this one and below it."""
-    for below in kind.__subclasses__():
-        if not getattr(below, "__abstractmethods__", None):
-            yield below
-        yield from _kinds(below)
+    """Yield the concrete subclasses of a class, direct and indirect."""
+    for subclass in kind.__subclasses__():
+        if not getattr(subclass, "__abstractmethods__", None):
+            yield subclass
+        yield from _kinds(subclass)

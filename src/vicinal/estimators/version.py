@@ -1,8 +1,8 @@
-"""What a fitted model is at one time: one value, so that whoever reads it reads one state.
+"""The fitted state of a model as one immutable value, so that every reader sees one state.
 
-A model that learns or forgets makes another version and puts it in place by one assignment. A
-prediction takes the version once and works on it to its end: it answers for the rows before a
-change or after it, never for a part of it, and waits for nobody.
+A model that learns or forgets creates another version and publishes it by one assignment. A
+prediction reads the version once and uses it to the end: it sees the model before or after a
+change, never in between, and does not wait for a lock.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,23 @@ from vicinal.scoring import Scoring
 
 @runtime_checkable
 class RevisedScoring(Scoring, Protocol):
-    """A scoring that can be revised after a small change, and made as a fit would make it."""
+    """A scoring that supports small changes and can be converted to what a fit would give."""
 
     def settled(self, Y: Csr, X: Features) -> Scoring:
-        """Return what a fit gives on the same rows, at places without gaps: labels and features."""
+        """Return what a fit would give on these labels and features, without empty places."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far the threshold lags behind the rows.
+    """How outdated the threshold is.
 
     Parameters
     ----------
     n_rows : int
-        Training rows when the threshold was fitted.
+        Number of training rows when the threshold was fitted.
     learned, forgotten : int
-        Rows since then. Both stay 0 for rules with nothing to fit: those always equal a refit.
+        Number of rows since then. Both stay 0 for rules that are not fitted, because these always
+        equal a refit.
 
     Examples
     --------
@@ -53,12 +54,12 @@ class Calibration:
 
     @property
     def stale_share(self) -> float:
-        """Rows learned or forgotten since the threshold was fitted, as a share of those then."""
+        """Rows learned or forgotten since the threshold was fitted, as a share of `n_rows`."""
         return (self.learned + self.forgotten) / max(self.n_rows, 1)
 
     @property
     def is_current(self) -> bool:
-        """Whether labels equal those of a model fitted from scratch."""
+        """Whether predicted labels equal those of a model fitted from scratch."""
         return self.learned == self.forgotten == 0
 
     def after(self, learned: int = 0, forgotten: int = 0) -> "Calibration":
@@ -68,24 +69,24 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A fitted model at one time.
+    """The fitted state of a model.
 
     Parameters
     ----------
     rows : TrainingRows
     scoring : Scoring
-        What the method learned; its labels stand at the places of `rows`.
+        What the method learned; its labels are in the order of the places of `rows`.
     decision : FittedDecision
     label_names : tuple of str
     label_kind, label_dtype
-        As in :class:`vicinal._base.labels.Labels`.
+        See :class:`vicinal._base.labels.Labels`.
     params : mapping
-        The estimator's parameters at the time.
+        The estimator's parameters when the version was made.
     calibration : Calibration
     graph : NeighborGraph or None
-        Leave-one-out graph of `rows`, where it is known.
+        Leave-one-out graph of `rows`, if it is known.
     row_names : tuple of str or None
-        By place, where rows have names.
+        Names by place, if rows have names.
     """
 
     rows: TrainingRows
@@ -106,11 +107,11 @@ class Version:
 
     @cached_property
     def whole(self) -> "Version":
-        """The same as a fit would give it: without empty places, and everything computed."""
+        """The same model as a fit would make it: without empty places or pending computations."""
         if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
             return self
         if not isinstance(self.scoring, RevisedScoring):
-            raise TypeError(f"a {type(self.scoring).__name__} with empty places")
+            raise TypeError(f"{type(self.scoring).__name__} does not support empty places")
         rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
         if self.rows.n_empty:
             kept = np.flatnonzero(~self.rows.gone)
@@ -121,5 +122,5 @@ class Version:
         return replace(self, rows=rows, scoring=scoring, row_names=names)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the copy without empty places."""
+        """Leave out the cached copy without empty places."""
         return {name: value for name, value in vars(self).items() if name != "whole"}

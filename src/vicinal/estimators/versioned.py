@@ -1,4 +1,4 @@
-"""The fitted attributes of an estimator: views of the version that it is at."""
+"""The fitted attributes of an estimator, read from its current version."""
 
 import copy
 from collections.abc import Sequence
@@ -23,32 +23,33 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 class Versioned(BaseEstimator):
     """An estimator whose fitted state is one value (:class:`~vicinal.estimators.version.Version`).
 
-    Every attribute below is of the newest version; two of them, read one after the other while
-    another thread changes the model, may be of different versions. :meth:`snapshot` holds one.
+    Every attribute below is read from the newest version. While another thread changes the model,
+    two attributes read one after the other may come from different versions; read them from a
+    :meth:`snapshot` instead.
     """
 
     def snapshot(self) -> Self:
-        """Return a model that stays as this one is now, whatever this one learns or forgets.
+        """Return a copy of the model that later changes of the original do not affect.
 
-        Costs microseconds: the two share everything until one of them changes.
+        Takes microseconds: the two share all data until one of them changes.
         """
         twin = copy.copy(self)
         vars(twin).pop("_writes", None)
         return twin
 
     def _fitted(self) -> Version:
-        """Return the version to work on, to be asked once per call."""
+        """Return the current version; call it once per prediction."""
         version = vars(self).get("_version")
         if version is None:
             check_is_fitted(self)
         return cast("Version", version)
 
     def _publish(self, version: Version) -> None:
-        """Put a version in place: one assignment, at the end of all work."""
+        """Make a version the current one, by one assignment."""
         self._version = version
 
     def _whole(self, attribute: str) -> Version:
-        """Return the version as attributes show it, without empty places."""
+        """Return the current version without empty places, as the attributes show it."""
         version: Version | None = vars(self).get("_version")
         if version is None:
             name = type(self).__name__
@@ -57,7 +58,7 @@ class Versioned(BaseEstimator):
 
     @property
     def scoring_(self) -> Scoring:
-        """What the method learned: plain arrays."""
+        """What the method learned, as plain arrays."""
         return self._whole("scoring_").scoring
 
     @property
@@ -72,7 +73,7 @@ class Versioned(BaseEstimator):
 
     @property
     def metric_(self) -> str:
-        """The metric in effect: that of the graph the model was fitted on."""
+        """The metric of the neighbour graph that the model was fitted on."""
         return self._whole("metric_").rows.metric
 
     @property
@@ -82,29 +83,29 @@ class Versioned(BaseEstimator):
 
     @property
     def label_kind_(self) -> Kind:
-        """Whether ``predict`` answers with dense or sparse arrays."""
+        """Whether ``predict`` returns dense, sparse or one-dimensional (flat) arrays."""
         return self._whole("label_kind_").label_kind
 
     @property
     def label_dtype_(self) -> str:
-        """The number type that ``predict`` answers in."""
+        """The dtype of the arrays that ``predict`` returns."""
         return self._whole("label_dtype_").label_dtype
 
     @property
     def row_names_(self) -> tuple[str, ...] | None:
-        """Names of the training rows, where they were given."""
+        """Names of the training rows, or None if none were given."""
         return self._whole("row_names_").row_names
 
     @row_names_.setter
     def row_names_(self, names: Sequence[str] | None) -> None:
-        """Name the training rows anew."""
+        """Replace the names of the training rows."""
         version = self._whole("row_names_")
         checked = None if names is None else check_row_names(names, version.rows.n_rows)
         self._publish(replace(version, row_names=checked))
 
     @property
     def row_ids_(self) -> Int:
-        """The id of each training row, rising; ids stay as they are when rows are forgotten."""
+        """The increasing ids of the training rows; forgetting rows does not renumber the others."""
         return self._fitted().rows.row_ids
 
     @property
@@ -117,7 +118,7 @@ class Versioned(BaseEstimator):
         return "_version" in vars(self)
 
     def _params(self) -> dict[str, Any]:
-        """Return the parameters as they are now."""
+        """Return the current parameters."""
         kind = type(self)
         names = _NAMES.get(kind)
         if names is None:  # scikit-learn reads the signature each time

@@ -1,4 +1,4 @@
-"""What only those who change a model read: the lock, the live graph, the label counts."""
+"""The state that only changes of a model use: the lock, the live graph, the label counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ from vicinal.estimators.version import Version
 
 
 class Writer:
-    """Serialises changes of a model, and keeps what they need in step with its newest version.
+    """Serialises changes of a model, and keeps the data they need up to date with its version.
 
-    What is kept is changed in place, so it is dropped wherever a change did not come to its end:
-    it failed, was interrupted, or belongs to a process that this one was forked from.
+    This data is changed in place, so it is dropped whenever a change is incomplete: it failed, was
+    interrupted, or was under way in another process when this one was forked from it.
     """
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Writer:
         self.fits_threshold = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Start anew in a copy or another process."""
+        """Start with an empty writer in a copy or another process."""
         return Writer, ()
 
     @contextmanager
     def changing(self, version: Version) -> Iterator[None]:
-        """Keep nothing within that is not of this version, nor afterwards if it fails."""
+        """Drop data that does not belong to this version, and all data if the change fails."""
         if self._is_changing or self._of is not version:
             self.drop()
         self._is_changing = True
@@ -47,28 +47,28 @@ class Writer:
             self._is_changing = False
 
     def drop(self) -> None:
-        """Keep nothing."""
+        """Drop all data."""
         self.graph = self._counts = self._of = self.rule = None
 
     def follows(self, version: Version) -> bool:
-        """Tell whether what is kept is of a version."""
+        """Tell whether the data belongs to a version."""
         return self._of is version and not self._is_changing
 
     def keep_for(self, version: Version) -> None:
-        """Say that what is kept is of a version, the newest from now on."""
+        """Record that the data now belongs to this version."""
         self._of = version
 
     def known_counts(self) -> Int | None:
-        """Return how many rows carry each label, where that is kept."""
+        """Return how many rows have each label, or None if that is not known."""
         return self._counts
 
     def keep_counts(self, counts: Int) -> Int:
-        """Keep how many rows carry each label."""
+        """Store how many rows have each label."""
         self._counts = counts
         return counts
 
     def count(self, Y: Csr, by: int) -> None:
-        """Count labels of rows that came (`by` 1) or went (−1), where counts are kept."""
+        """Update the label counts for rows that were added (`by` 1) or removed (−1), if known."""
         if self._counts is None:
             return
         more = int(Y.shape[1]) - len(self._counts)

@@ -1,10 +1,10 @@
-"""Why a row got a label: scores as sums of parts, exactly, and forms to read them in.
+"""Explanations of predictions: each score as an exact sum of parts, shown in several formats.
 
-Comes in: what a scoring method says of its own sum (:class:`Breakdown`), with names from the
-estimator. Goes out: an :class:`Explanation` per row, as a table for the terminal, JSON, or a page.
+Input: the breakdown of a score by its scoring method (:class:`Breakdown`), and names from the
+estimator. Output: one :class:`Explanation` per row, as tables in the terminal, JSON or a web page.
 
-``estimator.explain(X)`` makes explanations. Imports only ``_base``; may be imported by ``scoring``,
-whose methods each say how their score comes about, and by everything after it.
+``estimator.explain(X)`` returns explanations. This package imports only ``_base``; ``scoring``,
+whose methods compute the breakdowns, and all packages above it may import it.
 """
 
 from vicinal.explain.breakdown import (

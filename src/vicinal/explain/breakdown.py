@@ -1,7 +1,7 @@
-"""A score as a sum: what a method says of how one of its scores came about, without any names.
+"""The breakdown of a score into a sum of terms, without names.
 
-A scoring method knows places of training rows and columns of features; an estimator turns these
-into names (:mod:`vicinal.explain.values`).
+A scoring method knows training rows and features only by number; the estimator replaces the numbers
+by names (:mod:`vicinal.explain.values`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,27 +15,28 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_option
 
 Fact: TypeAlias = int | float | str
-"""What a method may say of a score besides its parts: a count, a probability, a name."""
+"""Additional information on a score: a count, a probability, a name."""
 Scale: TypeAlias = Literal["score", "log-odds"]
 
 SCALES = ("score", "log-odds")
 MOST_CANCELLING = 10
-"""How many times as large as their sum terms may be together, to be rescaled."""
+"""Terms are rescaled only if the sum of their absolute values is at most this many times the
+absolute value of their sum."""
 KINDS = ("neighbor", "feature", "input")
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Shares of one kind, in the order in which the method adds them up.
+    """Terms of one kind, in the order in which the method adds them up.
 
     Parameters
     ----------
     kind : {"neighbor", "feature", "input"}
-        What the ids count: places of training rows, columns of features, or inputs of a mixture.
+        What the ids refer to: places of training rows, columns of features, or inputs of a mixture.
     ids : ndarray of int64, shape (t,)
     shares : ndarray of float64, shape (t,)
     names : tuple of str or None
-        Where the ids alone do not say what they stand for (inputs).
+        Names of the inputs of a mixture; None for neighbours and features.
     """
 
     kind: str
@@ -44,7 +45,7 @@ class Terms:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check the parts against each other."""
+        """Check that ids, shares and names match."""
         check_option("kind", self.kind, KINDS)
         object.__setattr__(self, "ids", np.asarray(self.ids, dtype=np.int64))
         object.__setattr__(self, "shares", np.asarray(self.shares, dtype=np.float64))
@@ -53,7 +54,8 @@ class Terms:
                 "shares", f"one share per id, shape {self.ids.shape}", self.shares.shape
             )
         if self.names is not None and len(self.names) != len(self.ids):
-            raise InvalidArgumentError("names", f"{len(self.ids)} names", len(self.names))
+            expected = f"{len(self.ids)} names, one per id"
+            raise InvalidArgumentError("names", expected, len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,12 @@ class Breakdown:
     Parameters
     ----------
     base : float
-        What the label scores before any part speaks for or against it.
+        The label's score before any part is added.
     terms : tuple of Terms
     scale : {"score", "log-odds"}
         Whether base and shares add up to the score p itself, or to log(p / (1 − p)).
     facts : mapping of str to int, float or str
-        What else the method knows: votes, prior, likelihoods, a cluster.
+        Additional information: votes, prior, likelihoods, cluster.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class Breakdown:
 
     @property
     def total(self) -> float:
-        """The value that base and shares add up to, added in order."""
+        """The sum of base and shares, added in their order."""
         total = self.base
         for terms in self.terms:
             for share in terms.shares.tolist():
@@ -96,7 +98,7 @@ class Breakdown:
         return total
 
     def times(self, factor: float) -> "Breakdown":
-        """Return the breakdown of `factor` times the score; facts stay."""
+        """Return the breakdown of `factor` times the score, with the same facts."""
         scaled = tuple(replace(terms, shares=factor * terms.shares) for terms in self.terms)
         return replace(self, base=factor * self.base, terms=scaled)
 
@@ -117,11 +119,10 @@ class Breakdown:
         )
 
     def splitting(self, share: float) -> tuple[Terms, ...]:
-        """Return the terms rescaled to add up to `share`; none where they (nearly) cancel.
+        """Return the terms rescaled to add up to `share`, or no terms if they nearly cancel.
 
-        With this a mixture passes the share of one of its inputs on to what that input consists of.
-        Terms that are together ten times as large as their sum would be blown up: they are not
-        rescaled.
+        A mixture uses this to divide the share of an input among the terms of that input. Terms
+        that nearly cancel (see ``MOST_CANCELLING``) would become misleadingly large.
 
         Examples
         --------
@@ -145,15 +146,15 @@ def vote_breakdowns(
 ) -> list[Breakdown]:
     r"""Return breakdowns of scores :math:`f(c)` that depend on the number of votes *c* alone.
 
-    Each neighbour that carries the label gets :math:`(f(c) - f(0)) / c`, which is its Shapley value
-    with the neighbours fixed: all votes count alike. The others get 0.
+    Each neighbour with the label gets :math:`(f(c) - f(0)) / c`, its Shapley value for fixed
+    neighbours, because all votes count the same. The others get 0.
 
     Parameters
     ----------
     places : ndarray of int64, shape (k,)
         The neighbours.
     carries : ndarray, shape (k, t)
-        1 where a neighbour carries a label, else 0.
+        1 if a neighbour has a label, else 0.
     values, bases : sequence of float, of length t
         :math:`f(c)` and :math:`f(0)`.
     facts : sequence of mappings, of length t
@@ -176,16 +177,18 @@ def vote_breakdowns(
 
 
 def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Iterator[Breakdown]:
-    r"""Yield breakdowns of weighted means :math:`\sum_a w_a r_a / \sum_a w_a`, 0 without weight.
+    r"""Yield breakdowns of weighted means :math:`\sum_a w_a r_a / \sum_a w_a`.
+
+    If all weights are 0, so is the mean.
 
     Parameters
     ----------
     kind : {"neighbor", "feature", "input"}
     ids : ndarray of int64, shape (k,)
     weights : ndarray of float64, shape (k,)
-        :math:`w_a`, none negative.
+        :math:`w_a`, at least 0.
     said : ndarray of float64, shape (k, t)
-        :math:`r_a`: what each says of each label.
+        :math:`r_a`: the value that each contributes to each label.
 
     Examples
     --------
@@ -203,7 +206,7 @@ def weighted_breakdowns(kind: str, ids: Int, weights: Float, said: Float) -> Ite
 
 
 def linear_breakdown(base: float, x: Csr, weights: Float, scale: Scale = "score") -> Breakdown:
-    r"""Return the breakdown of :math:`b + \sum_f x_f w_f`: one part per feature the row has.
+    r"""Return the breakdown of :math:`b + \sum_f x_f w_f`: one term per non-zero feature.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A text with the words that matter marked, the more the stronger."""
+"""Mark the words of a text in shades that show how much they contribute."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,11 +7,11 @@ from vicinal.explain.parts import Word
 from vicinal.explain.wording import signed
 
 STRENGTHS = 4
-"""Shades of a mark; a word of less than an eighth of the strongest gets none."""
+"""Number of shades; a word with less than an eighth of the largest weight is not marked."""
 
 
 def marked(text: str, words: Sequence[Word], weights: Mapping[str, float]) -> Html:
-    """Return the text as markup; a word's weight is the sum over its features.
+    """Return the text as HTML; a word's weight is the sum over its features.
 
     Examples
     --------

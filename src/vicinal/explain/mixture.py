@@ -1,4 +1,4 @@
-"""A mixture of a few scores, explained by Shapley values of its inputs."""
+"""Explain a mixture of a few scores by the Shapley values of its inputs."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,24 +23,24 @@ def mixture_breakdown(
     Parameters
     ----------
     function : callable
-        Points as rows, shape (p, d), to values on `scale`, shape (p,).
+        Maps points, one per row, shape (p, d), to values on `scale`, shape (p,).
     names : sequence of str
-        What the d inputs are called.
+        Names of the d inputs.
     inputs, baseline : ndarray of float64, shape (d,)
-        The inputs of the row, and those it is compared with (such as their means).
+        The inputs of the row, and those that it is compared with (such as their means).
     breakdowns : sequence of Breakdown or None, optional
-        What each input consists of. Its share is then passed on to its neighbours and features in
-        proportion to their own shares; an input without parts, or whose parts nearly cancel, keeps
-        its share.
+        The breakdown of each input. The share of an input is divided among its neighbours and
+        features in proportion to their own shares; an input without terms, or whose terms nearly
+        cancel, remains one term.
     scale : {"score", "log-odds"}
 
     Notes
     -----
-    Calls `function` once, with 2^d points; at most 16 inputs.
+    Calls `function` once, with 2^d points. At most 16 inputs are allowed.
 
     Examples
     --------
-    Of two inputs the second counts twice; the first comes from two neighbours.
+    The second of two inputs counts twice; the first is the sum of two neighbours' votes.
 
     >>> near = Breakdown(0.0, (Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.75])),))
     >>> both = mixture_breakdown(
@@ -54,7 +54,7 @@ def mixture_breakdown(
     (-1.0, 1.0, [('neighbor', [0.25, 0.75]), ('input', [1.0])])
     """
     if len(names) != len(inputs):
-        raise InvalidArgumentError("names", f"{len(inputs)} names", len(names))
+        raise InvalidArgumentError("names", f"{len(inputs)} names, one per input", len(names))
     base, shares = exact_shapley(function, inputs, baseline)
     known = [None] * len(names) if breakdowns is None else breakdowns
     terms: list[Terms] = []

@@ -1,4 +1,4 @@
-"""Explanations as a page in one file: nothing is loaded from anywhere, in light and dark."""
+"""Explanations as one self-contained HTML file, in light and dark mode."""
 
 from collections.abc import Sequence
 from importlib import resources
@@ -8,16 +8,16 @@ from vicinal.explain.marked import marked
 from vicinal.explain.parts import Neighbor, Word
 from vicinal.explain.values import Explanation, LabelExplanation
 from vicinal.explain.waterfall import waterfall
-from vicinal.explain.wording import facts_line, measure_name, number, removal_sentences
+from vicinal.explain.wording import facts_line, measure_name, number, removal_sentences, weights_of
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Browsers refuse to load anything for the page, whatever is in it."""
+"""Forbids browsers to load anything else for the page, whatever its texts contain."""
 MOST_SHARED = 12
-"""Shared features of a neighbour that are shown."""
+"""How many shared features of a neighbour to show."""
 
 
 def explanations_page(explanations: Sequence[Explanation]) -> str:
-    """Return a document with a section per row; the same explanations give the same text."""
+    """Return an HTML document with one section per row; its text is deterministic."""
     title = "Why these labels"
     sections = [row_section(one, place) for place, one in enumerate(explanations)]
     contents = [
@@ -37,7 +37,7 @@ def explanations_page(explanations: Sequence[Explanation]) -> str:
 
 
 def _head(title: str) -> Html:
-    """Return the head: title, policy, style."""
+    """Return the ``head`` element: title, content policy, style."""
     style = resources.files("vicinal.explain").joinpath("page.css").read_text(encoding="utf-8")
     return element(
         "head",
@@ -51,17 +51,17 @@ def _head(title: str) -> Html:
 
 
 def _lead(explanations: Sequence[Explanation]) -> str:
-    """Return what the reader should know first."""
+    """Return the introductory sentences."""
     methods = ", ".join(sorted({one.method for one in explanations}))
     rows = "1 row" if len(explanations) == 1 else f"{len(explanations)} rows"
     return (
-        f"{rows}, {methods or 'no method'}. Each score is its base plus the shares of the parts "
-        "below it, exactly. Open a label to see its sum."
+        f"{rows}, {methods or 'no method'}. Each score is exactly its base plus the shares of its "
+        "parts. Open a label to see its sum."
     )
 
 
 def _row_title(explanation: Explanation) -> str:
-    """Return what a row is called."""
+    """Return the title of a row."""
     return f"Row {explanation.row}"
 
 
@@ -89,7 +89,7 @@ def row_section(explanation: Explanation, place: int) -> Html:
 
 
 def label_details(explanation: Explanation, one: LabelExplanation, *, is_open: bool) -> Html:
-    """Return the sum behind one score, and the text with the words that matter for it."""
+    """Return the sum behind one score, and the text with its relevant words marked."""
     summary = element(
         "summary",
         element("span", one.label, class_="label"),
@@ -99,12 +99,9 @@ def label_details(explanation: Explanation, one: LabelExplanation, *, is_open: b
     )
     text = None
     if explanation.text is not None:
-        weights = {part.name: part.share for part in one.highlights}
+        shown = marked(explanation.text, explanation.words, weights_of(one.highlights))
         text = together(
-            element("h4", "Words that matter"),
-            element(
-                "p", marked(explanation.text, explanation.words, weights), class_="text", tabindex=0
-            ),
+            element("h4", "Words that matter"), element("p", shown, class_="text", tabindex=0)
         )
     sentences = [element("li", sentence) for sentence in removal_sentences(one)]
     return element(
@@ -122,13 +119,13 @@ def label_details(explanation: Explanation, one: LabelExplanation, *, is_open: b
 
 
 def _meter(score: float) -> Html:
-    """Return a bar as long as a score from 0 to 1 is high."""
+    """Return a bar whose length is the score, from 0 to 1."""
     width = 100 * min(max(score, 0.0), 1.0)
     return element("span", style=f"width:{width:.2f}%")
 
 
 def _neighbors(explanation: Explanation) -> Html | None:
-    """Return the neighbours, each side by side with the row."""
+    """Return the neighbours, each compared with the row."""
     if not explanation.neighbors:
         return None
     shown = [
@@ -139,7 +136,7 @@ def _neighbors(explanation: Explanation) -> Html | None:
 
 
 def neighbor_details(explanation: Explanation, neighbor: Neighbor, *, is_open: bool) -> Html:
-    """Return one neighbour: its labels, and what it has in common with the row."""
+    """Return one neighbour: its labels, and the features it shares with the row."""
     measure = f"{measure_name(explanation.metric)} {number(neighbor.value)}"
     summary = element(
         "summary",
@@ -157,10 +154,10 @@ def neighbor_details(explanation: Explanation, neighbor: Neighbor, *, is_open: b
 
 
 def _side_by_side(explanation: Explanation, neighbor: Neighbor) -> Html | None:
-    """Return the two texts with the words they share, where the neighbour's text is known."""
+    """Return the two texts with their common words marked, if the neighbour's text is known."""
     if explanation.text is None or neighbor.text is None:
         return None
-    weights = {part.name: part.share for part in neighbor.shared}
+    weights = weights_of(neighbor.shared)
 
     def column(title: str, text: str, words: Sequence[Word]) -> Html:
         return element(
@@ -190,6 +187,6 @@ def _shared(neighbor: Neighbor, metric: str) -> Html:
     more = len(neighbor.shared) - len(shown)
     rest = element("li", f"{more} more", class_="more") if more else None
     return together(
-        element("h4", f"In common, with their terms of the {product}"),
+        element("h4", f"Features in common, with their terms in the {product}"),
         element("ul", *chips, rest, class_="chips", aria_label="Features in common"),
     )

@@ -1,4 +1,4 @@
-"""What explanations consist of: parts of a sum, words of a text, neighbours, removals."""
+"""The components of explanations: parts of a sum, words of a text, neighbours, removals."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ class Part:
     value : float or None
         Similarity or distance of a neighbour; the feature's value in the row.
     has_label : bool or None
-        Whether a neighbour carries the label.
+        Whether a neighbour has the label.
     """
 
     kind: str
@@ -33,14 +33,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a text: where it stands, and the features it is part of.
+    """A word of a text: its position, and the features that contain it.
 
     Parameters
     ----------
     start, stop : int
-        Places in the original text, the second excluded.
+        Positions in the original text; `stop` is excluded.
     features : tuple of str
-        Names of the features (the word itself, and runs of words that contain it).
+        Names of the features (the word itself, and n-grams that contain it).
     """
 
     start: int
@@ -50,7 +50,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A training row near the row explained.
+    """A neighbour of the explained row.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ class Neighbor:
         Row id, as in ``row_ids_``.
     name : str
     value : float
-        Similarity, or distance where the metric is Euclidean.
+        Similarity, or distance if the metric is Euclidean.
     labels : tuple of str
-        The labels it carries.
+        Its labels.
     shared : list of Part
-        Features that both rows have, largest first, each with its term of the cosine
-        :math:`x_f y_f / (|x| |y|)` (of the dot product :math:`x_f y_f` where that is the metric).
-        These add up to the similarity.
+        Features that both rows have, largest first, each with its term in the cosine,
+        :math:`x_f y_f / (|x| |y|)`, or in the dot product, :math:`x_f y_f`, if that is the metric.
+        The terms add up to the similarity.
     text : str or None
-        Where the texts of the training rows were given.
+        Its text, if the texts of the training rows were given.
     words : list of Word
-        The words of that text that have a feature.
+        The words of that text that are features.
     """
 
     id: int
@@ -101,7 +101,7 @@ class Removal:
 
 
 def plain(value: Part | Word | Removal) -> dict[str, Any]:
-    """Return a small value as a dictionary that JSON can hold; absent values are left out."""
+    """Return a component as a dictionary for JSON; fields that are None are left out."""
     fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
     return {
         name: list(each) if isinstance(each, tuple) else each

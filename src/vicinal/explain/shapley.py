@@ -1,13 +1,13 @@
 r"""Exact Shapley values.
 
-The share of input *i* of a function *f*, compared with a baseline, is what *i* adds on average over
-all orders in which the inputs can take their values:
+The share of input *i* of a function *f*, compared with a baseline, is its average contribution over
+all orders in which the inputs can change from the baseline to their values:
 
 .. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(d - |S| - 1)!}{d!}
                    \bigl(f(x_{S \cup i}) - f(x_S)\bigr)
 
-:math:`x_S` has the inputs in *S* at their values and the others at the baseline. The shares add up
-to :math:`f(x) - f(\text{baseline})`.
+In :math:`x_S` the inputs in *S* have their values and the others those of the baseline. The shares
+add up to :math:`f(x) - f(\text{baseline})`.
 
 References
 ----------
@@ -23,7 +23,7 @@ from vicinal._base.arrays import Float
 from vicinal._base.errors import InvalidArgumentError
 
 MOST_INPUTS = 16
-"""Most inputs: 65,536 evaluations of the function, 8 MiB of inputs."""
+"""The largest number of inputs: 65,536 evaluations of the function, 8 MiB of inputs."""
 
 
 def exact_shapley(
@@ -34,7 +34,8 @@ def exact_shapley(
     Parameters
     ----------
     function : callable
-        Points as rows, shape (p, d), to finite values, shape (p,). Called once, with 2^d points.
+        Maps points, one per row, shape (p, d), to finite values, shape (p,). Called once, with 2^d
+        points.
     inputs, baseline : ndarray of float64, shape (d,)
         At most 16 inputs.
 
@@ -47,7 +48,7 @@ def exact_shapley(
 
     Examples
     --------
-    Two inputs count only together: each gets half. The third counts by itself.
+    Two inputs contribute only together, so each gets half. The third contributes by itself.
 
     >>> product = lambda points: points[:, 0] * points[:, 1] + 3 * points[:, 2]
     >>> base, shares = exact_shapley(product, np.ones(3), np.zeros(3))
@@ -57,7 +58,9 @@ def exact_shapley(
     inputs, baseline = np.asarray(inputs, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     d = len(inputs)
     if inputs.shape != (d,) or baseline.shape != (d,):
-        raise InvalidArgumentError("baseline", f"shape {inputs.shape}, as inputs", baseline.shape)
+        raise InvalidArgumentError(
+            "baseline", f"the shape of inputs {inputs.shape}", baseline.shape
+        )
     if d > MOST_INPUTS:
         raise InvalidArgumentError("inputs", f"at most {MOST_INPUTS} inputs", d)
     subsets = np.arange(2**d)
@@ -76,10 +79,10 @@ def exact_shapley(
 
 
 def shapley_of_maximum(values: Float) -> Float:
-    """Return the Shapley values of a maximum of numbers that are not negative, compared with 0.
+    """Return the Shapley values of the maximum of non-negative numbers, compared with 0.
 
-    The first step up to the smallest value is shared by all, the next step by all but the smallest,
-    and so on. Equal values get equal shares.
+    All numbers share the step from 0 to the smallest; all but the smallest share the next step, and
+    so on. Equal values get equal shares.
 
     References
     ----------

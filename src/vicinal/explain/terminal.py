@@ -16,22 +16,23 @@ from vicinal.explain.wording import (
     part_note,
     removal_sentences,
     signed,
+    weights_of,
 )
 
 MOST_PARTS = 10
-"""Parts of a label that are shown; the rest is one line."""
+"""How many parts of a label to show; the others are summed up in one line."""
 MOST_SHARED = 6
-"""Shared features of a neighbour that are shown."""
+"""How many shared features of a neighbour to show."""
 MOST_NEIGHBORS = 8
-"""Neighbours that are shown, the nearest."""
+"""How many neighbours to show, nearest first."""
 MOST_CHARACTERS = 1200
-"""Of a text that are shown."""
+"""How many characters of a text to show."""
 BAR = 16
 """Width of the longest bar, in characters."""
 
 
 def renderables(explanation: Explanation) -> Iterator[RenderableType]:
-    """Yield what ``rich`` prints for an explanation, one thing after the other."""
+    """Yield the texts and tables that ``rich`` prints for an explanation."""
     predicted = ", ".join(explanation.predicted) or "(none)"
     yield Text(f"Row {explanation.row}", style="bold") + Text(
         f" · {explanation.method} predicts: {predicted}", style="not bold"
@@ -78,13 +79,13 @@ def label_table(one: LabelExplanation, metric: str) -> Table:
 
 
 def _bar(part: Part, longest: float) -> Text:
-    """Return a bar as long as the share is large."""
+    """Return a bar whose length is proportional to the share."""
     length = max(1, round(BAR * abs(part.share) / longest))
     return Text("█" * length, style="green" if part.share > 0 else "red")
 
 
 def neighbors_table(explanation: Explanation) -> Table:
-    """Return the neighbours side by side with what they share with the row."""
+    """Return the neighbours and the features that they share with the row."""
     shown = explanation.neighbors[:MOST_NEIGHBORS]
     title = "Neighbours"
     if len(shown) < len(explanation.neighbors):
@@ -107,13 +108,8 @@ def neighbors_table(explanation: Explanation) -> Table:
     return table
 
 
-def weights_of(highlights: Sequence[Part]) -> dict[str, float]:
-    """Return the weight of each feature by name."""
-    return {part.name: part.share for part in highlights}
-
-
 def marked_text(text: str, words: Sequence[Word], weights: dict[str, float]) -> Text:
-    """Return a text in which the words that matter stand out; a long one is cut."""
+    """Return a text with its relevant words marked; a long text is cut."""
     shown = Text(text[:MOST_CHARACTERS] + ("…" if len(text) > MOST_CHARACTERS else ""))
     strongest = max(map(abs, weights.values()), default=0.0)
     for word in words:

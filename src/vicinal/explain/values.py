@@ -1,8 +1,8 @@
-"""An explanation: why a row got a label, as parts that add up to the score.
+"""The explanation of a prediction, as named parts that add up to the score.
 
-Frozen values that know their names. They print as a table (:mod:`vicinal.explain.terminal`), are
-written as JSON (``to_dict``, ``to_json``) or as a page (:mod:`vicinal.explain.page`), and become
-values of the ``shap`` package where that is installed.
+Explanations are immutable. They can be printed as tables (:mod:`vicinal.explain.terminal`), written
+as JSON (``to_dict``, ``to_json``) or as a web page (:mod:`vicinal.explain.page`), and converted to
+values of the ``shap`` package if that is installed.
 """
 
 import json
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelExplanation:
-    """Why one row scores as it does for one label: ``base + Σ share = value``.
+    """The explanation of one row's score for one label: ``base + Σ share = value``.
 
     Parameters
     ----------
     label : str
     score : float
-        As the model gives it.
+        The model's score.
     predicted : bool
         Whether the model predicts the label.
     scale : {"score", "log-odds"}
     value : float
         The score on that scale.
     base : float
-        The value before any part.
+        The value before any part is added.
     parts : list of Part
         In the order of the sum: neighbours nearest first, features by column.
     facts : mapping
-        What else the method says: votes, prior, likelihoods, cluster, matching counts.
+        Additional information: votes, prior, likelihoods, cluster, matching counts.
     highlights : list of Part
-        How much each feature of the row matters, largest first: its own share, and the share of
-        each neighbour split over the features they have in common in proportion to their terms of
-        the similarity.
+        How much each feature of the row contributes, largest first: its own share, plus each
+        neighbour's share divided among the common features in proportion to their terms in the
+        similarity.
     what_if : list of Removal or None
-        What removed would drop a predicted label: every single neighbour or feature that does, or
-        else the smallest set found by removing the strongest first. None where it was not asked
-        for.
+        The removals after which a predicted label is no longer predicted: every single neighbour or
+        feature for which this holds, or else the smallest set found by removing the strongest
+        first. None unless ``what_if=True``.
     """
 
     label: str
@@ -66,11 +66,11 @@ class LabelExplanation:
     what_if: list[Removal] | None = None
 
     def __repr__(self) -> str:
-        """Say label, score and size; the parts may be many."""
+        """Return label, score and number of parts only, because there may be many parts."""
         return f"LabelExplanation({self.label!r}, score={self.score:.4g}, {len(self.parts)} parts)"
 
     def largest(self, n: int) -> list[Part]:
-        """Return the n parts with the largest shares by size, largest first.
+        """Return the n parts with the largest absolute shares, largest first.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class LabelExplanation:
         }
 
     def to_shap(self) -> Any:
-        """Return a ``shap.Explanation``: a part is a feature (extra ``vicinal[shap]``)."""
+        """Return a ``shap.Explanation`` with one feature per part (extra ``vicinal[shap]``)."""
         try:
             import shap
         except ImportError:
@@ -114,25 +114,25 @@ class LabelExplanation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one row got its labels.
+    """The explanation of one row's labels.
 
     Parameters
     ----------
     row : str or int
-        Name of the row, or its number among those asked about.
+        Name of the row, or its number among the explained rows.
     method : str
         Name of the estimator.
     metric : str
-        What the neighbours' values are: ``"cosine"``, ``"dot"``, ``"euclidean"``.
+        The metric of the neighbours' values: ``"cosine"``, ``"dot"`` or ``"euclidean"``.
     predicted : tuple of str
         All labels that the model predicts.
     labels : list of LabelExplanation
-        Those asked for, or the predicted and the best ones, best first.
+        The requested labels, or the predicted and the best ones, best first.
     neighbors : list of Neighbor
         Nearest first.
     text : str or None
     words : list of Word
-        The words of the text that have a feature.
+        The words of the text that are features.
     """
 
     row: str | int
@@ -145,7 +145,7 @@ class Explanation:
     words: list[Word] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        """Say what it is in a line."""
+        """Return a summary on one line."""
         return (
             f"Explanation(row={self.row!r}, method={self.method!r}, "
             f"{len(self.labels)} labels, {len(self.neighbors)} neighbors)"
@@ -177,7 +177,7 @@ class Explanation:
         return json.dumps(without_nan(self.to_dict()), ensure_ascii=False, allow_nan=False)
 
     def to_html(self) -> str:
-        """Return a page that needs no other file."""
+        """Return a self-contained HTML page."""
         return Explanations((self,)).to_html()
 
     def to_shap(self, label: str) -> Any:
@@ -189,19 +189,19 @@ class Explanation:
         return Explanations((self,))._repr_html_()
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """Show the explanation on a terminal that ``rich`` writes to."""
+        """Show the explanation in a terminal through ``rich``."""
         from vicinal.explain.terminal import renderables
 
         yield from renderables(self)
 
 
 class Explanations(tuple[Explanation, ...]):
-    """Explanations of several rows, in their order; a tuple that knows how to be shown."""
+    """Explanations of several rows: a tuple that can be shown and written to files."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Say what it is in a line."""
+        """Return a summary on one line."""
         return f"Explanations of {len(self)} rows"
 
     def to_json(self) -> str:
@@ -210,13 +210,13 @@ class Explanations(tuple[Explanation, ...]):
         return json.dumps(without_nan(rows), ensure_ascii=False, allow_nan=False)
 
     def to_html(self) -> str:
-        """Return a page that needs no other file."""
+        """Return a self-contained HTML page."""
         from vicinal.explain.page import explanations_page
 
         return explanations_page(self)
 
     def write_html(self, path: str | os.PathLike[str]) -> "Path":
-        """Write :meth:`to_html` to a file; return where."""
+        """Write :meth:`to_html` to a file and return its path."""
         from pathlib import Path
 
         target = Path(path)
@@ -224,7 +224,7 @@ class Explanations(tuple[Explanation, ...]):
         return target
 
     def _repr_html_(self) -> str:
-        """Show the explanations in a notebook, in a frame so that styles do not mix."""
+        """Show the explanations in a notebook, in a frame that separates their style from its."""
         from vicinal._base.markup import element
 
         return element(

@@ -1,4 +1,4 @@
-"""The sum behind a score as a waterfall: a table whose bars show where each part takes the sum."""
+"""The sum behind a score as a waterfall chart: a table whose bars show the running sum."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from vicinal.explain.values import LabelExplanation
 from vicinal.explain.wording import largest_and_rest, number, part_note, signed
 
 MOST_PARTS = 12
-"""Parts shown, the largest; the rest is one bar."""
+"""How many of the largest parts to show; the others are one bar."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One bar: from where to where the sum goes."""
+    """One bar, from the running sum before a part to the sum after it."""
 
     name: str
     shown: str
@@ -24,7 +24,7 @@ class Step:
 
 
 def steps(one: LabelExplanation, metric: str) -> list[Step]:
-    """Return the bars of a label: base, largest parts first, the rest together, the sum.
+    """Return the bars of a label: the base, the largest parts, the others together, the sum.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def steps(one: LabelExplanation, metric: str) -> list[Step]:
 
 
 def _side(part: Part) -> str:
-    """Tell whether a part speaks for or against the label."""
+    """Return whether a part raises or lowers the score, as a CSS class."""
     return "for" if part.share > 0 else "against"
 
 
 def waterfall(one: LabelExplanation, metric: str) -> Html:
-    """Return the table."""
+    """Return the chart as an HTML table."""
     bars = steps(one, metric)
     low = min(0.0, *(min(bar.begin, bar.end) for bar in bars))
     high = max(0.0, *(max(bar.begin, bar.end) for bar in bars))

@@ -1,4 +1,6 @@
-"""What terminal and page say alike: numbers, names of parts, sentences about removals."""
+"""Text that the terminal and the page share: numbers, names of parts, sentences on removals."""
+
+from collections.abc import Sequence
 
 from vicinal.distances import get_distance
 from vicinal.explain.breakdown import Fact
@@ -23,7 +25,7 @@ FACT_WORDS = {
 
 
 def number(value: float) -> str:
-    """Return a number in four digits, with a proper minus sign.
+    """Return a number with four significant digits and a typographic minus sign.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def signed(value: float) -> str:
 
 
 def facts_line(one: LabelExplanation) -> str:
-    """Return what else a method says of a label, in a line; empty where it says nothing.
+    """Return the additional facts of a label on one line; empty if there are none.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def _fact(value: Fact) -> str:
 
 
 def largest_and_rest(one: LabelExplanation, most: int) -> tuple[list[Part], list[Part]]:
-    """Return the parts to show one by one, largest first, and those to sum up in one line.
+    """Return the parts to show one by one, largest first, and those to sum up.
 
     Examples
     --------
@@ -79,8 +81,13 @@ def largest_and_rest(one: LabelExplanation, most: int) -> tuple[list[Part], list
     return shown, [part for part in one.parts if id(part) not in chosen]
 
 
+def weights_of(features: Sequence[Part]) -> dict[str, float]:
+    """Return the shares of features by name."""
+    return {part.name: part.share for part in features}
+
+
 def part_note(part: Part, metric: str) -> str:
-    """Return what a part is and what is known of it besides its share."""
+    """Return the kind of a part and its value."""
     if part.kind == "neighbor":
         measure = "" if part.value is None else f"{measure_name(metric)} {number(part.value)}"
         without = "without the label" if part.has_label is False else ""
@@ -89,12 +96,14 @@ def part_note(part: Part, metric: str) -> str:
 
 
 def measure_name(metric: str) -> str:
-    """Return what a neighbour's value is called."""
+    """Return the word for a neighbour's value."""
     return "similarity" if get_distance(metric).is_similarity else "distance"
 
 
 def removal_sentences(one: LabelExplanation) -> list[str]:
-    """Return what would drop the label, as sentences; one that says so where nothing was found.
+    """Return one sentence per removal after which the label is not predicted.
+
+    If there is none, one sentence says so; without ``what_if`` there is no sentence.
 
     Examples
     --------
@@ -106,7 +115,7 @@ def removal_sentences(one: LabelExplanation) -> list[str]:
     if one.what_if is None:
         return []
     if not one.what_if:
-        return ["Still predicted without the neighbours or features that speak for it."]
+        return ["Still predicted without the neighbours or features that support it."]
     return [
         f"Not predicted without {_kind(removal)} {_listed(removal.names)} "
         f"(score {number(removal.score)})."
@@ -115,7 +124,7 @@ def removal_sentences(one: LabelExplanation) -> list[str]:
 
 
 def _kind(removal: Removal) -> str:
-    """Return what is removed, in words."""
+    """Return the word for what is removed, in singular or plural."""
     word = "neighbour" if removal.kind == "neighbor" else "feature"
     return f"the {word}" if len(removal.names) == 1 else f"the {word}s"
 

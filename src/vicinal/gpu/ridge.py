@@ -22,7 +22,7 @@ def spd_inverse(
     >>> spd_inverse(np.array([[3.0]]), 1.0, "cpu")
     array([[0.25]])
     """
-    M = torch.tensor(S, device=pick_device(device))
+    M = torch.as_tensor(S).to(pick_device(device), copy=True)
     M.diagonal().add_(alpha)
     with full_float32():
         factor, failed = torch.linalg.cholesky_ex(M)

@@ -25,8 +25,9 @@ class ApproximateIndex:
 
     Sparse rows are searched with only the heaviest features of each query, those that make up
     `keep` of its squared length. Dense rows are searched through the small-world graph (HNSW) of
-    faiss, from the extra ``approx``. What is found is compared in full and ordered; only what was
-    not found is missing. For sparse rows and queries of few features the exact index is as fast.
+    faiss, from the extra ``approx``. Candidates are compared in full and sorted, so that values and
+    order are exact, but neighbours may be missing. For sparse rows and queries with few features,
+    the exact index is as fast.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class ApproximateIndex:
         chosen = self._sample(self.n_rows)
         exact = self._exact.query(self._rows[chosen], min(graph.k + 1, self.n_rows + 1)).ids
         exact = np.where(exact == chosen[:, np.newaxis], np.int32(-1), exact)
-        # Without itself a row has k others, or k + 1 where it is not among its own nearest.
+        # Without the row itself k others remain, or k + 1 if it is not among its own nearest.
         exact[(exact >= 0).all(axis=1), -1] = -1
         self.recall_ = _recall(exact, graph.ids[chosen])
         return graph

@@ -80,11 +80,11 @@ def algorithm_name(algorithm: object) -> str:
     for name, factory in _FACTORIES.items():
         if algorithm == name or algorithm is factory:
             return name
-        if getattr(algorithm, "saved_as", None) == name:  # an object that names its stand-in
+        if getattr(algorithm, "saved_as", None) == name:  # such as SegmentedAlgorithm(max_memory)
             return name
     raise InvalidArgumentError(
         "algorithm",
-        "a name, or a factory that vicinal.index.register_index gave a name, to save the model",
+        "a name, or a factory registered with vicinal.index.register_index, to save the model",
         repr(algorithm),
     )
 

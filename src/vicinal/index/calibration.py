@@ -19,17 +19,17 @@ REPEATS = 3
 def calibrated(
     entries: float = 42.0, n_rows: int = 100_000, n_queries: int = 2_000, neighbors: int = 15
 ) -> Constants:
-    """Measure one core: rows of `entries` features each, drawn by Zipf's law.
+    """Measure the speed of one core on rows of `entries` features each, drawn by Zipf's law.
 
-    Each time is the smallest of three runs, so that other programs disturb it little. A search at
-    two sizes separates what a query costs per row from what it costs in any case.
+    Each time is the smallest of three runs, to reduce the influence of other programs. Searches of
+    two sizes separate the cost of a query per row from its fixed cost.
 
     Parameters
     ----------
     entries : float
         Mean number of features per row.
     n_rows : int
-        At least 1,000. More rows take longer and come nearer to large collections.
+        At least 1,000. More rows take longer and represent large collections better.
     n_queries : int
     neighbors : int
 
@@ -72,7 +72,7 @@ def _write(X: object) -> None:
 
 
 def _merge_ns(n_queries: int, neighbors: int) -> float:
-    """Return the time to sort one neighbour of eight shards into a list."""
+    """Return the time per neighbour to merge the lists of eight shards."""
     rng = np.random.default_rng(1)
     keys = rng.random((n_queries, 8 * neighbors))
     places = rng.integers(0, 10**6, keys.shape)

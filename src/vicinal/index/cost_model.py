@@ -1,4 +1,4 @@
-"""What a search over many rows will take, from constants measured on few."""
+"""Estimate time, memory and cost of a large search from constants measured on a small one."""
 
 import math
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from vicinal.index.row_ids import MOST_IDS
 
 @dataclass(frozen=True)
 class Constants:
-    """What one core does, measured by :func:`vicinal.index.calibration.calibrated`.
+    """Speed of one core, as measured by :func:`vicinal.index.calibration.calibrated`.
 
-    The defaults are those of binary rows on an otherwise idle Zen 3 machine; a search of tf-idf
-    weights takes about four times as long.
+    The defaults were measured with binary rows on an otherwise idle Zen 3 machine; a search over
+    tf-idf weights takes about four times as long.
 
     Parameters
     ----------
     ns_per_row : float
-        Time of one query per row searched, at `entries_per_row` entries in rows and queries.
+        Time of one query per row searched, if rows and queries have `entries_per_row` entries.
     entries_per_row : float
-        Entries at which `ns_per_row` was measured. The time grows with the postings that a query
-        meets: with the entries of the query times those of the rows.
+        Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
+        times those of the rows.
     build_ns_per_entry : float
         Time to build postings.
     write_ns_per_entry : float
@@ -41,7 +41,7 @@ class Constants:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is to be searched.
+    """The rows to search and the number of queries.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ class Workload:
     entries : float
         Mean number of non-zero features per row, and per query.
     labels : float
-        Number of labels, for the memory of a model.
+        Number of labels, which determines the memory of a model.
     labels_per_row : float
     neighbors : int
         k.
     queries : float
-        How many will be asked, besides the leave-one-out graph.
+        Number of queries in addition to the leave-one-out graph.
     value_bytes : int
         4 for float32, 8 for float64.
     """
@@ -68,7 +68,7 @@ class Workload:
     value_bytes: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse what no index can hold."""
+        """Raise if the numbers are not positive or exceed what an index can hold."""
         for name in ("rows", "entries", "neighbors", "queries"):
             check_positive(name, getattr(self, name))
         if self.rows >= MOST_IDS:
@@ -77,7 +77,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Machines:
-    """What there is to search with."""
+    """The machines that are available."""
 
     workers: int | None = None
     cores: int = 16
@@ -87,7 +87,7 @@ class Machines:
 
 @dataclass(frozen=True)
 class Plan:
-    """What it takes; seconds are those of all workers together."""
+    """Estimated resources; seconds are wall-clock time with all workers in parallel."""
 
     disk_gb: float
     postings_gb: float
@@ -105,11 +105,11 @@ class Plan:
 
 
 def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
-    """Return what a workload takes.
+    """Return the estimated resources for a workload.
 
-    Postings are kept where the workers' memory holds them (half of it is used); else they are
-    built once for each batch of a million queries. Without a number of workers, as many are taken
-    as hold the postings.
+    If half of the workers' memory can hold the postings, they are kept; otherwise they are built
+    once per million queries. If no number of workers is given, it is the smallest that can hold the
+    postings.
 
     Examples
     --------

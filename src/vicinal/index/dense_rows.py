@@ -11,12 +11,12 @@ from vicinal._base.arrays import Float, Int, Int32
 from vicinal._native import DenseIndexFloat32, DenseIndexFloat64, dense_norms
 from vicinal.distances import Distance
 from vicinal.index.products import Prepared, prepare
-from vicinal.index.row_ids import places_of, should_compact
+from vicinal.index.row_ids import mark_removed, places_of, should_compact
 
 
 @dataclass(eq=False)
 class Room:
-    """Arrays that may be longer than the rows in them.
+    """Arrays with spare capacity for further rows.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class DenseRows:
     Parameters
     ----------
     room : Room
-        Shared with the rows after a change, which are written behind the first `count`.
+        Shared with later versions, whose additional rows follow the first `count`.
     count : int
         Number of rows in the arrays, including removed ones. The index of a row there is its place.
     removed : ndarray of uint8
@@ -147,8 +147,7 @@ class DenseRows:
     def without(self, ids: Int) -> "DenseRows":
         """Return these rows without `ids`; compacted if many rows have been removed."""
         places = places_of(ids, self.ids)
-        removed = self.removed.copy() if len(self.removed) else np.zeros(self.count, np.uint8)
-        removed[places] = 1
+        removed = mark_removed(self.removed, places, self.count)
         fewer = replace(self, removed=removed)
         return fewer.compacted() if should_compact(removed) else fewer
 

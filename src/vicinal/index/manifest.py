@@ -1,4 +1,4 @@
-"""The manifest of an index on disk: which runs of rows count. Replaced by one rename."""
+"""The manifest of an index on disk lists its runs of rows; changes replace it atomically."""
 
 import hashlib
 import json
@@ -29,20 +29,20 @@ _SUMS = {"indptr", "indices", "ids", "values"}
 
 @dataclass(frozen=True)
 class Manifest:
-    """What counts in a folder.
+    """The contents of an index folder; files that it does not list are ignored.
 
     Parameters
     ----------
     metric : str
     n_features : int
     n_ids : int
-        How many ids were given so far.
+        Number of ids assigned so far.
     max_memory : int
         Bytes that a search may use for postings, as set when the index was built.
     runs : tuple of dict
         Name, rows, entries, number type and checksums of each run, and its removed rows.
     version : str
-        Random: tells whether another writer came between.
+        Random; shows whether another process has changed the index.
     """
 
     metric: str
@@ -54,12 +54,12 @@ class Manifest:
 
 
 def new_name(kind: str) -> str:
-    """Return a name that nothing in a folder has yet."""
+    """Return a new random name for a file or folder."""
     return f"{kind}-{secrets.token_hex(8)}"
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put a manifest in place of the older one; a reader sees one or the other, whole."""
+    """Replace the manifest atomically: readers see either the old one or the new one."""
     body = {"format": FORMAT, **asdict(manifest)}
     text = json.dumps(body, indent=1).encode()
     fresh = folder / f"{new_name('index')}.json"
@@ -72,7 +72,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest that stands, every field checked."""
+    """Return the current manifest, with every field checked."""
     file = folder / MANIFEST
     if not file.is_file():
         raise ModelFormatError(f"{folder}: expected a segmented index, found no {MANIFEST}")
@@ -107,7 +107,7 @@ def _is_count(value: object, most: int = MOST_IDS) -> bool:
 
 
 def _is_run(entry: Any) -> bool:
-    """Tell whether a manifest entry names only files that the index itself writes."""
+    """Tell whether a manifest entry is valid and only names files that an index writes."""
     if not isinstance(entry, dict) or not _RUN.fullmatch(str(entry.get("name"))):
         return False
     sums, removed = entry.get("sha256"), entry.get("removed", "")
@@ -125,7 +125,7 @@ def _is_run(entry: Any) -> bool:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold the folder for one writer; another process waits. The system frees it from the dead."""
+    """Lock the folder for one writer; others wait. The system releases locks of dead processes."""
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         lock(descriptor)
@@ -136,21 +136,22 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that holds anything but an index, or what a killed writer left of one."""
+    """Raise if a folder contains files that do not belong to a finished or interrupted index."""
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise InvalidArgumentError("folder", "a new folder or an older index", f"a file: {folder}")
+        expected = "a new folder or an existing index"
+        raise InvalidArgumentError("folder", expected, f"the file {folder}")
     others = [file.name for file in folder.iterdir() if not _is_ours(file.name)]
     if others:
-        got = f"{folder}, which also holds {min(others)}"
-        raise InvalidArgumentError("folder", "a new folder or an older index", got)
+        got = f"{folder}, which also contains {min(others)}"
+        raise InvalidArgumentError("folder", "a new folder or an existing index", got)
 
 
 def remove_unlisted(folder: Path, manifest: Manifest) -> None:
-    """Remove runs that no manifest lists: merged ones, and those of writers that were killed.
+    """Delete runs that the manifest does not list: merged runs, and those of killed writers.
 
-    Readers in this process have them mapped and keep them; called by the one writer.
+    Readers that have them mapped are not affected. The caller must hold the lock.
     """
     listed = {run["name"] for run in manifest.runs}
     listed |= {run["removed"]["file"] for run in manifest.runs if run["removed"]}

@@ -1,9 +1,9 @@
-"""Which runs of rows are merged when more come: a log-structured policy."""
+"""Which runs of rows to merge when rows are added: a log-structured policy."""
 
 from collections.abc import Sequence
 
 MERGED = 8
-"""So many neighbouring runs of a level become one, so a row is written about log8(n) times."""
+"""Number of consecutive runs of one level that are merged; a row is written about log8(n) times."""
 
 
 def level(n_rows: int) -> int:
@@ -20,9 +20,9 @@ def level(n_rows: int) -> int:
 def tail_to_merge(sizes: Sequence[int]) -> int:
     """Return how many runs at the end to merge into one; 0 for none.
 
-    Only neighbours are merged, so that ids keep rising from run to run. The tail that is merged
-    reaches back over all runs whose level is no higher than that of the merged rows, once
-    :data:`MERGED` of one level have come together.
+    Only consecutive runs are merged, so that ids ascend from run to run. Once there are
+    :data:`MERGED` runs of one level, they are merged together with all preceding runs whose level
+    is no higher than that of the merged rows.
 
     Examples
     --------

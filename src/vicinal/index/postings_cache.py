@@ -10,12 +10,12 @@ from vicinal.index.row_run import RowRun
 from vicinal.index.segment import Build, Segment
 
 BYTES_PER_ENTRY = 16
-"""Most memory of postings for each stored value; 6 to 8 are typical."""
+"""Maximum memory of postings per stored value in bytes; 6 to 8 are typical."""
 
 
 @dataclass(frozen=True)
 class RowRange:
-    """Rows `start` to `stop` of a run, which are searched together; `first` is their place."""
+    """Rows `start` to `stop` of a run, searched together; `first` is the place of the first row."""
 
     run: RowRun
     start: int
@@ -24,23 +24,24 @@ class RowRange:
 
     @property
     def key(self) -> tuple[object, int, int]:
-        """What the postings depend on: not on removed rows."""
+        """Key of the postings, which do not depend on removed rows."""
         return self.run.token, self.start, self.stop
 
 
 class PostingsCache:
-    """Keeps postings while they fit; builds the others for each search and drops them after it.
+    """Keeps postings as long as they fit; builds the others in each search and drops them after it.
 
-    A search visits every range once, so what would be evicted by age is exactly what the next
-    search needs first: ranges that fit stay, and the rest are built again each time.
+    A search visits every range once, so evicting the least recently used range would evict exactly
+    the one that the next search needs first. Ranges that fit therefore stay, and the others are
+    built again each time.
 
     Parameters
     ----------
     build : Build
     max_memory : int
-        Bytes of postings to keep, and to have in use by one search at a time.
+        Maximum bytes of postings, both kept and in use by one search.
     n_threads : int
-        So many ranges are built at the same time.
+        Number of ranges that are built at the same time.
     """
 
     def __init__(self, build: Build, max_memory: int, n_threads: int) -> None:
@@ -52,12 +53,12 @@ class PostingsCache:
 
     @property
     def range_entries(self) -> int:
-        """Most entries of a range: while all threads build one, half the limit is in use."""
+        """Maximum entries of a range: half the limit is in use while each thread builds a range."""
         return max(1, self._max_memory // (2 * self._n_threads * BYTES_PER_ENTRY))
 
     @property
     def nbytes(self) -> int:
-        """Memory of the postings kept."""
+        """Memory of the kept postings in bytes."""
         return sum(segment.nbytes for segment in tuple(self._kept.values()))
 
     def copy(self) -> "PostingsCache":
@@ -78,17 +79,17 @@ class PostingsCache:
             self._kept = {key: value for key, value in self._kept.items() if key[0] is not token}
 
     def segments(self, ranges: Sequence[RowRange]) -> Iterator[tuple[RowRange, Segment]]:
-        """Yield each range with its postings; as many as there are threads are built at once."""
+        """Yield each range with its postings; every thread builds one range at a time."""
         step = self._n_threads
         with ThreadPoolExecutor(step) as pool:
             for start in range(0, len(ranges), step):
                 group = ranges[start : start + step]
                 if start and any(each.key not in self._kept for each in group):
-                    release_free_memory()  # of the postings that were just dropped
+                    release_free_memory()  # that of the postings just dropped
                 yield from zip(group, pool.map(self._segment, group), strict=True)
 
     def _segment(self, wanted: RowRange) -> Segment:
-        """Return the postings of a range, kept ones or new."""
+        """Return the postings of a range, built if they are not kept."""
         removed = wanted.run.removed_in(wanted.start, wanted.stop)
         segment = self._kept.get(wanted.key)
         if segment is None:

@@ -13,6 +13,19 @@ MOST_IDS = 2**31 - 1
 """Ids are int32, which limits the number of ids of an index or a model."""
 
 
+def mark_removed(removed: NDArray[np.uint8], places: Int, n_rows: int) -> NDArray[np.uint8]:
+    """Return a copy of the marks of `n_rows` rows, with 1 at `places`.
+
+    Examples
+    --------
+    >>> mark_removed(np.zeros(0, dtype=np.uint8), np.array([1]), 3)
+    array([0, 1, 0], dtype=uint8)
+    """
+    marks = removed.copy() if len(removed) else np.zeros(n_rows, dtype=np.uint8)
+    marks[places] = 1
+    return marks
+
+
 def should_compact(removed: NDArray[np.uint8]) -> bool:
     """Tell whether more than :data:`COMPACT_SHARE` of the rows are marked as removed."""
     return bool(np.count_nonzero(removed) > COMPACT_SHARE * len(removed))

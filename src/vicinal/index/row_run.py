@@ -1,4 +1,4 @@
-"""A run of rows with rising ids: plain CSR arrays, in memory or mapped from files."""
+"""A run of rows with ascending ids: plain CSR arrays, in memory or mapped from files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -10,10 +10,10 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Int, Int32
 from vicinal._base.validation import csr_parts
-from vicinal.index.row_ids import places_of
+from vicinal.index.row_ids import mark_removed, places_of
 
 BLOCK_ENTRIES = 2**22
-"""Entries that are read, checked or copied at a time: 48 MiB of ids and float64 values."""
+"""Number of entries read, checked or copied at a time: 48 MiB of ids and float64 values."""
 
 NO_TOMBSTONES: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
 
@@ -26,17 +26,17 @@ class RowRun:
     ----------
     indptr : ndarray of int64, shape (n + 1,)
     indices : ndarray of int32
-        Rising within a row.
+        Ascending within a row.
     values : ndarray of float32 or float64
     ids : ndarray of int32, shape (n,)
-        Rising.
+        Ascending.
     n_features : int
     removed : ndarray of uint8
-        1 for a row that is no longer there; empty while all are.
+        1 for a removed row; empty if none has been removed.
     name : str
         Name of its folder on disk; empty for a run in memory.
     token : object
-        Shared by versions of this run that differ in removed rows only.
+        Shared by versions of this run that differ only in removed rows.
     """
 
     indptr: Int
@@ -50,24 +50,19 @@ class RowRun:
 
     @classmethod
     def of(cls, rows: Csr, first_id: int) -> "RowRun":
-        """Return checked rows in memory as a run, with ids from `first_id` on."""
+        """Return checked rows in memory as a run whose ids start at `first_id`."""
         ids = np.arange(first_id, first_id + rows.shape[0], dtype=np.int32)
         indptr, indices = csr_parts(rows)
         return cls(indptr, indices, rows.data[: indptr[-1]], ids, int(rows.shape[1]))
 
     def __len__(self) -> int:
-        """Return the number of rows, removed ones among them."""
+        """Return the number of rows, including removed ones."""
         return len(self.ids)
 
     @property
     def n_entries(self) -> int:
         """Number of stored values."""
         return int(self.indptr[-1])
-
-    @property
-    def left(self) -> Int:
-        """Places of the rows that are not removed."""
-        return np.flatnonzero(self.removed == 0) if len(self.removed) else np.arange(len(self))
 
     def rows(self, start: int, stop: int) -> Csr:
         """Return rows `start` to `stop` (excluded); values and column ids are views."""
@@ -79,21 +74,19 @@ class RowRun:
         return matrix
 
     def removed_in(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return the marks of rows `start` to `stop`, empty where none is removed."""
+        """Return the removal marks of rows `start` to `stop`, empty if none is removed."""
         part = self.removed[start:stop]
         return np.ascontiguousarray(part) if part.any() else NO_TOMBSTONES
 
     def without(self, ids: Int) -> "RowRun":
-        """Return this run, those of `ids` that lie in it marked as removed."""
+        """Return this run with its rows among `ids` marked as removed."""
         places = places_of(ids, self.ids)
         if not len(places):
             return self
-        removed = self.removed.copy() if len(self.removed) else np.zeros(len(self), np.uint8)
-        removed[places] = 1
-        return replace(self, removed=removed)
+        return replace(self, removed=mark_removed(self.removed, places, len(self)))
 
     def ranges(self, entries: int) -> Iterator[tuple[int, int]]:
-        """Yield (start, stop) of consecutive rows with at most so many entries, or of one row."""
+        """Yield (start, stop) of consecutive rows with at most `entries` entries, or of one row."""
         start = 0
         while start < len(self):
             most = int(self.indptr[start]) + entries
@@ -103,7 +96,7 @@ class RowRun:
             start = stop
 
     def blocks_left(self) -> Iterator[tuple[Csr, Int32]]:
-        """Yield the rows that are not removed, with their ids, some at a time."""
+        """Yield the rows that are not removed, with their ids, in blocks."""
         for start, stop in self.ranges(BLOCK_ENTRIES):
             rows, ids = self.rows(start, stop), np.asarray(self.ids[start:stop])
             if self.removed_in(start, stop).any():
@@ -113,9 +106,9 @@ class RowRun:
 
 
 def _small(starts: Int) -> NDArray[Any]:
-    """Return row starts as SciPy wants them beside int32 column ids: int32 where they fit.
+    """Return row starts in the type that SciPy requires for int32 column ids: int32 if they fit.
 
-    Read-only, so that a model keeps mapped rows as they are instead of copying them.
+    Read-only, so that a model does not copy mapped rows.
     """
     small = starts.astype(np.int32) if starts[-1] < 2**31 else starts
     small.flags.writeable = False

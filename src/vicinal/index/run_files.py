@@ -17,14 +17,14 @@ from vicinal.index.row_ids import MOST_IDS
 from vicinal.index.row_run import BLOCK_ENTRIES, NO_TOMBSTONES, RowRun
 
 FILES = {"indptr": np.int64, "indices": np.int32, "ids": np.int32}
-"""Number types of the files, those of ``values`` aside; little-endian as everything we write."""
+"""Number types of all files except ``values``; little-endian, like everything we write."""
 
 
 class RunWriter:
-    """Writes rows to a new folder as they come.
+    """Writes a stream of rows to a new folder.
 
-    Memory: nothing but the rows it is given. :meth:`finish` returns what a manifest says of the
-    run; until a manifest lists it the folder does not count.
+    Memory: only the rows passed to :meth:`append`. :meth:`finish` returns the manifest entry of the
+    run; a folder that no manifest lists is ignored.
     """
 
     def __init__(self, folder: Path, dtype: "np.dtype[Any] | None" = None) -> None:
@@ -40,17 +40,18 @@ class RunWriter:
         self._write("indptr", np.zeros(1, dtype=np.int64))
 
     def append(self, rows: Csr, ids: Int32) -> None:
-        """Write further rows, checked ones, with their ids."""
+        """Write further rows, which have been checked, with their ids."""
         if self._dtype is None:
             self._dtype = rows.dtype
         if self.n_features is None:
             self.n_features = int(rows.shape[1])
         if rows.shape[1] != self.n_features:
             raise InvalidArgumentError(
-                "chunks", f"{self.n_features} features, as in the first", rows.shape[1]
+                "chunks", f"{self.n_features} features, as in the first chunk", rows.shape[1]
             )
         if not np.can_cast(rows.dtype, self._dtype, "safe"):
-            raise InvalidArgumentError("chunks", f"{self._dtype}, as in the first", rows.dtype)
+            expected = f"values of type {self._dtype}, as in the first chunk"
+            raise InvalidArgumentError("chunks", expected, rows.dtype)
         indptr, indices = csr_parts(rows)
         self._write("indptr", indptr[1:] + self.n_entries)
         self._write("indices", indices)
@@ -60,7 +61,7 @@ class RunWriter:
         self.n_entries += int(indptr[-1])
 
     def finish(self) -> dict[str, Any]:
-        """Bring everything to disk; return what the manifest says of this run."""
+        """Flush everything to disk and return the manifest entry of this run."""
         for name, stream in self._streams.items():
             with naming(self._folder / name):
                 stream.flush()
@@ -77,7 +78,7 @@ class RunWriter:
         }
 
     def close(self) -> None:
-        """Let go of the files, whatever state they are in."""
+        """Close the files, even if they are incomplete."""
         for stream in self._streams.values():
             stream.close()
 
@@ -89,9 +90,9 @@ class RunWriter:
 def write_run(
     folder: Path, blocks: Iterable[tuple[Csr, Int32]], dtype: "np.dtype[Any] | None" = None
 ) -> dict[str, Any]:
-    """Write blocks of rows and ids as one run; return what the manifest says of it.
+    """Write blocks of rows and ids as one run and return its manifest entry.
 
-    `dtype`: of the values; None for that of the first block.
+    `dtype` is the type of the values; None for that of the first block.
     """
     writer = RunWriter(folder, dtype)
     try:
@@ -103,7 +104,7 @@ def write_run(
 
 
 def write_removed(file: Path, removed: NDArray[np.uint8]) -> dict[str, Any]:
-    """Write the marks of removed rows to a new file; return what the manifest says of it."""
+    """Write the removal marks of rows to a new file and return its manifest entry."""
     with naming(file), file.open("wb") as stream:
         stream.write(removed.data)
         stream.flush()
@@ -114,11 +115,11 @@ def write_removed(file: Path, removed: NDArray[np.uint8]) -> dict[str, Any]:
 def open_run(
     folder: Path, entry: dict[str, Any], n_features: int, verify: bool, *, check: bool = True
 ) -> RowRun:
-    """Map the run that a manifest entry describes, after its structure is checked.
+    """Map the run that a manifest entry describes, and check its structure.
 
-    Native code trusts row starts and column ids, so they are read through once, whoever wrote
-    them; `verify` also compares the checksum of every file. Without `check` column ids are left
-    to :func:`check_entries`.
+    Native code trusts row starts and column ids, so they are always read once and checked;
+    `verify` also compares the checksum of every file. With ``check=False`` the caller checks column
+    ids with :func:`check_entries`.
     """
     place = folder / entry["name"]
     n_rows, n_entries = entry["rows"], entry["entries"]
@@ -133,7 +134,7 @@ def open_run(
         known = entry["removed"]
         marks = _mapped(folder / known["file"], np.uint8, n_rows, known["sha256"])
         removed = np.array(marks)
-    # Row starts and ids are small, and read into memory: 12 bytes per row.
+    # Row starts and ids are small and are read into memory: 12 bytes per row.
     run = RowRun(
         np.array(arrays["indptr"]),
         arrays["indices"],
@@ -150,7 +151,7 @@ def open_run(
 
 
 def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[Any]:
-    """Map a file of exactly so many numbers."""
+    """Map a file of exactly `size` numbers."""
     kind = np.dtype(dtype).newbyteorder("<")
     try:
         found = file.stat().st_size
@@ -162,12 +163,12 @@ def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[An
         raise ModelFormatError(f"{file}: damaged: its checksum does not match")
     if not size:
         return np.zeros(0, dtype=kind)
-    # A plain read-only view: slices of a memmap object would carry its Python subclass along.
+    # A plain read-only view: slices of a memmap object would be memmap objects too.
     return np.asarray(np.memmap(file, kind, "r", shape=(size,)))
 
 
 def _check_starts(run: RowRun, place: Path) -> None:
-    """Refuse row starts and ids that native code could not read safely."""
+    """Raise if native code could not read the row starts or ids safely."""
     starts, ids = run.indptr, run.ids
     is_sound = (
         starts[0] == 0
@@ -177,11 +178,11 @@ def _check_starts(run: RowRun, place: Path) -> None:
         and bool(np.all(ids[1:] > ids[:-1]))
     )
     if not is_sound:
-        raise ModelFormatError(f"{place}: row starts or ids do not rise")
+        raise ModelFormatError(f"{place}: expected ascending row starts and row ids")
 
 
 def check_entries(run: RowRun, place: Path, start: int, stop: int) -> None:
-    """Refuse rows `start` to `stop` if their columns do not rise or a value is not finite."""
+    """Raise if rows `start` to `stop` have unsorted column ids or values that are not finite."""
     while start < stop:
         most = int(run.indptr[start]) + BLOCK_ENTRIES
         end = int(np.searchsorted(run.indptr, most, side="right")) - 1
@@ -194,7 +195,7 @@ def check_entries(run: RowRun, place: Path, start: int, stop: int) -> None:
         rises[heads[heads < len(columns)]] = True
         inside = not len(columns) or (columns.min() >= 0 and columns.max() < run.n_features)
         if not (inside and rises.all() and np.isfinite(values).all()):
-            raise ModelFormatError(f"{place}: expected rising column ids and finite values")
+            raise ModelFormatError(f"{place}: expected ascending column ids and finite values")
         start = end
 
 

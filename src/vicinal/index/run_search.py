@@ -1,9 +1,8 @@
-"""Exact search over runs of rows, range by range."""
+"""Exact search over runs of rows, one range of rows at a time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -12,23 +11,23 @@ from vicinal._base.arrays import Csr, Float, Int32
 from vicinal.distances import Distance
 from vicinal.index.postings_cache import PostingsCache, RowRange
 from vicinal.index.row_ids import by_row_id, ids_at
+from vicinal.index.row_parts import RowParts
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
 from vicinal.index.widths import graph_width
 
 
 @dataclass(frozen=True, eq=False)
-class RunVersion:
-    """The runs searched at one time; a change makes another, so that a search keeps what it has.
+class RunVersion(RowParts[RowRun]):
+    """An immutable version of the runs; changes create a new version, so running searches are safe.
 
     Parameters
     ----------
     runs : tuple of RowRun
-        Ids rise from run to run, so that places and ids give one order.
     n_ids : int
-        How many ids were given so far.
+        Number of ids assigned so far.
     n_features : int
     range_entries : int
-        Most entries that are searched together.
+        Maximum number of entries in a range of rows.
     """
 
     runs: tuple[RowRun, ...]
@@ -36,43 +35,30 @@ class RunVersion:
     n_features: int
     range_entries: int
 
-    @cached_property
-    def starts(self) -> tuple[int, ...]:
-        """Place of each run's first row; the last entry is the number of rows."""
-        return tuple(accumulate(map(len, self.runs), initial=0))
-
     @property
-    def count(self) -> int:
-        """Number of rows in the runs, removed ones among them."""
-        return self.starts[-1]
-
-    @cached_property
-    def ids(self) -> Int32 | None:
-        """The id of the row at each place; None where it is the place."""
-        if self.count == self.n_ids:
-            return None
-        parts = [run.ids for run in self.runs]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
+    def parts(self) -> tuple[RowRun, ...]:
+        """The runs."""
+        return self.runs
 
     @cached_property
     def ranges(self) -> tuple[RowRange, ...]:
-        """What is searched together, by place."""
+        """The ranges of rows that are searched one after the other."""
         return tuple(
             RowRange(run, start, stop, place + start)
-            for place, run in zip(self.starts, self.runs, strict=False)
+            for place, run in self.placed()
             for start, stop in run.ranges(self.range_entries)
         )
 
 
 class QueryBlocks(Protocol):
-    """Queries that can be gone through several times, some at a time."""
+    """Queries that can be iterated several times, in blocks."""
 
     @property
     def n_queries(self) -> int:
         """Number of queries."""
 
     def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
-        """Yield the first query's number, the queries, and the place each has itself, if any."""
+        """Yield the position of a block, its queries, and their own places if they have any."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +73,7 @@ class GivenQueries:
         return int(self.rows.shape[0])
 
     def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
-        """Yield all of them, or blocks of :data:`BLOCK_ENTRIES`; they have no places."""
+        """Yield all queries, or blocks of :data:`BLOCK_ENTRIES` entries; they have no places."""
         if self.rows.nnz <= BLOCK_ENTRIES:
             yield 0, self.rows, np.zeros(0, dtype=np.int32)
             return
@@ -98,18 +84,18 @@ class GivenQueries:
 
 @dataclass(frozen=True)
 class OwnQueries:
-    """The rows of a version, each of which is left out of its own answer."""
+    """The rows of a version as queries; no row is its own neighbour."""
 
     version: RunVersion
 
     @property
     def n_queries(self) -> int:
-        """Number of rows held."""
+        """Number of rows, including removed ones."""
         return self.version.count
 
     def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
         """Yield rows run by run."""
-        for place, run in zip(self.version.starts, self.version.runs, strict=False):
+        for place, run in self.version.placed():
             for start, stop in run.ranges(BLOCK_ENTRIES):
                 places = np.arange(place + start, place + stop, dtype=np.int32)
                 yield place + start, run.rows(start, stop), places
@@ -126,9 +112,9 @@ def search_places(
 ) -> tuple[Int32, Float]:
     """Return places and keys (smaller is nearer) of the nearest rows of each query.
 
-    Every range takes part in one list per query, sorted by (key, place), so the answer does not
-    depend on how rows are divided. `ranges`: some of the version's ranges, instead of all.
-    Memory: 12 bytes per query and neighbour.
+    All ranges are merged into one list per query, sorted by (key, place), so the result does not
+    depend on how the rows are divided. `ranges` restricts the search to some of the version's
+    ranges. Memory: 12 bytes per query and neighbour.
     """
     width = graph_width(k, version.n_ids)
     places = np.full((queries.n_queries, width), -1, dtype=np.int32)
@@ -144,7 +130,7 @@ def search_places(
 def as_neighbors(
     version: RunVersion, places: Int32, keys: Float, distance: Distance
 ) -> tuple[Int32, Float]:
-    """Return the ids and values of a graph for what :func:`search_places` found."""
+    """Return the ids and values of a graph from the results of :func:`search_places`."""
     values = distance.values(keys)
     values[places < 0] = distance.padding
     return ids_at(places, version.ids), values
@@ -155,9 +141,8 @@ def as_own_neighbors(
 ) -> tuple[Int32, Float]:
     """Return the ids and values of the leave-one-out graph: one list per row id."""
     ids, values = as_neighbors(version, places, keys, distance)
-    for start, run in zip(version.starts, version.runs, strict=False):
-        gone = np.flatnonzero(run.removed) + start
-        ids[gone], values[gone] = -1, distance.padding
+    gone = version.removed()
+    ids[gone], values[gone] = -1, distance.padding
     if version.ids is not None:
         return by_row_id(ids, values, version.ids, version.n_ids, distance.padding)
     return ids, values

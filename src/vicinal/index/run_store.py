@@ -1,4 +1,4 @@
-"""Where the runs of an index are: in a folder, each change one new manifest, or in memory."""
+"""Stores for the runs of an index: a folder, where every change is atomic, or memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,30 +23,30 @@ from vicinal.index.run_files import open_run, write_removed, write_run
 
 
 class Merged:
-    """Rows that are left of several runs, to become one run."""
+    """The remaining rows of several runs, which are to be merged into one."""
 
     def __init__(self, runs: Sequence[RowRun]) -> None:
         self.runs = tuple(runs)
         self.dtype: np.dtype[Any] = np.result_type(*(run.values.dtype for run in runs))
 
     def blocks(self) -> Iterator[tuple[Csr, Int32]]:
-        """Yield the rows with their ids, some at a time."""
+        """Yield the rows with their ids, in blocks."""
         for run in self.runs:
             yield from run.blocks_left()
 
 
 class Store(Protocol):
-    """Takes changes of runs."""
+    """Applies changes to runs."""
 
     def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
-        """Keep runs, some of which may have lost rows, and merge others; return them as kept."""
+        """Store these runs, some of them merged or with removed rows; return them as stored."""
 
 
 class MemoryStore:
-    """Runs that live in this process."""
+    """Runs in the memory of this process."""
 
     def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
-        """Join what is merged; nothing else is to be done."""
+        """Merge the runs that are to be merged."""
         runs = [_joined(part) if isinstance(part, Merged) else part for part in parts]
         return tuple(run for run in runs if len(run))
 
@@ -54,9 +54,9 @@ class MemoryStore:
 class FolderStore:
     """Runs in a folder, as this process last read or wrote it.
 
-    A change writes new files, then a manifest that lists them, by one rename; then files that no
-    manifest lists are removed. Killed at any moment, the folder holds the old index or the new
-    one, whole; the next writer removes left-over files.
+    A change writes new files, then atomically replaces the manifest, then deletes files that the
+    manifest does not list. If the process is killed at any moment, the folder contains either the
+    complete old index or the complete new one, and the next writer deletes unlisted files.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -67,7 +67,7 @@ class FolderStore:
     def create(
         cls, folder: Path, chunks: Iterable[Csr], metric: str, max_memory: int
     ) -> "FolderStore":
-        """Write rows as a new index; one that stands there is replaced when all are written."""
+        """Write rows as a new index, which replaces an existing one once all rows are written."""
         check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with writing(folder):
@@ -88,15 +88,15 @@ class FolderStore:
         return cls(folder, read_manifest(folder))
 
     def runs(self, verify: bool) -> tuple[RowRun, ...]:
-        """Map all runs; ids must rise from one to the next, and all must have been given."""
+        """Map all runs and check that their ids ascend and have been assigned."""
         runs = tuple(self._open(entry, verify) for entry in self.manifest.runs)
         ends = [end for run in runs if len(run) for end in (int(run.ids[0]), int(run.ids[-1]) + 1)]
         if ends != sorted(ends) or any(end > self.manifest.n_ids for end in ends):
-            raise ModelFormatError(f"{self.folder}: expected row ids that rise from run to run")
+            raise ModelFormatError(f"{self.folder}: expected row ids that ascend from run to run")
         return runs
 
     def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
-        """Write what is new, and a manifest."""
+        """Write new and merged runs and removal marks, then the manifest."""
         with writing(self.folder):
             if read_manifest(self.folder).version != self.manifest.version:
                 expected = "an index that no other process has changed since it was opened"
@@ -125,7 +125,7 @@ class FolderStore:
         return tuple(runs)
 
     def _with_removed(self, entry: dict[str, Any], run: RowRun) -> dict[str, Any]:
-        """Return the manifest's entry of a run, its removed rows written if there are any."""
+        """Return the manifest entry of a run, after writing its removed rows if there are any."""
         if not len(run.removed):
             return entry
         return {**entry, "removed": write_removed(self.folder / new_name("removed"), run.removed)}
@@ -135,7 +135,7 @@ class FolderStore:
 
 
 class _Numbered:
-    """Chunks of rows with ids from 0 on."""
+    """Chunks of rows with ids that start at 0."""
 
     def __init__(self, chunks: Iterable[Csr]) -> None:
         self._chunks = chunks
@@ -151,7 +151,7 @@ class _Numbered:
 
 
 def _joined(merged: Merged) -> RowRun:
-    """Return the rows that are left as one run in memory."""
+    """Return the remaining rows as one run in memory."""
     blocks = list(merged.blocks())
     n_features = merged.runs[0].n_features
     if not blocks:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.arrays import Csr, Float, Int32
 from vicinal._base.validation import csr_parts
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
 from vicinal.distances import Distance
-from vicinal.index.row_ids import places_of
+from vicinal.index.row_ids import mark_removed, places_of
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,12 @@ class Segment:
         """Memory in bytes, excluding the rows themselves."""
         return self.native.bytes() + self.ids.nbytes + self.removed.nbytes
 
-    @property
-    def left(self) -> Int:
-        """Places of the rows that are not removed."""
-        return np.flatnonzero(self.removed == 0) if len(self.removed) else np.arange(len(self))
-
     def without(self, ids: NDArray[np.int64]) -> "Segment":
         """Return this segment with its rows among `ids` marked as removed."""
         places = places_of(ids, self.ids)
         if not len(places):
             return self
-        removed = self.removed.copy() if len(self.removed) else np.zeros(len(self), np.uint8)
-        removed[places] = 1
-        return replace(self, removed=removed)
+        return replace(self, removed=mark_removed(self.removed, places, len(self)))
 
     def search(
         self,

@@ -1,4 +1,4 @@
-"""Exact search over sparse rows that may be larger than memory, in a folder or given as arrays."""
+"""Exact search over sparse rows that may exceed main memory, from a folder or from arrays."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -41,13 +41,13 @@ LEAST_MEMORY = 2**20
 class SegmentedIndex:
     """The nearest rows of a sparse matrix, exactly, with a limit on memory.
 
-    Rows are read from files mapped into memory. They are searched range by range: the postings of
-    a range (what :class:`InvertedIndex` builds of all rows) are built when a search needs them, and
-    kept as long as `max_memory` allows. All ranges take part in one list per query, sorted by
-    (value, row id), so the answers are those of :class:`InvertedIndex`, to the bit.
+    Rows are read from files mapped into memory and searched one range at a time: the postings of a
+    range (which :class:`InvertedIndex` builds for all rows at once) are built when a search needs
+    them, and kept as long as `max_memory` allows. All ranges are merged into one list per query,
+    sorted by (value, row id), so results are bit-identical to those of :class:`InvertedIndex`.
 
-    :meth:`build` writes a stream of chunks to a folder, :meth:`open` maps such a folder; the
-    constructor searches rows where they are, without a folder.
+    :meth:`build` writes a stream of chunks to a folder, and :meth:`open` maps such a folder. The
+    constructor searches arrays in memory, without a folder.
 
     Parameters
     ----------
@@ -57,17 +57,18 @@ class SegmentedIndex:
     max_memory : int or None
         Bytes of postings to keep or to build at a time; None for :data:`DEFAULT_MEMORY`.
     n_jobs : int or None
-        Threads of a query; None for all cores.
+        Number of threads of a query; None for all cores.
 
     Notes
     -----
     Memory: `max_memory` for postings (measured: 6 to 8 bytes per entry of `X`), 12 bytes per row
     for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies. Postings that do
-    not fit are built for each call of :meth:`query`, so ask many queries at a time. While they are
-    built the process may hold as much again: `max_memory` limits the postings, not the process.
+    not fit are built again in every call of :meth:`query`, so pass many queries per call. Building
+    them may temporarily take as much memory again: `max_memory` limits the postings, not the
+    process.
 
-    In a folder, changes are atomic and durable: a process killed at any moment leaves the old index
-    or the new one. Files must not be changed by other programs while an index has them mapped.
+    In a folder, changes are atomic and durable: a process killed at any moment leaves either the
+    old index or the new one. No other program may change the files while an index has them mapped.
 
     Examples
     --------
@@ -107,16 +108,16 @@ class SegmentedIndex:
         max_memory: int | None = None,
         n_jobs: int | None = None,
     ) -> "SegmentedIndex":
-        """Write a stream of rows to a folder, and return the index of them.
+        """Write a stream of rows to a folder, and return an index over them.
 
         Parameters
         ----------
         chunks : iterable of sparse arrays, shape (any, m)
-            Read one at a time; rows are numbered in the order in which they come.
+            Read one at a time; rows are numbered in the order of the stream.
         folder : path
-            New, or an older index, which is replaced when all rows are written.
+            A new folder, or an existing index, which is replaced once all rows are written.
         metric, max_memory, n_jobs
-            As for the constructor; metric and `max_memory` are kept in the folder.
+            As for the constructor; `metric` and `max_memory` are stored in the folder.
         """
         name = get_distance(metric).name
         memory = _checked_memory(max_memory)
@@ -138,10 +139,10 @@ class SegmentedIndex:
         ----------
         folder : path
         max_memory : int or None
-            None for what it was built with.
+            None for the limit that was given to :meth:`build`.
         n_jobs : int or None
         verify : bool
-            Compare every file with its checksum first. The structure is checked in any case.
+            Whether to compare every file with its checksum. The structure is always checked.
         """
         store = FolderStore.open(Path(folder))
         known = store.manifest
@@ -176,7 +177,7 @@ class SegmentedIndex:
 
     @property
     def n_rows(self) -> int:
-        """Number of row ids given so far; ids of removed rows are never given again."""
+        """Number of row ids assigned so far; ids of removed rows are never reused."""
         return self._version.n_ids
 
     @property
@@ -186,7 +187,7 @@ class SegmentedIndex:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the postings kept and of the ids, in bytes; the rows are not counted."""
+        """Memory of the kept postings and of the ids in bytes, excluding the rows."""
         ids = sum(run.ids.nbytes + run.removed.nbytes for run in self._version.runs)
         return self._postings.nbytes + ids
 
@@ -197,22 +198,23 @@ class SegmentedIndex:
 
     @property
     def folder(self) -> Path | None:
-        """Where the rows are; None for an index in memory."""
+        """The folder that contains the rows; None for an index in memory."""
         return self._store.folder if isinstance(self._store, FolderStore) else None
 
     @property
     def prefers_whole_batches(self) -> bool:
-        """Whether postings do not all fit, so that every call of :meth:`query` builds some."""
+        """Whether postings exceed the limit, so that every call of :meth:`query` builds some."""
         entries = sum(run.n_entries for run in self._version.runs)
         return entries > self._postings.range_entries * self._threads
 
     @property
     def X(self) -> Csr:
-        """All rows as one matrix, mapped: there must be one run of rows, none of them removed."""
+        """All rows as one mapped matrix; requires an index that has not been changed."""
         version = self._version
         runs = version.runs
         if len(runs) != 1 or runs[0].removed.any() or len(runs[0]) != version.n_ids:
-            raise InvalidArgumentError("X", "an index that was built and not changed", "a changed")
+            got = "one whose rows were added or removed"
+            raise InvalidArgumentError("X", "an index that has not been changed", got)
         if runs[0].n_entries >= 2**31:
             raise InvalidArgumentError("X", "fewer than 2^31 entries", runs[0].n_entries)
         return runs[0].rows(0, len(runs[0]))
@@ -226,9 +228,9 @@ class SegmentedIndex:
         return NeighborGraph(ids, values, self.metric, version.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the k nearest other rows for each indexed row; a duplicate is another row.
+        """Return the k nearest other rows of each indexed row; duplicates count as other rows.
 
-        A removed row has no neighbours, and is nobody's.
+        A removed row has no neighbours and is not a neighbour of any row.
         """
         version = self._version
         found = self._search(version, OwnQueries(version), check_integer("k", k, low=1))
@@ -236,10 +238,10 @@ class SegmentedIndex:
         return NeighborGraph(ids, values, self.metric, version.n_ids)
 
     def add(self, rows: object) -> Int:
-        """Index more rows, and return the ids they got: the next ones, in order.
+        """Add rows and return their ids, which are the next free ones in order.
 
-        They form a run of their own; eight neighbouring runs of similar size are merged, so a row
-        is written about log8(n) times. In a folder the rows are on disk when this returns.
+        Added rows form a new run; eight consecutive runs of similar size are merged, so each row is
+        written about log8(n) times. In a folder, the rows are on disk when this method returns.
         """
         checked = check_features(rows, "rows", n_features=self.n_features)
         fresh = as_csr(owned(checked, rows))
@@ -255,7 +257,7 @@ class SegmentedIndex:
         return np.arange(first, first + count)
 
     def remove(self, rows: object) -> None:
-        """Remove rows by id. Ids of other rows stay, and those of removed rows are not reused.
+        """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
         The space of removed rows is released when their run is written again: once more than
         :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed, when :meth:`add` merges it,
@@ -268,7 +270,7 @@ class SegmentedIndex:
             self._publish(parts, self.n_rows)
 
     def compact(self) -> None:
-        """Release the space of removed rows now; runs that lost none stay as they are."""
+        """Release the space of removed rows now; runs without removed rows do not change."""
         with self._writing:
             runs = self._version.runs
             if any(run.removed.any() for run in runs):
@@ -276,7 +278,7 @@ class SegmentedIndex:
                 self._publish(parts, self.n_rows)
 
     def copy(self) -> "SegmentedIndex":
-        """Return an index of the same rows in memory; changes of one leave the other as it is.
+        """Return an independent copy of the index.
 
         Mapped rows are shared. Rows added to the copy are kept in memory, not in the folder.
         """
@@ -326,9 +328,8 @@ def _rebuilt(
 class SegmentedAlgorithm:
     """A :class:`SegmentedIndex` over the rows of a model: pass it as ``algorithm=``.
 
-    Rows stay where they are: mapped ones (:attr:`SegmentedIndex.X`) are not copied. A saved model
-    contains its rows and searches them with the default limit, or with the one that
-    ``set_params(algorithm=…)`` gives it.
+    Mapped rows (:attr:`SegmentedIndex.X`) are not copied. A saved model contains its rows; once
+    loaded, it searches them with the default limit unless ``set_params(algorithm=…)`` changes it.
 
     Parameters
     ----------

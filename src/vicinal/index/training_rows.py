@@ -22,19 +22,20 @@ from vicinal.index.row_ids import check_room_for_ids
 
 
 class TrainingRows:
-    """Training rows with an index that is built when first needed, once.
+    """Training rows with an index that is built once, when a search first needs it.
 
-    A model fitted and used with ready graphs never pays for an index. Building it later does not
-    change the estimator, and is safe from several threads; a pickled or forked copy builds its own.
+    A model that is fitted and used with precomputed graphs therefore never builds an index.
+    Building it does not change the estimator and is thread-safe; a pickled or forked copy builds
+    its own.
 
-    Rows have a place, 0 to n − 1, and an id that stays when rows before it are forgotten. Graphs
-    inside the library hold places; those a user sees hold ids. Rows that change make another
-    object; this one, and its index, stay as they are. Rows that are added are written behind the
-    others, into arrays that both objects share (:mod:`vicinal._base.growing`).
+    Every row has a place, 0 to n − 1, and an id that does not change when other rows are forgotten.
+    Graphs inside the library contain places; graphs returned to users contain ids. A change returns
+    a new object, and neither this object nor its index changes. Added rows are appended to arrays
+    that both objects share (:mod:`vicinal._base.growing`).
 
-    A row that :meth:`without` forgets leaves its place empty, so that nothing is copied and no
-    other row moves; no search finds it. :meth:`compacted` closes the gaps. Methods that need rows
-    without gaps say so.
+    :meth:`without` leaves the places of forgotten rows empty, so that no row is copied or moved; no
+    search finds the forgotten rows. :meth:`compacted` closes the gaps. The docstring of a method
+    says if it requires rows without gaps.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ class TrainingRows:
         Or another name in :mod:`vicinal.distances`.
     n_jobs : int or None
     row_ids : ndarray of int64, shape (n,), or None
-        Rising; None for 0 to n − 1. Of empty places too.
+        Ascending, including those of empty places; None for 0 to n − 1.
     n_ids : int or None
-        How many ids were ever given; None for n.
+        Number of ids assigned so far; None for n.
     algorithm : str or callable
-        Which index is built (:func:`vicinal.index.build_index`).
+        The index to build (:func:`vicinal.index.build_index`).
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class TrainingRows:
         self._start_without_index()
 
     def _start_without_index(self) -> None:
-        """Set what belongs to this process."""
+        """Initialise the attributes that pickles do not contain."""
         self._n_gone = int(np.count_nonzero(self.gone))
         self._rooms: tuple[GrowingArray | None, GrowingArray] = None, GrowingArray(self.place_ids)
         self._indexed: tuple[Index, GrowingArray | None] | None = None
@@ -78,7 +79,7 @@ class TrainingRows:
 
     @property
     def n_places(self) -> int:
-        """Number of places, empty ones among them."""
+        """Number of places, including empty ones."""
         return int(self.X.shape[0])
 
     @property
@@ -93,12 +94,12 @@ class TrainingRows:
 
     @property
     def row_ids(self) -> Int:
-        """The ids of the training rows, rising."""
+        """The ids of the training rows, ascending."""
         return self.place_ids[~self.gone] if self._n_gone else self.place_ids
 
     @property
     def index(self) -> Index:
-        """The index over the training rows; its ids are its own."""
+        """The index over the training rows; its ids may differ from those of the rows."""
         return self._index_and_ids()[0]
 
     @property
@@ -108,30 +109,30 @@ class TrainingRows:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether the index, built if need be, can change."""
+        """Whether rows of the index can be added and removed; builds it if necessary."""
         index = self.index
-        if isinstance(index, InvertedIndex | DenseIndex):  # spares the look at a protocol
+        if isinstance(index, InvertedIndex | DenseIndex):  # faster than checking the protocol
             return index.is_mutable
         return is_mutable(index)
 
     @property
     def prefers_whole_batches(self) -> bool:
-        """Whether each call of a search costs much, however few the queries: ask all at once."""
+        """Whether every call of a search has a high fixed cost, so that one large call is best."""
         return bool(getattr(self.index, "prefers_whole_batches", False))
 
     def build_index(self, X: Features) -> Index:
-        """Return an index over other rows, of the kind that these rows have."""
+        """Return an index over other rows, with the same distance and algorithm."""
         return build_index(X, self.metric, self.n_jobs, self.algorithm)
 
     def query(self, Q: Features, k: int) -> NeighborGraph:
-        """Return the `k` nearest training rows of each row of `Q`, fewer where there are fewer."""
+        """Return the `k` nearest training rows of each row of `Q`, or all if there are fewer."""
         if k == 0:
             return no_neighbors(Q.shape[0], self.n_places, self.metric)
         index, ids = self._index_and_ids()
         return self._from_index(index.query(Q, min(k, self.n_rows)), ids)
 
     def query_self(self, k: int) -> NeighborGraph:
-        """Return the leave-one-out graph, of each row among the others; without empty places."""
+        """Return the leave-one-out graph of the rows, which must not have empty places."""
         self._refuse_empty_places()
         if k == 0:
             return no_neighbors(self.n_rows, self.n_rows, self.metric)
@@ -146,7 +147,7 @@ class TrainingRows:
         return self._from_index(own, ids)
 
     def _query_self_by_blocks(self, k: int) -> NeighborGraph:
-        """Return the same as :meth:`query_self`, telling how far it is."""
+        """Return the same graph as :meth:`query_self`, reporting progress."""
         ids = np.empty((self.n_rows, self.width_among_others(k)), dtype=np.int32)
         values = np.empty(ids.shape)
         for start, stop in blocks(self.n_rows, self.n_rows, "Searching"):
@@ -162,8 +163,8 @@ class TrainingRows:
         if isinstance(queries, sparse.csr_array):
             queries = adopted(queries)
         graph = self._from_index(index.query(queries, width + 1), index_ids)
-        # Without itself a row has the `width` nearest others; if it is not in its own list (ties
-        # with rows before it, or no feature at all), the first `width` are those already.
+        # Once a row is removed from its own list, the `width` nearest other rows remain. If it is
+        # not in the list (ties with preceding rows, or no features), they are the first `width`.
         others = graph.ids != places[:, None]
         others[others.all(axis=1), width:] = False
         ids = graph.ids[others].reshape(len(places), -1)
@@ -171,11 +172,11 @@ class TrainingRows:
         return NeighborGraph(ids, values, self.metric, self.n_places)
 
     def width_among_others(self, k: int) -> int:
-        """Return how wide a leave-one-out graph is: k, or all other rows, but at least 1."""
+        """Return the width of a leave-one-out graph: k or the number of other rows, at least 1."""
         return max(1, min(k, self.n_rows - 1))
 
     def grown(self, X: Features) -> "TrainingRows":
-        """Return these rows and further ones, which get new ids and the next places."""
+        """Return these rows with `X` appended, which gets new ids and the next places."""
         n_ids = self.n_ids + int(X.shape[0])
         check_room_for_ids(self.n_ids, int(X.shape[0]))
         if isinstance(self.X, sparse.csr_array):
@@ -198,7 +199,7 @@ class TrainingRows:
     def _with(
         self, X: Features, ids: Int
     ) -> tuple[Features, tuple[GrowingArray | None, GrowingArray]]:
-        """Return these rows and further ones, in arrays with room."""
+        """Return these rows with `X` appended, and the growing arrays of the rows and the ids."""
         old, dense_room = self.n_places, self._rooms[0]
         id_room = self._rooms[1].extended(old, ids)
         if isinstance(self.X, sparse.csr_array):
@@ -208,7 +209,7 @@ class TrainingRows:
         return dense_room.head(old + len(fresh)), (dense_room, id_room)
 
     def without(self, places: Int) -> "TrainingRows":
-        """Return these rows, some of them forgotten: their places are empty, the others stay."""
+        """Return these rows with the given places emptied; all other rows keep theirs."""
         gone = self.gone.copy() if self._n_gone else np.zeros(self.n_places, dtype=np.bool_)
         gone[places] = True
         fewer = self._like(self.X, self.place_ids, self.n_ids)
@@ -222,11 +223,11 @@ class TrainingRows:
         return fewer
 
     def compacted(self) -> "TrainingRows":
-        """Return the same rows without empty places; these where there are none."""
+        """Return the same rows without empty places."""
         return self.reduced(np.flatnonzero(~self.gone)) if self._n_gone else self
 
     def reduced(self, places: Int) -> "TrainingRows":
-        """Return the rows at these places only, closed up; they keep their ids."""
+        """Return only the rows at these places, without gaps; they keep their ids."""
         smaller = self._like(self.X[places], self.place_ids[places], self.n_ids)
         known = self._copied_index()
         if known is not None:
@@ -238,7 +239,7 @@ class TrainingRows:
         return smaller
 
     def compact(self) -> None:
-        """Release the memory that the index holds for rows forgotten, now."""
+        """Release the memory that the index still holds for forgotten rows."""
         known = self._indexed
         if known is not None and is_mutable(known[0]):
             known[0].compact()
@@ -248,7 +249,7 @@ class TrainingRows:
         return TrainingRows(X, self.metric, self.n_jobs, row_ids, n_ids, algorithm=self.algorithm)
 
     def _index_and_ids(self) -> tuple[Index, GrowingArray | None]:
-        """Return the index, built if need be, and its id of each place; None where they agree."""
+        """Return the index, built if necessary, and its id of each place; None if they agree."""
         known = self._indexed
         if known is None:
             with self._building:
@@ -259,11 +260,11 @@ class TrainingRows:
         return known
 
     def _built(self) -> tuple[Index, GrowingArray | None]:
-        """Return an index of the rows, and its ids."""
+        """Build the index; its ids are the places."""
         index = self.build_index(self.X)
         if self._n_gone:
             if not is_mutable(index):
-                raise RuntimeError("rows with empty places need an index that can change")
+                raise RuntimeError("rows with empty places need a mutable index")
             index.remove(np.flatnonzero(self.gone))
         return index, None
 
@@ -274,25 +275,25 @@ class TrainingRows:
         return ids.head(self.n_places)
 
     def _refuse_empty_places(self) -> None:
-        """Raise where rows must first be compacted."""
+        """Raise if there are empty places."""
         if self._n_gone:
             raise RuntimeError("rows with empty places: compact them first")
 
     def _copied_index(self) -> tuple[MutableIndex, GrowingArray | None] | None:
-        """Return a copy of the index that can change, or None: then it is built when needed."""
+        """Return a mutable copy of the index, or None if a later search has to build one."""
         known = self._indexed
         if known is None or not self.is_mutable:
             return None
         return cast("MutableIndex", known[0]).copy(), known[1]
 
     def _from_index(self, graph: NeighborGraph, ids: GrowingArray | None) -> NeighborGraph:
-        """Return the index's graph by places."""
+        """Return a graph of the index with places as ids."""
         if ids is None:
             return graph
         return self._renumbered(graph, self._index_ids(ids))
 
     def _renumbered(self, graph: NeighborGraph, known: Int32 | Int) -> NeighborGraph:
-        """Return a graph of ids `known` with their places instead; all must be known."""
+        """Return `graph` with each id replaced by its position in `known`; raise if it has none."""
         near = graph.ids
         places = np.searchsorted(known, near)
         places[near < 0] = -1
@@ -301,14 +302,14 @@ class TrainingRows:
         return NeighborGraph(places.astype(np.int32), graph.values, graph.metric, self.n_places)
 
     def by_id(self, graph: NeighborGraph) -> NeighborGraph:
-        """Return a graph of places with the ids of the rows instead."""
+        """Return a graph of places with the row ids instead."""
         if self.n_ids == self.n_places:
             return graph
         ids = np.where(graph.ids < 0, -1, self.place_ids[graph.ids]).astype(np.int32)
         return NeighborGraph(ids, graph.values, graph.metric, self.n_ids)
 
     def by_place(self, graph: NeighborGraph) -> NeighborGraph:
-        """Return a caller's graph of ids with the places of the rows instead."""
+        """Return a caller's graph of row ids with the places instead."""
         if self.n_ids == self.n_rows:
             return graph
         found = self._renumbered(graph, self.place_ids)
@@ -317,19 +318,19 @@ class TrainingRows:
         return found
 
     def places_of(self, ids: Int) -> Int:
-        """Return the places of rows with these ids, which were given; raise where one is gone."""
+        """Return the places of the rows with these ids; raise if one has been forgotten."""
         places: Int = np.searchsorted(self.place_ids, ids)
         known = self.place_ids[np.minimum(places, self.n_places - 1)] == ids
         if self._n_gone:
             known[known] = ~self.gone[places[known]]
         if not known.all():
             raise InvalidArgumentError(
-                "rows", "rows the model knows", f"{ids[~known][0]}, forgotten before"
+                "rows", "ids of rows in the model", f"{ids[~known][0]}, which was forgotten"
             )
         return places
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the index, the lock and unused room, which belong to this process."""
+        """Omit the index, the lock and spare capacity, which are not pickled."""
         kept = ("metric", "n_jobs", "algorithm", "place_ids", "n_ids", "gone")
         X = plain_csr(self.X) if isinstance(self.X, sparse.csr_array) else self.X
         return {"X": X, **{name: getattr(self, name) for name in kept}}
@@ -341,4 +342,4 @@ class TrainingRows:
 
 
 def _forgotten() -> InvalidArgumentError:
-    return InvalidArgumentError("graph", "rows the model knows", "a row it has forgotten")
+    return InvalidArgumentError("graph", "ids of rows in the model", "the id of a forgotten row")

@@ -1,12 +1,12 @@
-"""Features made ready for the search: scikit-learn transformers that can be saved with a model.
+"""Preprocessing of features: scikit-learn transformers that can be saved with a model.
 
-Comes in: rows as arrays, sparse arrays or frames, or documents as strings. Goes out: rows, sparse
-where sparse came in. ``Binary`` and ``UnitRows`` look at one row at a time; ``MinMax``, ``TfIdf``,
-``BM25`` and ``TextVectorizer`` learn arrays from the rows they are fitted on, ``LabelWeights`` from
-rows and their labels. Each hands over what it learnt by ``get_state()`` and is built again by
-``from_state(state)``.
+Input: rows as arrays, sparse arrays or data frames, or documents as strings. Output: rows, sparse
+if the input was sparse. ``Binary`` and ``UnitRows`` transform each row independently; ``MinMax``,
+``TfIdf``, ``BM25`` and ``TextVectorizer`` learn from the training rows, ``LabelWeights`` from rows
+and their labels. ``get_state()`` returns what a transformer learned, and ``from_state(state)``
+restores it.
 
-Imports only ``_base``; may be imported by everything after it.
+This package imports only ``_base``; all packages above it may import it.
 """
 
 from vicinal.preprocess.binary import Binary

@@ -1,4 +1,4 @@
-"""Checks of parameters that only transformers have."""
+"""Validation of parameters that only transformers have."""
 
 import numbers
 
@@ -6,7 +6,7 @@ from vicinal._base.validation import check_integer, check_real
 
 
 def check_frequency(name: str, value: object) -> int | float:
-    """Return `value`: an int is a number of rows, at least 1, a float a share of them.
+    """Return `value`: an int is a number of rows (at least 1), a float is a share of them.
 
     Examples
     --------

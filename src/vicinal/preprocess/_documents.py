@@ -1,4 +1,4 @@
-"""The door for documents: strings, one a row."""
+"""Validation of documents: one string per row."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,7 +22,7 @@ def read_documents(X: object, name: str = "X") -> list[str]:
         raise InvalidArgumentError(name, expected, type(X).__name__)
     shape = getattr(X, "shape", (0,))
     if len(shape) != 1:
-        # A frame is refused here too: iterating it would give its column names.
+        # This refuses data frames too: iterating one would give its column names.
         raise InvalidArgumentError(name, expected, f"shape {shape}")
     documents = []
     for row, document in enumerate(X):

@@ -1,4 +1,4 @@
-"""What the transformers of numeric rows share: the door, the columns they know, the tags."""
+"""Base classes of the transformers of numeric rows: validation, columns and tags."""
 
 from collections.abc import Mapping
 
@@ -14,13 +14,13 @@ from vicinal._base.validation import check_features, check_readable
 
 
 class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """A transformer whose columns out are its columns in, by number and by name."""
+    """A transformer whose output has the same columns as its input."""
 
     def _read(self, X: object, *, reset: bool) -> Features:
-        """Return `X` as float rows; learn (`reset`) or check the number and names of columns.
+        """Return `X` as float rows; store (`reset`) or compare the number and names of columns.
 
-        scikit-learn looks at names and shape, so that its messages are the ones its users know;
-        what goes further is what ``check_features`` lets through.
+        scikit-learn validates names and shape first, so that users see its familiar messages;
+        ``check_features`` validates the values.
         """
         check_readable(X)
         rows = validate_data(
@@ -34,12 +34,12 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         return check_features(rows)
 
     def _columns_state(self) -> dict[str, State]:
-        """Return the columns seen at fit; None where the transformer was used without one."""
+        """Return the columns seen by ``fit``; None if the transformer was not fitted."""
         n_features: int | None = getattr(self, "n_features_in_", None)
         return {"n_features": n_features, "feature_names": feature_names_of(self)}
 
     def _restore_columns(self, state: Mapping[str, State]) -> int | None:
-        """Set the columns from a state; return how many there are."""
+        """Set the columns from a state and return their number."""
         if state.get("n_features", 0) is None:
             return None
         n_features = read_count(state, "n_features")
@@ -48,7 +48,7 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         return n_features
 
     def __sklearn_tags__(self) -> Tags:
-        """Sparse rows are welcome; float32 stays float32."""
+        """Return scikit-learn's tags: sparse rows are accepted, float32 stays float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         if tags.transformer_tags is not None:
@@ -57,10 +57,10 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
 
 class FittedTransformer(ColumnwiseTransformer):
-    """A transformer that is nothing before it is fitted."""
+    """A transformer that must be fitted before use."""
 
     def _restore_columns(self, state: Mapping[str, State]) -> int:
-        """Set the columns from a state, which must have some."""
+        """Set the columns from a state, which must contain them."""
         n_features = super()._restore_columns(state)
         if n_features is None:
             raise ModelFormatError("n_features: expected int, got None")
@@ -68,17 +68,17 @@ class FittedTransformer(ColumnwiseTransformer):
 
 
 class RowLocalTransformer(ColumnwiseTransformer):
-    """A transformer that needs no fit: it learns nothing but the columns, to check them later."""
+    """A transformer that needs no fit; ``fit`` only stores the columns, to check later rows."""
 
     def __sklearn_tags__(self) -> Tags:
-        """Usable without a fit."""
+        """Return scikit-learn's tags: no fit is required."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
 
 
 def check_not_negative(rows: Features, user: str) -> None:
-    """Refuse values below 0, in the words scikit-learn's checks look for."""
+    """Raise for values below 0, with the message that scikit-learn's checks require."""
     values = rows if isinstance(rows, np.ndarray) else rows.data
     if values.size and values.min() < 0:
         raise InvalidArgumentError(

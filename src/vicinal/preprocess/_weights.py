@@ -1,7 +1,7 @@
-"""New values for the non-zero cells of rows; zeros stay zeros, so sparse rows stay sparse.
+"""Replace the non-zero values of rows; zeros stay zeros, so sparse rows stay sparse.
 
-Every sum runs over the stored cells of one row in ascending column order, in float64. So a row's
-result depends on neither the rows around it nor on whether it came dense or sparse.
+Every sum adds the stored values of one row in ascending column order, in float64. The result for a
+row therefore depends neither on the other rows nor on whether the row is dense or sparse.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError
 
 BLOCK_CELLS = 2**20
-"""Cells of a dense array that are looked at in one go: some 20 MB of working memory."""
+"""Number of cells of a dense array per block: about 20 MB of working memory."""
 
 
 def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     """Return `rows` with their non-zero values replaced by ``weigh(rows)``, one per stored cell.
 
-    Dense rows come back dense, float32 comes back float32. `weigh` must be row-local.
-    Memory beside the result: a few numbers of 8 bytes a stored cell, of one block where dense.
+    Dense rows stay dense, and float32 stays float32. `weigh` must treat each row independently.
+    Memory besides the result: a few numbers of 8 bytes per stored cell (per block if dense).
 
     Examples
     --------
@@ -41,7 +41,7 @@ def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
 
 
 def _reweigh_stored(rows: Csr, weigh: Callable[[Csr], Float]) -> Csr:
-    """Return canonical rows with the new values; what became 0 is stored no longer."""
+    """Return canonical rows with the new values; values that became 0 are not stored."""
     with np.errstate(over="ignore", invalid="ignore"):
         values = weigh(rows).astype(rows.dtype, copy=False)
     check_outcome(values)
@@ -51,10 +51,10 @@ def _reweigh_stored(rows: Csr, weigh: Callable[[Csr], Float]) -> Csr:
 
 
 def check_outcome(values: Float) -> None:
-    """Refuse input whose result no float holds."""
+    """Raise if the result of a transformation is not finite."""
     if not np.isfinite(values).all():
         raise InvalidArgumentError(
-            "X", "values whose result is finite", "values too large for the transformation"
+            "X", "values with a finite result", "values too large for the transformation"
         )
 
 
@@ -67,13 +67,13 @@ def row_sums(rows: Csr, values: Float) -> Float:
     """Return the sum of each row's `values`, which are one per stored cell."""
     n_rows = rows.shape[0]
     sums = np.bincount(spread(rows, np.arange(n_rows)), weights=values, minlength=n_rows)
-    return sums.astype(np.float64, copy=False)  # integers where there is nothing to add
+    return sums.astype(np.float64, copy=False)  # bincount returns integers for empty input
 
 
 def unit_length(rows: Csr, values: Float) -> Float:
-    """Return `values` divided by the Euclidean length of their row; rows of zeros stay.
+    """Return `values` divided by the Euclidean length of their row; rows of zeros are unchanged.
 
-    Values are first divided by the largest of their row, so that no square over- or underflows.
+    Values are first divided by the largest of their row, so that no square overflows or underflows.
     """
     largest = _largest(rows, np.abs(values))
     largest[largest == 0] = 1.0
@@ -85,7 +85,7 @@ def unit_length(rows: Csr, values: Float) -> Float:
 
 
 def _largest(rows: Csr, values: Float) -> Float:
-    """Return the largest of each row's `values`; 0 for a row without any."""
+    """Return the largest of each row's `values`; 0 for an empty row."""
     largest = np.zeros(rows.shape[0])
     filled = np.diff(rows.indptr) > 0
     if filled.any():
@@ -94,7 +94,7 @@ def _largest(rows: Csr, values: Float) -> Float:
 
 
 def rows_with(rows: Features) -> Int:
-    """Return for each column the number of rows that have it, that is, are not 0 there."""
+    """Return for each column the number of rows with a non-zero value."""
     if isinstance(rows, sparse.csr_array):
         return np.bincount(rows.indices, minlength=rows.shape[1]).astype(np.int64, copy=False)
     having: Int = np.count_nonzero(rows, axis=0)

@@ -1,4 +1,4 @@
-"""Features as present or absent."""
+"""Turn features into 1 (present) or 0 (absent)."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -17,15 +17,15 @@ from vicinal.preprocess._weights import reweigh
 
 
 class Binary(RowLocalTransformer):
-    """1 where a value is greater than `threshold`, 0 elsewhere.
+    """Replace values greater than `threshold` by 1 and all others by 0.
 
-    Looks at each cell alone: nothing is learnt at the fit but the columns. Sparse rows stay sparse;
-    with a threshold below 0 every zero would become 1, so they are then refused.
+    Each cell is transformed independently; ``fit`` only stores the columns. Sparse rows stay
+    sparse. Sparse rows with a threshold below 0 are an error, because every zero would become 1.
 
     Parameters
     ----------
     threshold : float or None
-        None: 1 where a value is not 0, of either sign.
+        None: all values other than 0, positive or negative, become 1.
 
     Examples
     --------
@@ -41,12 +41,12 @@ class Binary(RowLocalTransformer):
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
-        """Learn the number and the names of the columns."""
+        """Store the number and the names of the columns."""
         self._check_zero_stays_zero(self._read(X, reset=True))
         return self
 
     def transform(self, X: object) -> Features:
-        """Return zeros and ones; sparse where `X` is."""
+        """Return zeros and ones; sparse if `X` is sparse."""
         rows = self._read(X, reset=False)
         threshold = self._check_zero_stays_zero(rows)
         if isinstance(rows, sparse.csr_array):
@@ -59,7 +59,7 @@ class Binary(RowLocalTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls()
         self.threshold = None
         if read_value(state, "threshold") is not None:
@@ -73,12 +73,12 @@ class Binary(RowLocalTransformer):
         return None if self.threshold is None else check_real("threshold", self.threshold)
 
     def _check_zero_stays_zero(self, rows: Features) -> float | None:
-        """Return the threshold; refuse sparse rows that it would fill."""
+        """Return the threshold; raise if it would turn the zeros of sparse rows into ones."""
         threshold = self._threshold()
         if threshold is not None and threshold < 0 and isinstance(rows, sparse.csr_array):
             raise InvalidArgumentError(
                 "threshold",
-                "at least 0 for sparse rows (pass X.toarray() where it fits into memory)",
+                "at least 0 for sparse rows (pass X.toarray() if it fits into memory)",
                 threshold,
             )
         return threshold

@@ -1,4 +1,4 @@
-"""Words weighted as the Okapi ranking function weighs them in a document."""
+"""Okapi BM25 weights of words in documents."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -26,30 +26,30 @@ class BM25(FittedTransformer):
               s(d)_j = \frac{(k_1 + 1)\, d_j}{d_j + k_1 (1 - b + b\, |d| / \overline{|d|})}, \qquad
               \mathrm{idf}_j = \ln\Bigl(1 + \frac{n - n_j + ½}{n_j + ½}\Bigr)
 
-    with :math:`n_j` the rows of the fit that have word j, :math:`|d|` the sum of a row's counts and
-    :math:`\overline{|d|}` its mean over the rows of the fit. The score is not symmetric: a
-    document's counts saturate, a query's do not. `side` says which half a row is given. Use with
-    ``metric="dot"``.
+    where :math:`n_j` is the number of the n training rows with word j, :math:`|d|` the sum of a
+    row's counts, and :math:`\overline{|d|}` its mean over the training rows. The score is not
+    symmetric: the counts of a document saturate, those of a query do not. `side` chooses which of
+    the two factors a row becomes. Use it with ``metric="dot"``.
 
     Parameters
     ----------
     k1 : float
         At least 0: how slowly a repeated word saturates. At 0 only its presence counts.
     b : float
-        From 0 to 1: how much a row's length tells against its words.
+        From 0 to 1: how strongly the weights of long rows are reduced.
     side : {"document", "both", "pipeline"}
-        - ``"document"``: every row becomes :math:`\mathrm{idf}_j\, s(x)_j`. For an index that is
-          asked with the plain counts of the queries.
+        - ``"document"``: every row becomes :math:`\mathrm{idf}_j\, s(x)_j`. For an index whose
+          queries are plain counts.
         - ``"both"``: every row becomes :math:`\sqrt{\mathrm{idf}_j}\, s(x)_j`. The dot product of
-          two rows is then symmetric, and for a query of zeros and ones it is the BM25 score but
-          for one factor for the whole query, which changes neither the order of the neighbours nor
-          their shares of the weight. A query's repeated words saturate as a document's do.
-        - ``"pipeline"``: ``fit_transform`` gives documents, :math:`\sqrt{\mathrm{idf}_j}\, s(x)_j`,
-          and ``transform`` gives queries, :math:`\sqrt{\mathrm{idf}_j}\, x_j`, so that a query
-          times a document is the BM25 score itself. This departs from scikit-learn's rule that
-          ``fit_transform(X)`` equals ``fit(X).transform(X)``: never transform the rows of the fit
-          anew. Two rows of the fit, compared with each other (leave-one-out), have the product
-          of ``"both"``.
+          two rows is then symmetric. For a query of zeros and ones it is the BM25 score up to a
+          factor per query, which changes neither the order of the neighbours nor their relative
+          weights. Repeated words of a query saturate like those of a document.
+        - ``"pipeline"``: ``fit_transform`` returns documents,
+          :math:`\sqrt{\mathrm{idf}_j}\, s(x)_j`, and ``transform`` returns queries,
+          :math:`\sqrt{\mathrm{idf}_j}\, x_j`, so that the dot product of a query and a document is
+          exactly the BM25 score. This breaks scikit-learn's rule that ``fit_transform(X)`` equals
+          ``fit(X).transform(X)``: do not call ``transform`` on the training rows. The dot product
+          of two training rows (leave-one-out) is that of ``"both"``.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class BM25(FittedTransformer):
     References
     ----------
     S. Robertson, H. Zaragoza: The probabilistic relevance framework: BM25 and beyond. Foundations
-    and Trends in Information Retrieval 3(4), 2009. The 1 added within the logarithm keeps the
-    weight of words in more than half of the rows above 0.
+    and Trends in Information Retrieval 3(4), 2009. The 1 inside the logarithm keeps the weights of
+    words that occur in more than half of the rows above 0.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class BM25(FittedTransformer):
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
-        """Learn how many rows have each word, and how long rows are."""
+        """Learn how many rows have each word, and the mean length of rows."""
         self._parameters()
         self._learn(self._read_counts(X, reset=True))
         return self
@@ -94,7 +94,7 @@ class BM25(FittedTransformer):
         return self._documents(rows, self._share_of_idf(side))
 
     def transform(self, X: object) -> Features:
-        """Return the weighted rows, sparse where `X` is: queries where `side` is "pipeline"."""
+        """Return the weighted rows (queries if `side` is "pipeline"); sparse if `X` is sparse."""
         check_is_fitted(self)
         _, _, side = self._parameters()
         rows = self._read_counts(X, reset=False)
@@ -118,7 +118,7 @@ class BM25(FittedTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls(
             k1=read_plain(state, "k1", float),
             b=read_plain(state, "b", float),
@@ -141,13 +141,13 @@ class BM25(FittedTransformer):
         )
 
     def _read_counts(self, X: object, *, reset: bool) -> Features:
-        """Return the rows, which have no negative counts."""
+        """Return the rows; raise if counts are negative."""
         rows = self._read(X, reset=reset)
         check_not_negative(rows, "BM25")
         return rows
 
     def _learn(self, rows: Features) -> None:
-        """Set what the rows of the fit teach."""
+        """Set the fitted attributes from the training rows."""
         with np.errstate(over="ignore"):
             average = rows.sum(dtype=np.float64) / rows.shape[0]
         check_outcome(average)
@@ -155,12 +155,12 @@ class BM25(FittedTransformer):
         self.average_length_ = float(average)
 
     def _share_of_idf(self, side: str) -> Float:
-        """Return the part of the idf that one side of the product bears."""
+        """Return the factor of the idf in the weights of a row: all of it, or its square root."""
         share: Float = self.idf_ if side == "document" else np.sqrt(self.idf_)
         return share
 
     def _documents(self, rows: Features, idf: Float) -> Features:
-        """Return the rows saturated and multiplied by `idf`."""
+        """Return the saturated counts of the rows, multiplied by `idf`."""
         k1, b, _ = self._parameters()
         average = self.average_length_
         return reweigh(
@@ -168,7 +168,7 @@ class BM25(FittedTransformer):
         )
 
     def __sklearn_tags__(self) -> Tags:
-        """Take no negative counts."""
+        """Return scikit-learn's tags: counts must not be negative."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
@@ -181,12 +181,12 @@ def _inverse_frequency(having: Int, n_rows: int) -> Float:
 
 
 def _saturated(rows: Csr, k1: float, b: float, average_length: float) -> Float:
-    """Return s(d) of each stored cell. Where no row of the fit had a word, length says nothing."""
+    """Return s(d) of each stored cell; lengths are ignored if all training rows were empty."""
     counts = rows.data.astype(np.float64)
     lengths = row_sums(rows, counts)
     relative = lengths / average_length if average_length > 0 else np.ones_like(lengths)
     damping = k1 * (1.0 - b + b * relative)
     check_outcome(damping)
-    # The fraction divided through by the count, so that no sum of large numbers overflows.
+    # Numerator and denominator are divided by the count, so that large counts do not overflow.
     saturated: Float = (k1 + 1.0) / (1.0 + spread(rows, damping) / counts)
     return saturated

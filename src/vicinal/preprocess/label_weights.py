@@ -1,4 +1,4 @@
-"""Features weighted by how much they tell about the labels."""
+"""Weight features by how much information they carry about the labels."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -18,14 +18,14 @@ from vicinal.preprocess._transformer import FittedTransformer, check_not_negativ
 from vicinal.preprocess._weights import reweigh, unit_length
 
 BLOCK_CELLS = 2**22
-"""Pairs of a feature and a label looked at in one go: some 100 MB of working memory."""
+"""Number of pairs of a feature and a label per block: about 100 MB of working memory."""
 
 
 class LabelWeights(FittedTransformer):
-    r"""Weight each feature by how far its rows' labels are from the labels of all rows.
+    r"""Weight each feature by how much the labels of its rows differ from those of all rows.
 
-    With :math:`n_f(l)` the number of training rows that have feature f and label l, and
-    :math:`p(l)` the share of l among all label occurrences, each counted half a time more,
+    Let :math:`n_f(l)` be the number of training rows with feature f and label l, and :math:`p(l)`
+    the share of l among all label occurrences, where ½ is added to the count of each label. Then
 
     .. math::
 
@@ -33,30 +33,29 @@ class LabelWeights(FittedTransformer):
         w_f &= \sqrt{\sum_l P(l \mid f) \ln \frac{P(l \mid f)}{p(l)}} \\
         x'_f &= \mathrm{tf}(x_f) \, w_f
 
-    and each row is divided by its length. Counts of at least 1 grow as their logarithm,
-    :math:`\mathrm{tf}(x) = 1 + \ln x`; where a positive value below 1 was seen at fit, values are
-    not counts and stay as they are.
+    and each row is scaled to length 1. Counts are damped, :math:`\mathrm{tf}(x) = 1 + \ln x`. If
+    ``fit`` saw a positive value below 1, the values are not counts, and :math:`\mathrm{tf}(x) = x`.
 
     Parameters
     ----------
     prior : float
-        The s of the formula: how many label occurrences the prior counts for. The larger, the less
-        a rare feature weighs.
+        The s of the formula: the weight of the prior, in label occurrences. The larger it is, the
+        smaller the weights of rare features.
 
     Attributes
     ----------
     weights_ : ndarray of float64, shape (n_features,)
     is_count_ : bool
-        Whether values were taken for counts.
+        Whether the training values were treated as counts.
 
     Notes
     -----
-    Memory beside the result: 12 bytes for each pair of a feature and a label that share a row, of a
-    block of features at a time.
+    Memory besides the result: 12 bytes per pair of a feature and a label that occur in the same
+    row, for one block of features at a time.
 
     Examples
     --------
-    The first feature occurs with one label only, the second in every row:
+    The first feature occurs only with the first label, the second feature occurs in every row:
 
     >>> X = [[1, 1], [2, 1], [0, 1], [0, 1]]
     >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -72,7 +71,7 @@ class LabelWeights(FittedTransformer):
 
     @all_or_nothing
     def fit(self, X: object, Y: object = None) -> Self:
-        """Learn the weights from rows of at least 0 and their labels.
+        """Learn the weights from non-negative rows and their labels.
 
         Parameters
         ----------
@@ -93,7 +92,7 @@ class LabelWeights(FittedTransformer):
         return self
 
     def transform(self, X: object) -> Features:
-        """Return the weighted rows of length 1; sparse where `X` is."""
+        """Return the weighted rows, scaled to length 1; sparse if `X` is sparse."""
         check_is_fitted(self)
         rows = self._read(X, reset=False)
         check_not_negative(rows, "LabelWeights")
@@ -111,14 +110,14 @@ class LabelWeights(FittedTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls(read_plain(state, "prior", float))
         self.weights_ = read_weights(state, self._restore_columns(state))
         self.is_count_ = read_plain(state, "is_count", bool)
         return self
 
     def __sklearn_tags__(self) -> Tags:
-        """Labels are needed, and values of at least 0."""
+        """Return scikit-learn's tags: labels are required, values must not be negative."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.target_tags.required = True
@@ -144,10 +143,10 @@ def label_weights(rows: Csr, Y: Csr, prior: float) -> Float:
 
 
 def _divergence(counts: Csr, share: Float, prior: float) -> Float:
-    """Return the divergence of P(l|f) from p(l) for the features whose label counts these are.
+    """Return the divergence of P(l|f) from p(l) for features with these label counts.
 
-    A label that never meets the feature has P(l|f) = p(l) · s / (N + s), so that all of them add
-    their share of labels times the same logarithm: only pairs that meet are stored.
+    A label that never occurs with the feature has P(l|f) = p(l) · s / (N + s). All such labels have
+    the same logarithm and are added in one step, so only pairs that do occur are stored.
     """
     totals = np.asarray(counts.sum(axis=1)).ravel()
     row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
@@ -168,12 +167,12 @@ def is_count(rows: Csr) -> bool:
 
 
 def weighted_rows(rows: Features, weights: Float, is_count: bool) -> Features:
-    """Return tf × weight at length 1; see :class:`LabelWeights`."""
+    """Return tf × weight, scaled to length 1; see :class:`LabelWeights`."""
 
     def weigh(stored: Csr) -> Float:
         values = stored.data.astype(np.float64)
         if is_count:
-            # A later row may hold what no count is; its logarithm is not let below 0.
+            # New rows may contain values below 1, which are not counts: these stay unchanged.
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
         return unit_length(stored, values * weights[stored.indices])
 

@@ -1,4 +1,4 @@
-"""Each feature scaled to [0, 1] by the rows of the fit."""
+"""Scale each feature to [0, 1]."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -17,27 +17,27 @@ from vicinal.preprocess._weights import check_outcome, reweigh
 
 
 class MinMax(FittedTransformer):
-    r"""Scale each feature to [0, 1] by the smallest and largest value of the rows of the fit.
+    r"""Scale each feature to [0, 1] by its smallest and largest value in the training rows.
 
     .. math:: x'_j = \frac{x_j - \min_j}{\max_j - \min_j}
 
-    A feature with one value in all rows of the fit becomes 0 in every row, whatever value a later
-    row has: its range says nothing of how much a difference weighs. Later rows may lie outside
-    [0, 1]; they are left there unless `clip`.
+    A feature that is constant in the training rows becomes 0 in every row, also in new rows with
+    another value, because it has no range to scale by. Values of new rows may lie outside [0, 1]
+    unless `clip` is True.
 
-    Sparse rows stay sparse where 0 stays 0, that is, where each feature's smallest value is 0
-    (cells that are not stored count as the zeros they are) or the feature has one value only.
-    Other sparse rows are refused: scaled, they would have no zeros left.
+    Sparse rows stay sparse if 0 stays 0, that is, if the smallest value of each feature is 0
+    (including cells that are not stored) or the feature is constant. Other sparse rows are an
+    error, because they would have no zeros left.
 
     Parameters
     ----------
     clip : bool
-        Whether later values below 0 become 0 and values above 1 become 1.
+        Whether values of new rows are limited to [0, 1].
 
     Attributes
     ----------
     minimum_, maximum_ : ndarray of float64, shape (n_features,)
-        Of the rows of the fit.
+        Of the training rows.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class MinMax(FittedTransformer):
         return self
 
     def transform(self, X: object) -> Features:
-        """Return the rows scaled; sparse where `X` is."""
+        """Return the scaled rows; sparse if `X` is sparse."""
         check_is_fitted(self)
         clip = check_flag("clip", self.clip)
         rows = self._read(X, reset=False)
@@ -109,7 +109,7 @@ class MinMax(FittedTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls(clip=read_plain(state, "clip", bool))
         n_features = self._restore_columns(state)
         self.minimum_ = read_array(state, "minimum", np.float64, (n_features,))
@@ -117,12 +117,12 @@ class MinMax(FittedTransformer):
         with np.errstate(over="ignore"):
             span = self.maximum_ - self.minimum_
         if not (np.isfinite(span).all() and np.all(span >= 0)):
-            raise ModelFormatError("maximum: expected at least the minimum, at a finite range")
+            raise ModelFormatError("maximum: expected at least the minimum, with a finite range")
         return self
 
 
 def _extremes(rows: Features) -> tuple[Float, Float]:
-    """Return each column's smallest and largest value, cells that are not stored included."""
+    """Return each column's smallest and largest value, including cells that are not stored."""
     if isinstance(rows, sparse.csr_array):
         columns = rows.tocsc()
         low, high = columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
@@ -132,26 +132,26 @@ def _extremes(rows: Features) -> tuple[Float, Float]:
 
 
 def _moved(minimum: Float, span: Float) -> Bool:
-    """Tell in which columns scaling moves 0."""
+    """Tell in which columns scaling changes 0 to another value."""
     moved: Bool = (minimum != 0) & (span > 0)
     return moved
 
 
 def _check_zero_stays_zero(minimum: Float, span: Float) -> None:
-    """Refuse sparse rows that scaling would fill."""
+    """Raise if scaling would turn the zeros of sparse rows into other values."""
     moved = _moved(minimum, span)
     if moved.any():
         column = int(np.argmax(moved))
         raise InvalidArgumentError(
             "X",
             "sparse rows in which the smallest value of every feature is 0 "
-            "(pass X.toarray() where it fits into memory)",
+            "(pass X.toarray() if it fits into memory)",
             f"smallest value {minimum[column]:g} in column {column}",
         )
 
 
 def _scaled_stored(rows: Csr, span: Float, clip: bool) -> Float:
-    """Return the scaled values of stored cells; the smallest value of each feature is 0."""
+    """Return the scaled values of stored cells, if the smallest value of each feature is 0."""
     width = span[rows.indices]
     scaled: Float = np.divide(rows.data, width, out=np.zeros(len(width)), where=width > 0)
     return np.clip(scaled, 0.0, 1.0) if clip else scaled

@@ -1,4 +1,4 @@
-"""The steps by name, and which of them a data set gets unless told."""
+"""The preprocessing steps by name, and the default steps of a data set."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,22 +18,22 @@ STEPS: Mapping[str, Callable[[], ColumnwiseTransformer]] = {
     "bm25": lambda: BM25(side="pipeline"),
     "unit": UnitRows,
 }
-"""The steps by the names the command line uses."""
+"""The steps by their names on the command line."""
 
 
 def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[tuple[str, Any]]:
-    """Return the preprocessing steps named, separated by commas, not fitted.
+    """Return unfitted preprocessing steps for names separated by commas.
 
-    ``auto`` is min-max scaling for dense features, as the papers do, and nothing for sparse ones;
-    ``none`` is nothing.
+    ``auto`` is min-max scaling for dense features, as in the papers, and no step for sparse ones;
+    ``none`` is no step.
 
     Parameters
     ----------
     names : str
     is_sparse : bool
-        Whether the features are.
+        Whether the features are sparse.
     option : str
-        What the caller calls the argument, for the error.
+        The argument's name in error messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Documents as bags of words."""
+"""Turn documents into bags of words."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -25,43 +25,44 @@ from vicinal.preprocess.word_places import WordPlace, word_places
 
 WEIGHTINGS = ("binary", "counts", "tfidf")
 TOKEN_PATTERNS = {"ascii": "[a-z0-9]+", "unicode": r"[^\W_]+"}
-"""What a word is, in a document in lower case."""
+"""Regular expressions of a word in a lower-case document."""
 
 MOST_WORDS = 100
-"""Most consecutive words that may make a column: a document of n words has n of each length."""
+"""The longest n-grams: a document of n words has up to n of each length."""
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Turn documents into sparse rows with a column for each word, in alphabetical order.
+    """Turn documents into sparse rows with one column per word, in alphabetical order.
 
-    A document is put in lower case; its words are the runs of letters and digits in it. Words that
-    the fit did not see are left out. scikit-learn's ``CountVectorizer`` does the counting.
+    Documents are converted to lower case; words are sequences of letters and digits. Words that do
+    not occur in the training documents are ignored. Words are counted by scikit-learn's
+    ``CountVectorizer``.
 
     Parameters
     ----------
     weighting : {"binary", "counts", "tfidf"}
-        1 for a word that is there; how often it is there; :class:`TfIdf` of that.
+        The value of a word in a document: 1, its number of occurrences, or :class:`TfIdf` of these.
     tokens : {"unicode", "ascii"}
-        Whether letters and digits are those of any script, or a to z and 0 to 9.
+        Whether words consist of the letters and digits of any script, or of a to z and 0 to 9 only.
     sublinear : bool
-        Let a count c grow as 1 + ln c, before any tf-idf.
+        Replace a count c by 1 + ln c, before tf-idf.
     min_df, max_df : int or float
-        Fewest and most documents a word may be in: an int is their number, a float their share.
+        Ignore words that occur in fewer or more documents: an int is their number, a float their
+        share.
     max_features : int or None
-        Keep the most frequent words only: in the most documents where the weighting is binary,
-        with the most occurrences otherwise; at a tie, the first in alphabetical order.
+        Keep only this many of the most frequent words: those in most documents if the weighting is
+        binary, else those with most occurrences. Ties are resolved in alphabetical order.
     ngram_range : (int, int)
-        Fewest and most consecutive words that make a column, at most 100: (1, 2) adds pairs of
-        words.
+        Smallest and largest length of n-grams of words, at most 100: (1, 2) adds pairs of words.
     stop_words : "english", list of str, or None
-        Words to leave out; ``"english"`` is scikit-learn's list.
+        Words to ignore; ``"english"`` is scikit-learn's list.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
         The column of each word.
     idf_ : ndarray of float64, shape (n_words,), or None
-        Only where the weighting is tf-idf.
+        None unless the weighting is tf-idf.
 
     Examples
     --------
@@ -103,14 +104,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
-        """Learn the words of the documents, and return these as rows."""
+        """Learn the words of the documents, and return the documents as rows."""
         counter = self._counter()
         max_features = _check_max_features(self.max_features)
         documents = read_documents(X)
         try:
             counts = _fresh(counter.fit_transform(documents))
         except ValueError as error:
-            # Each parameter is checked by now: what is wrong is that they leave no word.
+            # All parameters are valid at this point: the cause is that they leave no word.
             raise InvalidArgumentError(
                 "X", "documents with words within min_df, max_df and stop_words", str(error)
             ) from None
@@ -129,7 +130,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self._weighted(_fresh(counter.transform(read_documents(X))))
 
     def word_places(self, document: str) -> list[WordPlace]:
-        """Return where the words that have a column stand in a document.
+        """Return the positions of those words of a document that have a column.
 
         Examples
         --------
@@ -173,7 +174,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the vectorizer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         with damage_if_refused():
             self = cls(
                 weighting=read_plain(state, "weighting", str),
@@ -189,12 +190,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         words = read_names(state, "vocabulary")
         self.vocabulary_ = {word: column for column, word in enumerate(words)}
         if len(self.vocabulary_) != len(words) or not words:
-            raise ModelFormatError("vocabulary: expected at least one word, and each once")
+            raise ModelFormatError("vocabulary: expected at least one word, and no word twice")
         self.idf_ = read_idf(state, len(words)) if self.weighting == "tfidf" else None
         return self
 
     def _counter(self) -> CountVectorizer:
-        """Return the counter of words that the parameters, checked, ask for."""
+        """Return scikit-learn's word counter for the parameters, which are checked."""
         weighting = check_option("weighting", self.weighting, WEIGHTINGS)
         return CountVectorizer(
             token_pattern=TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
@@ -207,17 +208,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         )
 
     def _weighted(self, counts: Csr) -> Features:
-        """Return the rows with the weights asked for; the counter has seen to zeros and ones."""
+        """Return the weighted rows; the counter has already made binary counts."""
         sublinear = check_flag("sublinear", self.sublinear)
         if self.weighting != "tfidf":
             return _damped(counts) if sublinear else counts
         idf = self.idf_
         if idf is None:
-            raise InvalidArgumentError("weighting", "the one of the fit", repr(self.weighting))
+            expected = "the same weighting as at fit, which was not 'tfidf'"
+            raise InvalidArgumentError("weighting", expected, repr(self.weighting))
         return reweigh(counts, lambda stored: tfidf_weights(stored, idf, sublinear, "l2"))
 
     def __sklearn_tags__(self) -> Tags:
-        """Documents come in, not rows of numbers."""
+        """Return scikit-learn's tags: the input is documents, not rows of numbers."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
@@ -225,7 +227,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
 
 def _fresh(counts: Any) -> Csr:
-    """Return canonical rows; built anew, since the counter leaves notes of order that are stale."""
+    """Return a new canonical matrix, because the counter's matrix has outdated sorting flags."""
     return canonical_csr(
         sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=counts.shape)
     )
@@ -237,7 +239,7 @@ def _damped(counts: Csr) -> Features:
 
 
 def _most_frequent(counts: Csr, limit: int | None) -> NDArray[np.intp]:
-    """Return the columns with the largest sums, in rising order."""
+    """Return the columns with the largest sums, in increasing order."""
     totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
     return np.sort(np.argsort(-totals, kind="stable")[:limit])
 
@@ -247,13 +249,13 @@ def _check_max_features(value: object) -> int | None:
 
 
 def _check_ngram_range(value: object) -> tuple[int, int]:
-    """Return the fewest and the most words of a column."""
+    """Return the smallest and largest length of n-grams."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InvalidArgumentError("ngram_range", "two integers", repr(value))
     low = check_integer("ngram_range", value[0], low=1)
     high = check_integer("ngram_range", value[1], low=low)
     if high > MOST_WORDS:
-        raise InvalidArgumentError("ngram_range", f"at most {MOST_WORDS} words a column", high)
+        raise InvalidArgumentError("ngram_range", f"n-grams of at most {MOST_WORDS} words", high)
     return low, high
 
 

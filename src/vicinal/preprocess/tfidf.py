@@ -1,4 +1,4 @@
-"""Words weighted by how often the row has them and how few rows do."""
+"""Tf-idf weights: words that are frequent in a row and rare in the others weigh most."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -22,20 +22,20 @@ class TfIdf(FittedTransformer):
     .. math:: x'_j = \mathrm{tf}(x_j) \cdot \mathrm{idf}_j, \qquad
               \mathrm{idf}_j = 1 + \ln \frac{n + s}{n_j + s}
 
-    where :math:`n_j` of the :math:`n` rows of the fit have feature j, s = 1 with `smooth` and 0
+    where :math:`n_j` of the :math:`n` training rows have feature j, s = 1 with `smooth` and 0
     without, and :math:`\mathrm{tf}(x) = x`, or :math:`1 + \ln x` with `sublinear`. Then each row is
-    divided by its length (`norm`). The weights are those of scikit-learn's ``TfidfTransformer``,
-    but for a feature that no row of the fit has: without smoothing its idf would be infinite; it
-    counts here as if one row had it.
+    scaled to length 1 (`norm`). The weights are those of scikit-learn's ``TfidfTransformer``,
+    except for a feature that no training row has: without smoothing its idf would be infinite, so
+    it is treated as if one row had it.
 
     Parameters
     ----------
     smooth : bool
-        Count as if one more row had every feature.
+        Compute the idf as if one more row had every feature.
     sublinear : bool
-        Let a count grow as its logarithm; values below 0 are then refused.
+        Use 1 + ln x instead of x; values must not be negative then.
     norm : {"l2", None}
-        Whether rows are divided by their Euclidean length.
+        ``"l2"`` divides rows by their Euclidean length; None does not.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class TfIdf(FittedTransformer):
         return self
 
     def transform(self, X: object) -> Features:
-        """Return the weighted rows; sparse where `X` is."""
+        """Return the weighted rows; sparse if `X` is sparse."""
         check_is_fitted(self)
         _, sublinear, norm = self._parameters()
         rows = self._read_counts(X, reset=False)
@@ -87,11 +87,11 @@ class TfIdf(FittedTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls(
             smooth=read_plain(state, "smooth", bool),
             sublinear=read_plain(state, "sublinear", bool),
-            norm=_check_norm_of_a_file(state),
+            norm=_read_norm(state),
         )
         self.idf_ = read_idf(state, self._restore_columns(state))
         return self
@@ -105,21 +105,21 @@ class TfIdf(FittedTransformer):
         )
 
     def _read_counts(self, X: object, *, reset: bool) -> Features:
-        """Return the rows, not negative where their logarithm is wanted."""
+        """Return the rows; raise if a logarithm is needed and values are negative."""
         rows = self._read(X, reset=reset)
         if self.sublinear:
             check_not_negative(rows, "TfIdf(sublinear=True)")
         return rows
 
     def __sklearn_tags__(self) -> Tags:
-        """Take no negative values where a logarithm is wanted."""
+        """Return scikit-learn's tags: with `sublinear`, values must not be negative."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.sublinear is True
         return tags
 
 
 def inverse_frequency(rows: Features, smooth: bool) -> Float:
-    """Return idf of each column; see :class:`TfIdf`."""
+    """Return the idf of each column; see :class:`TfIdf`."""
     n_rows, extra = rows.shape[0], int(smooth)
     having = np.maximum(rows_with(rows) + extra, 1)
     idf: Float = np.log((n_rows + extra) / having) + 1.0
@@ -136,7 +136,7 @@ def tfidf_weights(rows: Csr, idf: Float, sublinear: bool, norm: str | None) -> F
 
 
 def read_idf(state: Mapping[str, State], n_features: int) -> Float:
-    """Return the idf of a state: a positive number a column."""
+    """Return the idf of a state: one positive number per column."""
     idf = read_array(state, "idf", np.float64, (n_features,))
     if not np.all(idf > 0):
         raise ModelFormatError("idf: expected numbers above 0")
@@ -152,7 +152,7 @@ def _check_norm(value: object) -> str | None:
     return value
 
 
-def _check_norm_of_a_file(state: Mapping[str, State]) -> str | None:
-    """Return the norm of a state."""
+def _read_norm(state: Mapping[str, State]) -> str | None:
+    """Return the norm in a state, checked."""
     with damage_if_refused():
         return _check_norm(read_value(state, "norm"))

@@ -1,4 +1,4 @@
-"""Rows of length 1."""
+"""Scale rows to length 1."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -13,12 +13,12 @@ from vicinal.preprocess._weights import reweigh, unit_length
 
 
 class UnitRows(RowLocalTransformer):
-    r"""Divide each row by its Euclidean length; a row of zeros stays as it is.
+    r"""Divide each row by its Euclidean length; rows of zeros are unchanged.
 
     .. math:: x' = x / \lVert x \rVert_2
 
-    The cosine metric does this by itself. Of use before ``metric="euclidean"``, which then orders
-    as cosine does, and before ``metric="dot"``.
+    Not needed for the cosine metric, which divides by the lengths itself. With
+    ``metric="euclidean"`` or ``metric="dot"``, neighbours then have the same order as by cosine.
 
     Examples
     --------
@@ -29,12 +29,12 @@ class UnitRows(RowLocalTransformer):
 
     @all_or_nothing
     def fit(self, X: object, y: object = None) -> Self:
-        """Learn the number and the names of the columns."""
+        """Store the number and the names of the columns."""
         self._read(X, reset=True)
         return self
 
     def transform(self, X: object) -> Features:
-        """Return the rows at length 1; sparse where `X` is."""
+        """Return the rows scaled to length 1; sparse if `X` is sparse."""
         rows = self._read(X, reset=False)
         return reweigh(rows, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
@@ -44,7 +44,7 @@ class UnitRows(RowLocalTransformer):
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build the transformer that gave the state."""
+        """Build from :meth:`get_state`, checked."""
         self = cls()
         self._restore_columns(state)
         return self

@@ -1,4 +1,4 @@
-"""Where the words of a document stand, as the vectorizer takes it apart."""
+"""Positions of the words in a document that a vectorizer uses as features."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,9 +11,9 @@ class WordPlace(NamedTuple):
     Parameters
     ----------
     start, stop : int
-        Places in the document as it stands, the second excluded.
+        Positions in the original document; `stop` is excluded.
     columns : tuple of int
-        The word's own column and those of the runs of words that contain it, rising.
+        The columns of the word and of the n-grams that contain it, in increasing order.
     """
 
     start: int
@@ -28,17 +28,17 @@ def word_places(
     ngram_range: tuple[int, int],
     vocabulary: Mapping[str, int],
 ) -> list[WordPlace]:
-    """Return the words of a document that are in the vocabulary, alone or within a run of words.
+    """Return the words of a document that are in the vocabulary, alone or in an n-gram.
 
     Parameters
     ----------
     document : str
     pattern : str
-        What a word is, in the document in lower case.
+        Regular expression of a word in the lower-case document.
     stop_words : collection of str
-        Left out before runs of words are formed.
+        Removed before n-grams are formed.
     ngram_range : (int, int)
-        Fewest and most words of a run.
+        Smallest and largest length of n-grams.
     vocabulary : mapping of str to int
 
     Examples
@@ -66,9 +66,9 @@ def word_places(
 
 
 def _original_places(document: str, lowered: str) -> list[int] | range:
-    """Return, for each character of the document in lower case, where it stood before.
+    """Return the original position of each character of the lower-case document.
 
-    A character may become several in lower case (``İ``), so that places move.
+    They differ because one character may become several in lower case (``İ``).
     """
     if len(lowered) == len(document):
         return range(len(document))

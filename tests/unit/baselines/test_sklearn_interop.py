@@ -137,7 +137,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(name, sample):
     before = model.decision_function(sample.X_test)
     with pytest.raises(ValueError, match="Y: expected"):
         model.fit(sample.X, sample.Y[:-1])
-    with pytest.raises(ValueError, match="one column of 0 and 1 a label"):
+    with pytest.raises(ValueError, match="one column of 0 and 1 per label"):
         model.fit(sample.X, sample.Y[:, 0])
     np.testing.assert_array_equal(model.decision_function(sample.X_test), before)
     with pytest.raises(ValueError, match="3 features"):

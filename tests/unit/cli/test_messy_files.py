@@ -216,7 +216,7 @@ def test_sets_read_as_one_label_are_suspicious(run, tmp_path):
     code, _, err = run("train", path, "-o", tmp_path / "model", "--method", "brknn")
     assert code == 0
     assert "warning" in err
-    assert "12 of 12 labels in column 'tags' occur once, such as 'a0/b0'" in err
+    assert "12 of 12 labels in column 'tags' occur only once, such as 'a0/b0'" in err
     code, out, err = run(
         "train", path, "-o", tmp_path / "model", "--method", "brknn", "--separator", "/", "--json"
     )

@@ -85,7 +85,7 @@ def test_bad_options(xc_file, tmp_path):
             "--max-memory",
             "0",
         )
-    with pytest.raises(ValueError, match="a file, for --out-of-core"):
+    with pytest.raises(ValueError, match="a file, because of --out-of-core"):
         run("train", "debtags", "-o", tmp_path / "m", "--out-of-core", tmp_path / "r")
     (tmp_path / "full" / "rows").mkdir(parents=True)
     (tmp_path / "full" / "rows" / "thesis.txt").touch()

@@ -131,14 +131,14 @@ def test_an_interrupt_shows_the_best_so_far(
     monkeypatch.setattr(runner, "measure", interrupted)
     code, out, err = run(data_file, *SMALL, "--json")
     assert code == 130
-    assert "the best so far" in err
+    assert "the best settings so far" in err
     assert json.loads(out)["complete"] is False
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--methods", "knn"), "methods: expected names of methods"),
+        (("--methods", "knn"), "methods: expected a method ("),
         (("--grid", "n_neighbors"), "--grid: expected name=value,value"),
         (("--grid", "k=1,2"), "grid: expected parameters of"),
         (("--metric", "f1"), "metrics: expected the name of a metric"),

@@ -65,7 +65,7 @@ def test_a_name_must_keep_its_promise(tmp_path, ending):
     others = [pack(b"x") for other, pack in PACK.items() if other != ending]
     for content in (b"", b"plain text", *others):
         path.write_bytes(content)
-        with pytest.raises(DataFormatError, match="as the name says"):
+        with pytest.raises(DataFormatError, match="as its name says"):
             open_data(path)
 
 

@@ -84,10 +84,10 @@ def test_packed_once_more(tmp_path, path):
         ({"X": X * np.nan, "Y": Y}, "finite numbers in X, got input that contains NaN"),
         ({"X": X + np.inf, "Y": Y}, "finite numbers in X, got input that contains infinity"),
         ({"X": X, "Y": Y + np.inf}, "finite numbers in Y"),
-        ({"X": "text", "Y": Y}, "X that is no matrix of real numbers"),
-        ({"X": {"a": 1}, "Y": Y}, "X that is no matrix of real numbers"),
+        ({"X": "text", "Y": Y}, "X that is not a matrix of real numbers"),
+        ({"X": {"a": 1}, "Y": Y}, "X that is not a matrix of real numbers"),
         ({"X": X.reshape(6, 2, 2), "Y": Y}, "X with 3 dimensions"),
-        ({"X": X + 1j, "Y": Y}, "X that is no matrix of real numbers"),
+        ({"X": X + 1j, "Y": Y}, "X that is not a matrix of real numbers"),
     ],
 )
 def test_bad_variables_are_refused(path, parts, message):

@@ -87,7 +87,7 @@ def test_few_bytes_that_say_much(tmp_path):
         (tmp_path / name).write_text(content)
     said = read_apart([tmp_path / name for name in CONTENTS])
     assert "10000000 sparse features, 10000000 labels" in said["columns.xc"]
-    assert "60000 sparse rows, each with 10000 nominal values" in said["absent.meka.arff"]
+    assert "60000 sparse rows, each with 10000 implicit nominal values" in said["absent.meka.arff"]
     assert "40000 sparse features" in said["values.meka.arff"]
     for name in ("name.meka.arff", "escapes.meka.arff", "open.meka.arff"):
         assert said[name].startswith("refused: ")

@@ -102,12 +102,12 @@ def test_labels_that_are_not_attributes(tmp_path):
     error = refused(tmp_path, xml='<labels><label name="t"/>\n<label name="u"/></labels>')
     assert error.path.endswith("d.xml")
     assert error.expected == "labels that are attributes of d.arff"
-    assert error.got == "'u', which is none"
+    assert error.got == "'u', which is not one"
 
 
 def test_a_label_that_is_two_attributes(tmp_path):
     error = refused(tmp_path, HEADER.replace("@attribute a numeric", "@attribute t {0,1}"))
-    assert error.expected == "one attribute for each label"
+    assert error.expected == "one attribute per label"
 
 
 def test_no_xml(tmp_path):

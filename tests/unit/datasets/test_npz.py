@@ -66,8 +66,8 @@ def test_reads_plain_arrays(path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X_data": None}, "an array in X_data, got none"),
-        ({"Y_indptr": None}, "an array in Y_indptr, got none"),
+        ({"X_data": None}, "an array in X_data, got no such array"),
+        ({"Y_indptr": None}, "an array in Y_indptr, got no such array"),
         ({"X_indices": np.array([0, 1, 2, 3, 99])}, "ids from 0 to 4 in X"),
         ({"X_indices": np.array([0, 1, 2, 3, -1])}, "ids from 0 to 4 in X"),
         ({"X_indices": np.zeros((5, 1), int)}, "a list of numbers in X_indices"),

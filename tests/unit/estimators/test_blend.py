@@ -241,8 +241,8 @@ def test_other_thresholds(fitted):
     ("params", "message"),
     [
         ({"parts": "all"}, "parts: expected one of 'auto'"),
-        ({"parts": []}, "parts: expected 'auto' or estimators of vicinal"),
-        ({"parts": [3]}, "parts: expected 'auto' or estimators of vicinal"),
+        ({"parts": []}, "parts: expected 'auto' or a list of vicinal estimators"),
+        ({"parts": [3]}, "parts: expected 'auto' or a list of vicinal estimators"),
         ({"combine": "vote"}, "combine: expected one of"),
         ({"random_state": -1}, "random_state: expected an integer of at least 0"),
         ({"max_memory": "2G"}, "max_memory: expected an integer"),

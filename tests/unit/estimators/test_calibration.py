@@ -69,7 +69,7 @@ def test_a_fold_with_one_cluster_beside_folds_with_more() -> None:
 
 
 def test_one_row_has_no_folds() -> None:
-    with pytest.raises(InvalidArgumentError, match="n_folds: expected at least two training rows"):
+    with pytest.raises(InvalidArgumentError, match="X: expected at least two training rows"):
         vicinal.BRkNN(1, threshold=CrossValidated(MetricThreshold())).fit([[1.0]], [[1, 0]])
 
 

@@ -205,6 +205,12 @@ class TestTexts:
         assert why.text is None
         assert why.neighbors[0].shared[0].name.startswith("truncatedsvd")
 
+    def test_steps_that_pass_rows_through_change_nothing(self):
+        steps = [("words", TextVectorizer()), ("nothing", "passthrough")]
+        idle = Pipeline([*steps, ("estimator", BRkNN(2))]).fit(TEXTS, LABELS)
+        plain = Pipeline([steps[0], ("estimator", BRkNN(2))]).fit(TEXTS, LABELS)
+        assert explain(idle, ["red bike"]).to_json() == explain(plain, ["red bike"]).to_json()
+
     def test_other_estimators_are_refused(self, sample):
         other = Pipeline([("unit", UnitRows()), ("last", LogisticRegression())])
         with pytest.raises(InvalidArgumentError, match=r"^model: "):

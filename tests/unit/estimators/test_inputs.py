@@ -196,7 +196,7 @@ def test_wrong_graphs_at_predict(sample: Any) -> None:
     for graph, message in [
         (near.query(sample.X_test[:3], 4), "20 queries among 50"),
         (near.query(sample.X_test, 3), "at least 4 neighbours"),
-        (cosine.query(sample.X_test, 4), "a euclidean graph"),
+        (cosine.query(sample.X_test, 4), "model's metric, euclidean"),
         ("graph", "a NeighborGraph"),
     ]:
         with pytest.raises(InvalidArgumentError, match=f"^graph: expected.*{message}"):

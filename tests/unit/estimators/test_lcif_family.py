@@ -88,7 +88,9 @@ def test_similarities_of_other_features_are_refused(name):
         type(model).from_state(state)
     state = model.get_state()
     state["scoring"] = InstanceKNN(5).fit(X, Y).scoring_
-    with pytest.raises(ModelFormatError, match="scoring: unexpected InstanceKNNScoring"):
+    with pytest.raises(
+        ModelFormatError, match="scoring: expected feature kNN or LCIF, got InstanceKNNScoring"
+    ):
         type(model).from_state(state)
 
 
@@ -188,6 +190,17 @@ def test_power_is_saved(tmp_path, sample):
     np.testing.assert_array_equal(again.predict(sample.X_test), model.predict(sample.X_test))
 
 
+def test_power_is_kept_by_small_changes():
+    """A model large enough that ``partial_fit`` and ``forget`` revise it instead of refitting."""
+    rows = np.random.default_rng(5).random((300, 4))
+    labels = (rows > 0.6).astype(int)
+    model = InstanceKNN(3, power=2.5).fit(rows[:298], labels[:298])
+    model.partial_fit(rows[298:], labels[298:]).forget([0])
+    assert model.scoring_.power == 2.5
+    fresh = InstanceKNN(3, power=2.5).fit(rows[1:], labels[1:])
+    np.testing.assert_array_equal(model.predict_proba(rows), fresh.predict_proba(rows))
+
+
 @pytest.mark.parametrize("power", [0, -1, float("nan"), "2"])
 def test_a_power_that_is_not_positive_is_refused(sample, power):
     with pytest.raises(InvalidArgumentError, match="power: expected"):
@@ -195,5 +208,5 @@ def test_a_power_that_is_not_positive_is_refused(sample, power):
 
 
 def test_power_is_refused_in_the_second_order(sample):
-    with pytest.raises(InvalidArgumentError, match="power: expected 1 where second_order=True"):
+    with pytest.raises(InvalidArgumentError, match="power: expected 1, because second_order=True"):
         InstanceKNN(3, second_order=True, power=2.0).fit(sample.X, sample.Y)

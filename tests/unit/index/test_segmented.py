@@ -126,7 +126,7 @@ def test_rows_of_the_folder_are_mapped(X, tmp_path):
     assert not mapped.data.flags.owndata
     assert not mapped.data.flags.writeable
     index.add(X[:1])
-    with pytest.raises(InvalidArgumentError, match="not changed"):
+    with pytest.raises(InvalidArgumentError, match="not been changed, got one whose rows"):
         _ = index.X
 
 
@@ -137,7 +137,7 @@ def test_bad_input_is_named(X, tmp_path):
         SegmentedIndex.build([X, X[:, :5]], tmp_path / "b")
     with pytest.raises(InvalidArgumentError, match=r"chunks\[1\]"):
         SegmentedIndex.build([X, "rows"], tmp_path / "c")
-    with pytest.raises(InvalidArgumentError, match="float32, as in the first"):
+    with pytest.raises(InvalidArgumentError, match="type float32, as in the first chunk"):
         SegmentedIndex.build([X, X.astype(np.float64)], tmp_path / "d")
     with pytest.raises(ModelFormatError, match="found no index"):
         SegmentedIndex.open(tmp_path / "b")

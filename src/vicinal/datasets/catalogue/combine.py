@@ -48,5 +48,5 @@ def _check_same(wanted: Sequence[str], found: Sequence[str], what: str, source: 
         raise DataFormatError(
             source,
             f"the {what} of the training part ({len(wanted)})",
-            f"{len(found)} {what}, some named otherwise",
+            f"{len(found)} {what} with other names",
         )

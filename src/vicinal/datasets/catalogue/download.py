@@ -9,20 +9,7 @@ from types import ModuleType
 from vicinal._base.errors import DataFormatError, DataNotFoundError, MissingExtraError
 from vicinal.datasets.catalogue.checksums import known_checksum, record_checksum
 from vicinal.datasets.catalogue.entry import Entry
-from vicinal.datasets.files import DEFAULT_MAX_BYTES
-
-_PACKED = (".gz", ".bz2", ".xz")
-
-
-def bare(file: str) -> str:
-    """Return a file name without its compression extension.
-
-    Examples
-    --------
-    >>> bare("scene-train.arff.gz"), bare("scene.xml")
-    ('scene-train.arff', 'scene.xml')
-    """
-    return Path(file).stem if Path(file).suffix in _PACKED else file
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, bare_name
 
 
 def addresses(entry: Entry, file: str) -> list[str]:
@@ -30,7 +17,8 @@ def addresses(entry: Entry, file: str) -> list[str]:
     mirror = os.environ.get("VICINAL_DATA_URL", "").rstrip("/")
     found = [f"{mirror}/{entry.folder}/{file}"] if mirror else []
     if entry.home is not None:
-        home = file if known_checksum(entry.folder, bare(file)) is None else bare(file)
+        bare = bare_name(file)
+        home = file if known_checksum(entry.folder, bare) is None else bare
         found.append(f"{entry.home}/{home}")
     return found
 

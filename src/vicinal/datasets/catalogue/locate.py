@@ -5,11 +5,10 @@ from pathlib import Path
 
 from vicinal._base.errors import DataNotFoundError
 from vicinal.datasets.catalogue.checksums import verify
-from vicinal.datasets.catalogue.download import bare, download
+from vicinal.datasets.catalogue.download import download
 from vicinal.datasets.catalogue.entry import Entry, Finder
 from vicinal.datasets.catalogue.folders import cache_folder, data_folders
-
-_ENDINGS = ("", ".gz", ".bz2", ".xz")
+from vicinal.datasets.files import PACKED, bare_name
 
 
 def finder(entry: Entry, check: bool = False) -> Finder:
@@ -34,7 +33,7 @@ def _locate(entry: Entry, check: bool, file: str) -> Path:
 
 def _on_disk(entry: Entry, file: str) -> Path | None:
     """Return the first file of that name, whether or not it is compressed."""
-    names = [file, *(bare(file) + ending for ending in _ENDINGS)]
+    names = [file, *(bare_name(file) + ending for ending in ("", *PACKED))]
     paths = (folder / entry.folder / name for folder in data_folders() for name in names)
     return next((path for path in paths if path.is_file()), None)
 

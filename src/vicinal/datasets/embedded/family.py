@@ -1,8 +1,8 @@
-"""Which packages belong together, so that a split keeps them on one side.
+"""Group related packages, so that a split does not separate them.
 
 Packages built from one source share most of their description: ``libfoo1``, ``libfoo-dev`` and
-``python3-foo`` say nearly the same words and carry nearly the same tags. A split that separates
-them measures memory, not learning.
+``python3-foo`` have nearly the same words and tags. A split that separates them would leak test
+rows into the training set.
 """
 
 import re
@@ -23,7 +23,7 @@ _VERSION = re.compile(r"(?<=[a-z+]{2})[-.]?\d[\d.+]*(?:-\d[\d.]*)*(?:[a-z]{1,3}\
 
 
 def family(package: str) -> str:
-    """Return the stem of a package name: language prefixes, role suffixes and versions taken off.
+    """Return a package name without language prefixes, role suffixes and versions.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def family(package: str) -> str:
 
 
 def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Join rows that share a key, and rows joined through others; name a group by its first row.
+    """Group rows that share a key, directly or through other rows; number a group by its first row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns of a 0/1 matrix as bytes: gaps between row ids, seven bits to a byte.
+"""Columns of a 0/1 matrix as bytes: gaps between row ids, seven bits per byte.
 
 A column is the ascending list of its rows. The differences are stored (the first row counts from
 −1, so every gap is at least 1), each as a little-endian base-128 number whose last byte is below

@@ -1,8 +1,8 @@
 """Tables of texts, numbers and labels: CSV, TSV, JSON lines, JSON arrays, Parquet.
 
-Comes in: a file and what the caller says about it. Goes out: the cells by column, and a
-:class:`Reading` that states how they become texts, features and labels. Whatever the caller leaves
-open is guessed from the content, logged in one line, and can be reused for the next file.
+Input: a file, and options that describe it. Output: the cells by column, and a :class:`Reading`
+that states how they become texts, features and labels. Options that are not given are guessed from
+the content and logged in one line each; the reading can be reused for the next file.
 """
 
 from vicinal.datasets.tables.content import Content, read_content

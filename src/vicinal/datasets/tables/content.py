@@ -1,4 +1,4 @@
-"""A table as a model takes it: texts, numbers, or both in one row, and the labels."""
+"""The rows of a table as input of a model: texts, numbers or both, and the labels."""
 
 import math
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ class Content:
     Parameters
     ----------
     X : list of str, ndarray of float64, or ndarray of object
-        Texts; numbers, one column each; or one column for the texts, then the numbers, then the
-        categories, in the order of ``reading.features``.
+        Texts; numeric columns; or one column of texts, then numbers, then categories, in the order
+        of ``reading.features``.
     labels : list of list of str, or None
-        The labels of each row; None where they were not wanted.
+        The labels of each row; None if they were not requested.
     row_names : tuple of str or None
     reading : Reading
         How the columns were read.
     lines : sequence of int
-        The line of each row in the file.
+        The line number of each row in the file.
     """
 
     X: list[str] | NDArray[Any]
@@ -62,14 +62,13 @@ def read_content(
     Parameters
     ----------
     path : path
-        CSV, TSV, JSON lines, JSON array or Parquet by its ending, packed or not; ``-`` for standard
-        input.
+        CSV, TSV, JSON lines, JSON array or Parquet, possibly compressed; ``-`` for standard input.
     options : TableOptions or None
-        What the caller knows about the table.
+        How to read the table; the rest is guessed.
     known : Reading or None
-        How the table that a model was trained on was read; `options` come first.
+        How the training data of a model was read; `options` take precedence.
     labelled : bool
-        Whether the labels are wanted.
+        Whether to read the labels.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def _known_reading(
     option = "--text" if reading.reads_text_only else "--feature-columns"
     records.require(reading.features, f"{option}: the model learned from it")
     if labelled and not reading.label_columns and reading.labels not in records.columns:
-        # Another file may call its labels by another name; all else stays as it was learned.
+        # The labels of another file may have another column name; everything else stays the same.
         fresh = find_reading(records, options)
         return replace(reading, labels=fresh.labels, separator=fresh.separator)
     if labelled and reading.labels is not None and reading.separator is None:
@@ -119,7 +118,7 @@ def _known_reading(
 
 
 def _row_names(records: Records, reading: Reading, options: TableOptions) -> tuple[str, ...] | None:
-    """Return the names of the rows; a file need not have those that another file had."""
+    """Return the names of the rows, or None if the file lacks the column and nobody named it."""
     column = reading.row_names
     if column is None or (column not in records.columns and options.row_names is None):
         return None
@@ -128,7 +127,7 @@ def _row_names(records: Records, reading: Reading, options: TableOptions) -> tup
 
 
 def _features(records: Records, reading: Reading) -> list[str] | NDArray[Any]:
-    """Return the rows without their labels."""
+    """Return the features of the rows."""
     texts = row_texts(records, reading.text) if reading.text else None
     if texts is not None and reading.reads_text_only:
         return list(map(joined, texts))
@@ -145,22 +144,22 @@ def _features(records: Records, reading: Reading) -> list[str] | NDArray[Any]:
 
 
 def joined(text: Text) -> str:
-    """Return a text; tokens that a cell lists are joined by blanks."""
+    """Return a text; a list of tokens is joined by blanks."""
     return text if isinstance(text, str) else " ".join(text)
 
 
 def category_of(cell: object) -> str:
-    """Return a category as text; an empty cell is a category of its own."""
+    """Return a category as text; empty cells are a category as well."""
     return "" if cell is None else str(cell).strip()
 
 
 def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
-    """Return the numbers of a column; a cell without one is named by its line."""
+    """Return the numbers of a column, or raise an error that names the line of a bad cell."""
     values: list[float] = []
     for at, cell in enumerate(records.cells(column)):
         value = number_of(cell, decimal)
         if value is None or not math.isfinite(value):
-            expected = f"a number in {column!r} (leave the column out with --feature-columns)"
+            expected = f"a number in {column!r} (--feature-columns can omit the column)"
             empty = cell is None or (isinstance(cell, str) and not cell.strip())
             raise records.error(at, expected, "an empty cell" if empty else repr(cell))
         values.append(value)
@@ -168,7 +167,7 @@ def column_numbers(records: Records, column: str, decimal: str) -> list[float]:
 
 
 def check_text_only(reading: Reading) -> None:
-    """Refuse a table of numbers or categories where texts are needed."""
+    """Raise if a table has numeric or categorical columns but only texts are supported."""
     if not reading.reads_text_only:
         others = ", ".join(reading.numbers + reading.categories)
         raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")

@@ -30,11 +30,11 @@ def csv_records(
     path : path
     options : TableOptions
     usual : str
-        The delimiter that the ending promises, or that an earlier file of the kind had.
+        The delimiter to prefer: that of the extension or of an earlier file of the same kind.
     wanted : sequence of str
-        Columns that are known to be there.
+        Columns that the file must have; they help to detect the delimiter.
     """
-    hint = _EXCEL_HINT.match(content)  # Excel's own way of telling the delimiter
+    hint = _EXCEL_HINT.match(content)  # a line "sep=;" by which Excel states the delimiter
     first = 1 if hint is None else 2
     content = content if hint is None else content[hint.end() :]
     with _cell_limit:
@@ -80,11 +80,11 @@ class _Rows:
 
     @property
     def _line(self) -> int:
-        """The line of the file that the reader is on."""
+        """The number of the current line."""
         return self._reader.line_num + self._first - 1
 
     def _next(self) -> list[str] | None:
-        """Return the cells of the next row that has any."""
+        """Return the cells of the next row that is not blank."""
         try:
             return next((cells for cells in self._reader if cells), None)
         except csv.Error as error:

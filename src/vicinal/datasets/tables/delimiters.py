@@ -14,7 +14,7 @@ _SAMPLE = 50
 
 
 def shown(separator: str) -> str:
-    r"""Return a separator as a reader recognises it.
+    r"""Return a separator as it is shown in messages.
 
     Examples
     --------
@@ -27,16 +27,16 @@ def shown(separator: str) -> str:
 def detect_delimiter(
     content: str, usual: str, wanted: Sequence[str], *, quoting: bool, path: FilePath
 ) -> str:
-    r"""Return the delimiter that the first rows of a table show.
+    r"""Return the delimiter that fits the first rows of a table.
 
-    The usual one of the file's ending where it gives a header of two cells or more and rows as wide
-    as the header, or the columns that are wanted; otherwise the one of the widest such table.
+    The usual delimiter is kept if it gives at least two columns in all rows, and no other delimiter
+    finds more of the wanted columns; otherwise the delimiter of the widest table is chosen.
 
     Parameters
     ----------
     content : str
     usual : str
-        The delimiter that the file's ending promises.
+        The delimiter of the file's extension, or of an earlier file of the same kind.
     wanted : sequence of str
         Columns that the caller has named.
     quoting : bool
@@ -59,7 +59,7 @@ def detect_delimiter(
 
 
 def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> tuple[int, int]:
-    """Return how many wanted columns the header has, and its width where all rows have it too."""
+    """Return the number of wanted columns, and the width of the rows (0 if they differ in it)."""
     lines = itertools.islice(io.StringIO(content, newline=""), 20 * _SAMPLE)
     reader = csv.reader(
         lines,

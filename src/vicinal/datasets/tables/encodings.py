@@ -1,4 +1,4 @@
-"""Bytes to text: the encoding is the caller's, or the one that the bytes show."""
+"""Decode the bytes of a table, with a given or detected encoding."""
 
 import codecs
 from typing import NamedTuple
@@ -14,13 +14,13 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte order marks, the longer of two that begin alike first."""
+"""Byte order marks; UTF-32 comes first, because its mark starts like that of UTF-16."""
 WESTERN = "cp1252"
-"""What Windows programs write in Western Europe and America where they do not write UTF-8."""
+"""The encoding of Windows programs in Western Europe and America if they do not write UTF-8."""
 
 
 class Decoded(NamedTuple):
-    """A text and the encoding it was in."""
+    """A text and its original encoding."""
 
     text: str
     encoding: str
@@ -35,12 +35,12 @@ def decode_table(
     ----------
     data : bytes
     path : path
-        For the error.
+        For error messages.
     encoding : str or None
-        The encoding; None to detect it: a byte order mark, UTF-16 without one (every other byte of
-        most characters is 0), UTF-8 where the bytes are valid, else `fallback`.
+        The encoding; None to detect it: by a byte order mark, as UTF-16 without one (every other
+        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`.
     fallback : str or None
-        Encoding of an earlier file of the same kind; None for Windows' Western European one.
+        Encoding of an earlier file of the same kind; None for cp1252.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def decode_table(
 
 
 def _unmarked(data: bytes) -> str | None:
-    """Return UTF-16 of either order where the zero bytes of Latin letters give it away."""
+    """Return the UTF-16 variant that the zero bytes of Latin letters indicate, or None."""
     head = data[:4096]
     if b"\0" not in head:
         return None
@@ -78,7 +78,7 @@ def _unmarked(data: bytes) -> str | None:
 
 
 def _strict(data: bytes, path: FilePath, encoding: str) -> str:
-    """Return bytes as text, or say on which line they are not in `encoding`."""
+    """Return bytes as text, or raise an error that names the line that is not in `encoding`."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Which columns are texts, features and labels, where the caller does not say."""
+"""Guess which columns are texts, features and labels."""
 
 from collections.abc import Sequence
 
@@ -14,22 +14,22 @@ LABEL_NAMES = (
     "labels", "label", "tags", "tag", "categories", "category", "classes", "topics", "topic",
     "subjects", "keywords", "genres", "genre", "schlagworte", "avainsanat",
 )  # fmt: skip
-"""Names of columns that are taken for labels, the first that is there."""
+"""Names of label columns; the first that exists is used."""
 TEXT_NAMES = ("text", "texts", "content", "body", "document", "description", "abstract", "teksti")
 ROW_COLUMNS = ("", "id", "ids", "index", "row", "row_id", "unnamed: 0")
-"""Names of columns that number the rows: they are not learned from unless named."""
+"""Names of columns that number the rows; they are only used as features if the caller says so."""
 _SHOWN = 5
 
 
 def find_reading(records: Records, options: TableOptions, *, labelled: bool = True) -> Reading:
-    """Return how to read a table: as the caller says, the rest guessed and logged in one line each.
+    """Return how to read a table; what `options` leaves open is guessed and logged.
 
     Parameters
     ----------
     records : Records
     options : TableOptions
     labelled : bool
-        Whether labels are wanted.
+        Whether to look for labels.
     """
     label_columns = _expand(records, options.label_columns, "--label-columns")
     labels = None
@@ -55,7 +55,7 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
 
 
 def _named(records: Records, names: Sequence[str]) -> str | None:
-    """Return the first column whose name is one of `names`, whatever its case."""
+    """Return the column that matches the first possible of `names`, ignoring case."""
     present = {name.lower(): name for name in reversed(records.names)}
     return next((present[name] for name in names if name in present), None)
 
@@ -95,7 +95,7 @@ def _features(
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
     left_out = [] if given else [name for name in free if _names_rows(records, name)]
-    if len(left_out) == len(free):  # better to learn from a counter than from nothing
+    if len(left_out) == len(free):  # row numbers are better than no features at all
         left_out = []
     names = given or [name for name in free if name not in left_out]
     if not names:
@@ -106,17 +106,17 @@ def _features(
     kinds: dict[Kind, list[str]] = {"text": [], "number": [], "category": []}
     for name in names:
         kinds[kind_of(records.cells(name), decimal)].append(name)
-    _say(kinds, left_out, decimal)
+    _log_kinds(kinds, left_out, decimal)
     return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
 
 
 def _names_rows(records: Records, column: str) -> bool:
-    """Tell whether a column names or counts the rows, so that nothing can be learned from it."""
+    """Tell whether a column names or numbers the rows and is therefore useless as a feature."""
     return column.lower() in ROW_COLUMNS or is_identifier(records.columns[column])
 
 
-def _say(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:
-    """Log what the columns were taken for."""
+def _log_kinds(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:
+    """Log the guessed kind of each column."""
     words = {"text": "text", "number": "numeric", "category": "categorical"}
     said = [
         f"{len(names)} {words[kind]} ({_some(names)})" for kind, names in kinds.items() if names
@@ -132,7 +132,7 @@ def _say(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> Non
 
 
 def _expand(records: Records, names: Sequence[str] | None, option: str) -> tuple[str, ...]:
-    """Return the columns that names and ranges of names stand for."""
+    """Return columns from names and ranges of names (``first:last``)."""
     found: list[str] = []
     for name in names or ():
         first, colon, last = name.partition(":")
@@ -149,12 +149,12 @@ def _expand(records: Records, names: Sequence[str] | None, option: str) -> tuple
 
 
 def _is_indicator(cells: Sequence[object]) -> bool:
-    """Tell whether a column holds 0 and 1 only, and both."""
+    """Tell whether a column contains both 0 and 1 and nothing else."""
     words = {str(cell).strip().lower() for cell in cells if cell is not MISSING}
     return bool(words & ONES) and bool(words & ZEROS) and words <= ONES | ZEROS
 
 
 def _some(names: Sequence[str], most: int = _SHOWN) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

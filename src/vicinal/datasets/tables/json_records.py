@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vicinal._base.errors import DataFormatError
@@ -16,7 +16,7 @@ def json_records(content: str, path: FilePath) -> Records:
     """Return the rows of a JSON file: one object per line, or an array of objects."""
     if _is_array(content):
         return gather(path, _array_rows(content, path))
-    return gather(path, _line_rows(content, path))
+    return gather(path, line_records(io.StringIO(content, newline="\n"), path))
 
 
 def _is_array(content: str) -> bool:
@@ -44,9 +44,9 @@ def _array_rows(content: str, path: FilePath) -> Iterator[Record]:
         at = end
 
 
-def _line_rows(content: str, path: FilePath) -> Iterator[Record]:
-    """Yield the objects of a file of JSON lines; blank lines are skipped."""
-    for line, text in enumerate(io.StringIO(content, newline="\n"), start=1):
+def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of JSON lines; blank lines are skipped."""
+    for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
         _check_size(len(text), path, line)
@@ -58,14 +58,14 @@ def _line_rows(content: str, path: FilePath) -> Iterator[Record]:
 
 
 def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
-    """Return a row, which must be an object."""
+    """Return a row after checking that it is an object."""
     if not isinstance(values, dict):
         raise DataFormatError(str(path), "a JSON object", type(values).__name__, line)
     return values
 
 
 def _check_size(size: int, path: FilePath, line: int) -> None:
-    """Refuse a row that is too long to hold."""
+    """Raise if a row is too long."""
     if size > MOST_CHARACTERS:
         expected = f"lines of at most {MOST_CHARACTERS} characters"
         raise DataFormatError(str(path), expected, f"one of {size}", line)

@@ -1,4 +1,4 @@
-"""What the cells of a column are: numbers, categories or texts."""
+"""Classify the columns of a table: numbers, categories or texts."""
 
 import math
 import re
@@ -7,14 +7,14 @@ from typing import Literal
 
 Kind = Literal["number", "category", "text"]
 MOST_CATEGORIES = 50
-"""Most different cells of a column of categories."""
+"""Maximum number of different cells of a categorical column."""
 _CODE = re.compile(r"[A-Za-z_-]+[0-9]+[A-Za-z0-9_-]*|[0-9a-f]{8}-[0-9a-f-]{27}")
 """A code such as T01 or row-7a, or a UUID."""
 _COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 
 def number_of(cell: object, decimal: str = ".") -> float | None:
-    """Return the number in a cell; None where there is none, NaN where the cell is empty.
+    """Return the number in a cell; None if it is not a number, NaN if the cell is empty.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def number_of(cell: object, decimal: str = ".") -> float | None:
 
 
 def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> str:
-    """Return the decimal sign: a comma where commas do not separate cells and numbers have them.
+    """Return the decimal sign: a comma if it is not the delimiter and most numbers contain it.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def decimal_sign(columns: Sequence[Sequence[object]], delimiter: str | None) -> 
 
 
 def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
-    """Return what the cells of a column are.
+    """Return the kind of a column.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def kind_of(cells: Sequence[object], decimal: str = ".") -> Kind:
 
 
 def is_identifier(cells: Sequence[object]) -> bool:
-    """Tell whether a column only names the rows: counts them, or has a code of its own for each.
+    """Tell whether a column only identifies the rows, by consecutive numbers or unique codes.
 
     Examples
     --------

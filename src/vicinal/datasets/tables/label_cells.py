@@ -1,4 +1,4 @@
-"""What one cell says about a row's labels: a list, or names with a separator between them."""
+"""The labels in one cell of a table: a list, or names joined by a separator."""
 
 import ast
 import json
@@ -7,17 +7,39 @@ from typing import Any
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _ARRAY = re.compile(rf"\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]")
-"""What NumPy prints for an array of strings: no commas between them."""
+"""An array of strings as NumPy prints it, without commas."""
 _LITERAL = re.compile(r"(?s)[\[({].*[\])}]|set\(\)")
 _MOST_LITERAL = 1_000_000
-"""Longest cell that is read as Python's text for a list."""
+"""Maximum length of a cell that is parsed as a Python list."""
+
+
+def cell_labels(value: Any, separator: str) -> list[str] | None:
+    """Return the labels in a cell, each once; None if it contains anything else.
+
+    Examples
+    --------
+    >>> cell_labels("red;round;red", ";"), cell_labels('["red"]', ";"), cell_labels(3, ";")
+    (['red', 'round'], ['red'], ['3'])
+    >>> cell_labels([0.5], ";") is None
+    True
+    """
+    if isinstance(value, str):
+        found = listed_labels(value)
+        value = split_labels(value, separator) if found is None else found
+    elif isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, list):
+        return None
+    if any(isinstance(label, bool) or not isinstance(label, str | int) for label in value):
+        return None
+    return list(dict.fromkeys(map(str, value)))
 
 
 def listed_labels(cell: str) -> list[Any] | None:
-    """Return the list that a cell holds as text, else None.
+    """Return the list that a cell contains as text, or None if it is not a list.
 
-    JSON lists, what Python writes for a list, a tuple or a set, what NumPy writes for an array, and
-    names in square brackets without quotes.
+    Accepts JSON lists, Python's notation for lists, tuples and sets, NumPy's for arrays, and names
+    in square brackets without quotes.
 
     Examples
     --------
@@ -57,7 +79,7 @@ def _unquoted(cell: str) -> list[str] | None:
 
 
 def split_labels(cell: str, separator: str) -> list[str]:
-    """Return the names in a cell, without the blanks around them; ``""`` leaves it whole.
+    """Return the names in a cell without surrounding blanks; ``""`` does not split it.
 
     Examples
     --------

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from vicinal._base.log import logger
 from vicinal.datasets.tables.delimiters import shown
-from vicinal.datasets.tables.label_cells import listed_labels, split_labels
+from vicinal.datasets.tables.label_cells import cell_labels
 from vicinal.datasets.tables.reading import Reading
 from vicinal.datasets.tables.records import Records
 from vicinal.datasets.tables.separators import detect_separator
@@ -14,17 +13,17 @@ from vicinal.datasets.tables.separators import detect_separator
 ONES = frozenset({"1", "1.0", "true", "yes", "x", "y"})
 ZEROS = frozenset({"0", "0.0", "false", "no", "n", ""})
 FEWEST_SUSPICIOUS = 10
-"""Labels below which nobody wonders that most occur once."""
+"""Number of labels from which on there is a warning if most of them occur only once."""
 
 
 def read_labels(records: Records, reading: Reading) -> list[list[str]]:
-    """Return the labels of each row, each once, and say what looks wrong.
+    """Return the labels of each row, each once; warn if the separator looks wrong.
 
     Parameters
     ----------
     records : Records
     reading : Reading
-        Says where the labels are; its separator is one, or ``""``.
+        States which columns contain the labels.
     """
     if reading.label_columns:
         return _marked(records, reading.label_columns)
@@ -32,27 +31,24 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
     if column is None:
         raise records.error(0, "a column of labels", "none")
     separator = reading.separator or ""
-    sets = [
-        _cell_labels(records, at, column, cell, separator)
-        for at, cell in enumerate(records.cells(column))
-    ]
+    sets = []
+    for at, cell in enumerate(records.cells(column)):
+        labels = cell_labels(cell, separator)
+        if labels is None:
+            raise records.error(at, f"labels in {column!r}", repr(cell))
+        sets.append(labels)
     _warn_if_rare(sets, records, column)
     return sets
 
 
 def find_separator(records: Records, column: str, given: str | None) -> str:
-    """Return the separator that the caller gave, or the one that the cells show, and say which."""
+    """Return the separator given by the caller, or detect it in the cells and log it."""
     if given is not None:
         return given
     cells = records.cells(column)
     found = detect_separator(cells)
     if any(isinstance(cell, str) for cell in cells):
-        names = {
-            name
-            for cell in cells
-            if isinstance(cell, str)
-            for name in map(str, listed_labels(cell) or split_labels(cell, found))
-        }
+        names = {name for cell in cells for name in cell_labels(cell, found) or ()}
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
             "labels from column %r, %s: %d labels (--labels and --separator change this)",
@@ -63,23 +59,8 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
     return found
 
 
-def _cell_labels(records: Records, at: int, column: str, value: Any, separator: str) -> list[str]:
-    """Return the labels in a cell."""
-    if isinstance(value, str):
-        found = listed_labels(value)
-        value = split_labels(value, separator) if found is None else found
-    elif isinstance(value, int) and not isinstance(value, bool):
-        value = [value]
-    if not isinstance(value, list):
-        raise records.error(at, f"labels in {column!r}", repr(value))
-    for label in value:
-        if isinstance(label, bool) or not isinstance(label, str | int):
-            raise records.error(at, "a label's name", repr(label))
-    return list(dict.fromkeys(map(str, value)))
-
-
 def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
-    """Return the labels whose columns say 1."""
+    """Return the labels whose columns contain 1."""
     sets: list[list[str]] = [[] for _ in range(records.n_rows)]
     for column in columns:
         for at, cell in enumerate(records.cells(column)):
@@ -92,14 +73,14 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
 
 
 def _warn_if_rare(sets: Sequence[Sequence[str]], records: Records, column: str) -> None:
-    """Warn where most labels occur once, as they do if a set of labels is read as one."""
+    """Warn if most labels occur only once, which suggests that sets of labels were not split."""
     counts = Counter(label for row in sets for label in row)
     once = sum(count == 1 for count in counts.values())
     if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
         example = next(label for label, count in counts.items() if count == 1)
         logger.warning(
-            "%s: %d of %d labels in column %r occur once, such as %r; if that is a set of labels, "
-            "say what separates them (--separator)",
+            "%s: %d of %d labels in column %r occur only once, such as %r; if that is a set of "
+            "labels, state their separator with --separator",
             records.path,
             once,
             len(counts),

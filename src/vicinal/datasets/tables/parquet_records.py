@@ -1,4 +1,4 @@
-"""Rows of Parquet files, by pyarrow."""
+"""Rows of Parquet files, read with pyarrow."""
 
 import io
 
@@ -8,7 +8,7 @@ from vicinal.datasets.tables.records import Record, Records, gather
 
 
 def parquet_records(data: bytes, path: FilePath) -> Records:
-    """Return the rows of a Parquet file; a row's line is its number."""
+    """Return the rows of a Parquet file, numbered instead of with lines."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

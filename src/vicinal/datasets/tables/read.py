@@ -1,4 +1,4 @@
-"""From a file, or standard input, to its cells."""
+"""Read the cells of a table from a file or from standard input."""
 
 import sys
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from vicinal.datasets.tables.reading import Reading
 from vicinal.datasets.tables.records import Records
 
 STANDARD_INPUT = "-"
-"""What stands for standard input on the command line."""
+"""The path that stands for standard input on the command line."""
 PARQUET = ".parquet"
 TABLE_ENDINGS = (*JSON_ENDINGS, *DELIMITERS, PARQUET)
 SPREADSHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".numbers")
 
 
 def is_table(path: FilePath) -> bool:
-    """Tell whether a file name promises a table.
+    """Tell whether a file is a table, by its extension.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def is_table(path: FilePath) -> bool:
 
 
 def refuse_spreadsheet(path: FilePath) -> None:
-    """Say how to get at the rows of a spreadsheet file."""
+    """Raise an error that explains how to convert a spreadsheet."""
     name = bare_name(path).lower()
     if name.endswith(SPREADSHEETS):
         raise InvalidArgumentError(
@@ -46,7 +46,7 @@ def refuse_spreadsheet(path: FilePath) -> None:
 
 
 def table_ending(path: FilePath, endings: Sequence[str] = TABLE_ENDINGS) -> str:
-    """Return which of the kinds of table a file name promises."""
+    """Return the extension of a table, or raise if it is not among `endings`."""
     name = bare_name(path).lower()
     for ending in endings:
         if name.endswith(ending):
@@ -63,16 +63,16 @@ def read_records(
     Parameters
     ----------
     path : path
-        ``-`` for standard input, whose content tells JSON from CSV.
+        ``-`` for standard input, where JSON and CSV are distinguished by their content.
     options : TableOptions
     wanted : sequence of str
-        Columns that must be there: they help to find the delimiter.
+        Columns that the table must have; they help to detect the delimiter.
     known : Reading or None
-        How an earlier file of the kind was read: its encoding and delimiter are tried first.
+        How an earlier file of the same kind was read; its encoding and delimiter are tried first.
 
     Notes
     -----
-    Memory: the file, its decoded text, and every cell as a Python object at once.
+    Memory: at the same time the file, its decoded text, and every cell as a Python object.
     """
     is_piped = str(path) == STANDARD_INPUT
     refuse_spreadsheet(path)
@@ -102,7 +102,7 @@ def read_records(
 
 
 def _standard_input(max_bytes: int) -> bytes:
-    """Return all that standard input brings."""
+    """Return the content of standard input."""
     data = sys.stdin.buffer.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise DataFormatError("standard input", f"at most {max_bytes} bytes", "more")

@@ -1,4 +1,4 @@
-"""How a table becomes texts, features and labels: a value that is saved with a model."""
+"""The meaning of a table's columns: texts, features and labels. Saved with a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from vicinal.datasets.tables.options import TableOptions
 
 @dataclass(frozen=True)
 class Reading:
-    """What the columns of a table mean.
+    """The meaning of the columns of a table.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class Reading:
     label_columns : tuple of str
         Columns of 0 and 1, one per label.
     separator : str or None
-        What separates the labels in a cell; ``""`` where a cell is one label or a list.
+        Separator of the labels in a cell; ``""`` if a cell is one label or a list.
     row_names : str or None
     decimal : str
         Decimal sign of the numbers.
     encoding, delimiter : str or None
-        Of the file that was read; tried first for the next.
+        Those of the file that was read; tried first for the next file.
     """
 
     text: tuple[str, ...] = ()
@@ -50,11 +50,11 @@ class Reading:
 
     @property
     def reads_text_only(self) -> bool:
-        """Whether rows are texts and nothing else."""
+        """Whether rows consist of texts only."""
         return not self.numbers and not self.categories
 
     def for_options(self, options: TableOptions) -> Self:
-        """Return the reading with what a caller says about the next file in place of its own."""
+        """Return the reading for another file, with `options` taking precedence."""
         features = options.feature_columns
         if features is not None and sorted(features) != sorted(self.features):
             expected = f"the columns that the model learned from ({', '.join(self.features)})"
@@ -112,4 +112,4 @@ def _word(state: Mapping[str, State], key: str) -> str | None:
     value = state.get(key)
     if value is None or isinstance(value, str):
         return value
-    raise ModelFormatError(f"{key}: expected text or nothing, got {type(value).__name__}")
+    raise ModelFormatError(f"{key}: expected text or null, got {type(value).__name__}")

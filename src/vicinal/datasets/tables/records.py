@@ -1,4 +1,4 @@
-"""The cells of a table by column, each row with the line it is on."""
+"""The cells of a table by column, and the line number of each row."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -9,13 +9,13 @@ from vicinal._base.errors import DataFormatError
 from vicinal.datasets.files import FilePath
 
 MOST_CHARACTERS = 2**24
-"""Longest cell of a CSV file and longest line of a JSON file that is read."""
+"""Maximum length of a cell of a CSV file and of a line of a JSON file."""
 MISSING = object()
-"""Stands where a row of a JSON file has no such key."""
+"""Marks the cells of keys that a row of a JSON file lacks."""
 
 
 class Record(NamedTuple):
-    """A row as its reader finds it: the cells by column, and the line, counted from 1."""
+    """A row: its cells by column, and its line number, which starts at 1."""
 
     cells: dict[str, Any]
     line: int
@@ -23,20 +23,20 @@ class Record(NamedTuple):
 
 @dataclass
 class Records:
-    """A table held by column: 8 bytes per cell and per row besides the cells themselves.
+    """A table by column. Memory: 8 bytes per cell and per row in addition to the cells themselves.
 
     Parameters
     ----------
     path : path
-        Where it came from, for messages.
+        The file, for messages.
     columns : dict of str to list
         The cells of each column: strings, or JSON and Parquet values.
     lines : array of int
-        The line of each row; its number where the format has no lines.
+        The line number of each row, or its row number if the format has no lines.
     header_line : int or None
-        The line that names the columns.
+        The line number of the header.
     encoding, delimiter : str or None
-        As found; None where the format has none.
+        As given or detected; None if the format has none.
     """
 
     path: FilePath
@@ -57,16 +57,16 @@ class Records:
         return list(self.columns)
 
     def cells(self, column: str) -> list[Any]:
-        """Return the cells of a column, which every row must have."""
+        """Return the cells of a column, or raise if a row lacks it."""
         self.require([column])
         found = self.columns[column]
         for at, cell in enumerate(found):
             if cell is MISSING:
-                raise self.error(at, f"a column {column!r}", "a row without it")
+                raise self.error(at, f"a column {column!r} in every row", "a row without it")
         return found
 
     def require(self, wanted: Iterable[str], option: str | None = None) -> None:
-        """Check that columns are there; the error names the line of the header."""
+        """Raise if a column does not exist; the error names the line of the header."""
         for column in wanted:
             if column not in self.columns:
                 how = "" if option is None else f" (see {option})"
@@ -83,7 +83,7 @@ class Records:
 def gather(
     path: FilePath, rows: Iterable[Record], names: Sequence[str] = (), **facts: Any
 ) -> Records:
-    """Return rows by column; columns that a row lacks hold :data:`MISSING`.
+    """Return rows by column, with :data:`MISSING` for the columns that a row lacks.
 
     Examples
     --------
@@ -105,5 +105,5 @@ def gather(
                 if len(column) < len(lines):
                     column.append(MISSING)
     if not len(lines):
-        raise DataFormatError(str(path), "rows of a table", "a header only" if names else "none")
+        raise DataFormatError(str(path), "rows of a table", "only a header" if names else "none")
     return Records(path, columns, lines, **facts)

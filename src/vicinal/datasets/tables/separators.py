@@ -1,4 +1,4 @@
-"""Which character separates the labels in the cells of a column."""
+"""Detect the separator of the labels in the cells of a column."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,12 @@ STRONG = (";", "|", "\t", "\n")
 
 
 def detect_separator(cells: Sequence[object]) -> str:
-    """Return what separates the labels in these cells; ``""`` if nothing does.
+    """Return the separator of the labels in these cells; ``""`` if there is none.
 
-    Cells that hold a list have no say. A strong separator wins where it is in at least half as many
-    cells as commas are; else commas, where any cell has one. Blanks separate labels only where that
-    leaves fewer names than there are different cells: names of several words would give more.
+    Cells that contain a list are ignored. A strong separator is chosen if at least half as many
+    cells contain it as contain a comma; otherwise the comma if any cell contains one. Blanks are
+    chosen only if splitting at them gives fewer names than there are different cells: splitting
+    names of several words would give more.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def detect_separator(cells: Sequence[object]) -> str:
 
 
 def _blanks_separate(texts: Sequence[str]) -> bool:
-    """Tell whether the words of the cells are fewer than the cells, as those of tags are."""
+    """Tell whether the cells have fewer different words than there are different cells."""
     whole = {" ".join(text.split()) for text in texts if text.strip()}
     words = {word for text in whole for word in split_labels(text, " ")}
     return any(" " in text for text in whole) and len(words) < len(whole)

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 from vicinal.datasets.tables.records import Records
 
 Text: TypeAlias = str | list[str]
-"""A text, or the tokens it has been cut into already."""
+"""A text, or a list of its tokens."""
 
 
 def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
-    """Return the text of each row, or its tokens where a single column lists them."""
+    """Return the text of each row, or its tokens if the only column contains lists."""
     cells = [records.cells(column) for column in columns]
     return [
         _text(records, at, columns, [column[at] for column in cells])
@@ -32,7 +32,7 @@ def _text(records: Records, at: int, columns: Sequence[str], values: Sequence[An
 
 
 def json_list(cell: str) -> Any:
-    """Return the list a cell holds as JSON, else None."""
+    """Return the JSON list in a cell, or None if there is none."""
     if not (cell.startswith("[") and cell.endswith("]")):
         return None
     try:

@@ -22,7 +22,7 @@ _FIELDS = {"celex_id": TEXT, "concepts": TEXTS} | dict.fromkeys(_BODY, ANY_TEXT)
 
 
 def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
-    """Read training, development and test rows, in that order; the second is in no part."""
+    """Read training, development and test rows; development rows are in neither part."""
     texts: list[str] = []
     concepts: list[list[str]] = []
     names: list[str] = []

@@ -35,7 +35,7 @@ def json_lines(path: Path, fields: Mapping[str, str], max_bytes: int) -> list[di
 
 
 def _is(value: object, kind: str) -> bool:
-    """Tell whether a field is what it must be."""
+    """Tell whether a field has the expected type."""
     if isinstance(value, str):
         return kind in (TEXT, ANY_TEXT)
     if isinstance(value, list):

@@ -33,7 +33,7 @@ def fitted_words(
     token_pattern : str
         Regular expression of a word; the text is in lower case by then.
     source : str
-        What errors call the texts.
+        Name of the texts in error messages.
 
     Examples
     --------

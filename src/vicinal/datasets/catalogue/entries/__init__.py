@@ -1,1 +1,1 @@
-"""The facts of every data set, by where it came from. Each module makes ``ENTRIES``."""
+"""The facts of every data set, one module per source. Each module defines ``ENTRIES``."""

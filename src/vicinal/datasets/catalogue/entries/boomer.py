@@ -1,4 +1,4 @@
-"""Data sets with the split that BOOMER ships, which is not that of their first authors."""
+"""Data sets with the split of BOOMER, which differs from that of the original authors."""
 
 from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Mulan, SeveralLabels, Xc

@@ -38,13 +38,13 @@ def _mldr(
 def _corel16k(
     number: str, shape: tuple[int, int, int], cardinality: float, train: range, test: range
 ) -> Entry:
-    """Mark Mulan's test rows, found in the full file, and the block before them as training."""
+    """Mark Mulan's test rows in the full file, and the rows before them as training rows."""
     note = f"test rows {test.start} to {test.stop - 1} are Mulan's test set; training rows "
     note += (
-        "are all before it, which hold Mulan's training set and its harder test set (test3): "
-        "their border is not known"
+        "are all rows before it, which contain Mulan's training set and its harder test set "
+        "(test3); where one ends and the other begins is unknown"
         if test.stop == shape[0]
-        else "are the block before it, presumably Mulan's; the rows after it, presumably test3, "
+        else "are the rows before it, presumably Mulan's; the rows after it, presumably test3, "
         "are in neither part"
     )
     name = f"corel16k{number}"
@@ -53,7 +53,7 @@ def _corel16k(
 
 def _rcv1(number: int, cardinality: float) -> Entry:
     name = f"rcv1sub{number}"
-    note = "Mulan publishes splits of 3000 + 3000; how the rows here map to them is not known"
+    note = "Mulan publishes splits of 3000 + 3000; which rows they contain is unknown"
     return _mldr(name, name, (6000, 47236, 101), cardinality, packed="xz", notes=(note,))
 
 

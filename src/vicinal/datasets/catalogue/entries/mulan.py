@@ -1,6 +1,6 @@
 """Data sets that Mulan publishes, most with a training and a test file.
 
-Where a file with all rows exists as well, its order may differ; the split files are what is read,
+If there is also a file with all rows, its order may differ. The two files of the split are read,
 training rows first.
 """
 
@@ -37,7 +37,7 @@ def _mulan(
 
 
 def _parts(stem: str, train: str = "", test: str = "", ending: str = "") -> Mulan:
-    """Name the usual files; `train` and `test` are what follows ``.arff``."""
+    """Return the usual file names; `train` and `test` are the extensions after ``.arff``."""
     arff = (f"{stem}-train{ending}.arff{train}", f"{stem}-test{ending}.arff{test}")
     return Mulan(arff, f"{stem}.xml")
 

@@ -1,15 +1,16 @@
-"""Data sets the papers use and of which no copy was at hand: shapes as published, never checked.
+"""Data sets from the papers that were unavailable here: shapes as published, not verified.
 
-Their checksums are not known beforehand: that of the first download is kept beside the file.
+Their checksums are unknown; that of the first download is stored next to the file.
 """
 
 from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Mulan, XcSplit
 
 _DRIVE = "https://drive.google.com/uc?export=download&id="
-_UNSEEN = "the shape is the published one, not measured"
+_UNSEEN = "the shape is the published one and has not been verified"
 _NOT_SERVED = (
-    "large files there may need a click in a browser: get the archive by hand and unpack it here"
+    "Google Drive may require a browser for large files: download the archive manually and "
+    "unpack it here"
 )
 
 ENTRIES = (

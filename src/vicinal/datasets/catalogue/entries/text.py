@@ -18,7 +18,7 @@ ENTRIES = (
         source="Debian 12 main/amd64, Packages and Translation-en",
         licence="words and tags of DFSG-free packages",
         notes=(
-            "part of the package, always there",
+            "included in the package, always available",
             "words in at least 2 packages, tags on at least 5",
             "packages of one name family, or with the same words, are on one side of the split",
         ),
@@ -35,9 +35,10 @@ ENTRIES = (
         licence="descriptions: licences of the packages (DFSG-free)",
         notes=(
             "all tags, no split; words in at least 2 packages",
-            "packages of one source say nearly the same: a random split leaks, debtags' does not",
+            "packages of one source have nearly the same text, so a random split leaks; the split "
+            "of debtags does not",
         ),
-        hint="the extract is made from Debian's package index; debtags is the same rows, embedded",
+        hint="extracted from Debian's package index; debtags contains the same rows, embedded",
     ),
     Entry(
         name="reuters21578",
@@ -55,7 +56,7 @@ ENTRIES = (
             "ModApte: indexed stories, the 90 topics that occur in training and in test",
             "title, dateline and body; words in at least 2 training stories",
         ),
-        hint="any tar of the 22 reut2-*.sgm files, xz-compressed under this name, will do",
+        hint="a tar of the 22 reut2-*.sgm files, compressed with xz, under this name",
     ),
     Entry(
         name="eurlex57k",
@@ -89,8 +90,8 @@ ENTRIES = (
         source="NatLibFi/Annif-corpora",
         licence="CC0",
         notes=(
-            "made from Annif-corpora's subject files; not a published benchmark: labels are "
-            "incomplete for frequent subjects",
+            "derived from Annif-corpora's subject files; not a published benchmark: labels of "
+            "frequent subjects are incomplete",
             "rows are in random order, so any contiguous split is random; words in at least 2 rows",
         ),
         hint="the file was made by inverting Annif-corpora's subjects/yso-finna-en",

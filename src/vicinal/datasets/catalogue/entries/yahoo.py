@@ -20,7 +20,7 @@ def _yahoo(topic: str, mat: str, n_features: int, n_labels: int, cardinality: fl
         recipe=Mat(mat),
         source="peipeilihfut/PMLFS_Partial-Multi-Label-Feature-Selection",
         aliases=(topic,),
-        notes=("stored dense, content sparse: CSR", "features and labels have no names"),
+        notes=("stored dense, loaded as CSR", "features and labels have no names"),
         home=_HOME,
     )
 
