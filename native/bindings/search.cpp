@@ -74,9 +74,9 @@ void bind_index(nb::module_& m, const char* name) {
            nb::arg("removed").noconvert(), nb::arg("first_id"), nb::arg("n_rows"),
            nb::arg("ids").noconvert(), nb::arg("keys").noconvert(), nb::arg("n_threads"),
            nb::arg("batch"))
-      .def("search_self", &Index::search_self, nb::arg("removed").noconvert(),
-           nb::arg("first_id"), nb::arg("n_rows"), nb::arg("ids").noconvert(),
-           nb::arg("keys").noconvert(), nb::arg("n_threads"), nb::arg("batch"))
+      .def("search_self", &Index::search_self, nb::arg("removed").noconvert(), nb::arg("first_id"),
+           nb::arg("n_rows"), nb::arg("ids").noconvert(), nb::arg("keys").noconvert(),
+           nb::arg("n_threads"), nb::arg("batch"))
       .def("bytes", &Index::bytes);
 }
 

@@ -29,11 +29,10 @@ struct CountKernelsOf {
   // The same, then write the rows whose count reaches `threshold` and set all counters to zero.
   std::size_t (*add_and_take)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first,
                               std::int32_t threshold, Candidate* out);
-  // The same, for rows whose count reaches `threshold` or their own `row_thresholds[i]`, of which
-  // `lowest_threshold` is the smallest.
+  // The same, for rows whose count reaches `threshold` or their own `row_thresholds[i]`.
   std::size_t (*add_and_take_rows)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first,
                                    std::int32_t threshold, const Counter* row_thresholds,
-                                   std::int32_t lowest_threshold, Candidate* out);
+                                   Candidate* out);
   // Write the rows whose count reaches `threshold` and leave the counters unchanged.
   std::size_t (*find)(const Counter* counters, std::int64_t first, std::int32_t threshold,
                       Candidate* out);
@@ -119,16 +118,14 @@ std::size_t take_rows(Counter* counters, std::int64_t first, std::int32_t thresh
 
 inline std::size_t add_and_take_rows(std::uint8_t* counters, const Bitmaps& bitmaps,
                                      std::int64_t first, std::int32_t threshold,
-                                     const std::uint8_t* row_thresholds, std::int32_t,
-                                     Candidate* out) {
+                                     const std::uint8_t* row_thresholds, Candidate* out) {
   add_bitmaps(counters, bitmaps, first);
   return take_rows(counters, first, threshold, row_thresholds, out);
 }
 
 inline std::size_t add_and_take_rows_wide(std::uint16_t* counters, const Bitmaps& bitmaps,
                                           std::int64_t first, std::int32_t threshold,
-                                          const std::uint16_t* row_thresholds, std::int32_t,
-                                          Candidate* out) {
+                                          const std::uint16_t* row_thresholds, Candidate* out) {
   add_bitmaps_wide(counters, bitmaps, first);
   return take_rows(counters, first, threshold, row_thresholds, out);
 }

@@ -129,8 +129,7 @@ VICINAL_AVX2 std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bit
 template <int Planes>
 VICINAL_AVX2 std::size_t add_and_take_rows(std::uint8_t* counters, const Bitmaps& bitmaps,
                                            std::int64_t first, std::int32_t threshold,
-                                           const std::uint8_t* row_thresholds, std::int32_t,
-                                           Candidate* out) {
+                                           const std::uint8_t* row_thresholds, Candidate* out) {
   const RowThresholds least{_mm256_set1_epi8(static_cast<char>(threshold)), row_thresholds};
   return take_reaching<Planes>(counters, bitmaps, first, least, out);
 }

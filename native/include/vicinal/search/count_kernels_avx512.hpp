@@ -114,8 +114,8 @@ VICINAL_AVX512 inline std::int32_t largest(const Counter* counters) {
   if (_mm512_test_epi64_mask(most, most) == 0) return 0;
   alignas(64) __m128i parts[4];
   _mm512_store_si512(parts, most);
-  __m128i left = larger(larger(parts[0], parts[1], Counter{}), larger(parts[2], parts[3], Counter{}),
-                        Counter{});
+  __m128i left = larger(larger(parts[0], parts[1], Counter{}),
+                        larger(parts[2], parts[3], Counter{}), Counter{});
   left = larger(left, _mm_srli_si128(left, 8), Counter{});
   left = larger(left, _mm_srli_si128(left, 4), Counter{});
   left = larger(left, _mm_srli_si128(left, 2), Counter{});
@@ -175,16 +175,14 @@ VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t threshol
       sums, _mm512_min_epu16(_mm512_set1_epi16(static_cast<short>(threshold)), own));
 }
 
-// `row_thresholds` may be null; no row passes with less than `lowest_threshold`.
 template <int Planes, class Counter>
-VICINAL_AVX512 inline std::size_t take_reaching(Counter* counters, const Bitmaps& bitmaps,
-                                                std::int64_t first, std::int32_t threshold,
-                                                const Counter* row_thresholds,
-                                                std::int32_t lowest_threshold, Candidate* out) {
+VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
+                                        std::int64_t first, std::int32_t threshold,
+                                        Candidate* out) {
   const Slices<Planes> slices = add_up<Planes>(bitmaps, first);
   // Even the row with the largest counter of the group needs this much from the bitmaps.
   const std::int32_t most = largest(counters);
-  const std::int32_t least = lowest_threshold - most;
+  const std::int32_t least = threshold - most;
   bool none_pass = least >= (1 << Planes);
   if (least > 0 && !none_pass) {
     const __m512i may_pass = reach<Planes>(slices, least);
@@ -199,29 +197,27 @@ VICINAL_AVX512 inline std::size_t take_reaching(Counter* counters, const Bitmaps
   for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
     const __m512i sums = stored.merged(counters, i);
     _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
-    const std::uint64_t pass = row_thresholds == nullptr
-                                   ? reaching(sums, threshold, Counter{})
-                                   : reaching(sums, threshold, row_thresholds + i);
+    const std::uint64_t pass = reaching(sums, threshold, Counter{});
     if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
   }
   return count;
 }
 
-template <int Planes, class Counter>
-VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
-                                        std::int64_t first, std::int32_t threshold,
-                                        Candidate* out) {
-  return take_reaching<Planes, Counter>(counters, bitmaps, first, threshold, nullptr, threshold,
-                                        out);
-}
-
+// The thresholds of rows differ so much that some row of nearly every group may pass: no test of
+// the whole group.
 template <int Planes, class Counter>
 VICINAL_AVX512 std::size_t add_and_take_rows(Counter* counters, const Bitmaps& bitmaps,
                                              std::int64_t first, std::int32_t threshold,
-                                             const Counter* row_thresholds,
-                                             std::int32_t lowest_threshold, Candidate* out) {
-  return take_reaching<Planes>(counters, bitmaps, first, threshold, row_thresholds,
-                               std::min(threshold, lowest_threshold), out);
+                                             const Counter* row_thresholds, Candidate* out) {
+  const StoredSlices<Planes> stored(add_up<Planes>(bitmaps, first));
+  std::size_t count = 0;
+  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
+    const __m512i sums = stored.merged(counters, i);
+    _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
+    const std::uint64_t pass = reaching(sums, threshold, row_thresholds + i);
+    if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
+  }
+  return count;
 }
 
 template <int Planes, class Counter>

@@ -49,8 +49,8 @@ class CountPairs {
   }
 
   template <class Value>
-  void prepare(Query& query, const SparseRow<Value>& row, std::int64_t position,
-               std::int64_t from, std::int64_t to, PrepareScratch& scratch) const {
+  void prepare(Query& query, const SparseRow<Value>& row, std::int64_t position, std::int64_t from,
+               std::int64_t to, PrepareScratch& scratch) const {
     query.position = position;
     query.length = static_cast<std::int64_t>(row.size());
     query.lists.begin(from, to, scratch.loose);
@@ -89,9 +89,9 @@ class CountPairs {
   }
 
   std::size_t take(const Query& query, std::int64_t first, Sum* sums, std::int32_t threshold,
-                   const Sum* row_thresholds, std::int32_t lowest, Candidate* out) const {
+                   const Sum* row_thresholds, Candidate* out) const {
     return query.kernels.add_and_take_rows(sums, bitmaps_of(query), in_block(first), threshold,
-                                           row_thresholds, lowest, out);
+                                           row_thresholds, out);
   }
 
   QueryRange range_of(const Query& query) const { return {query.length, query.length}; }
@@ -101,16 +101,10 @@ class CountPairs {
   }
 
   void row_thresholds(const QueryRange& range, const double* bounds, const Tile& tile,
-                      Sum* thresholds, std::int32_t* lowest) const {
-    for (std::int64_t first = tile.begin; first < tile.end; first += Blocks::group) {
-      std::int32_t minimum = 255;
-      for (std::int64_t i = first; i < std::min(first + Blocks::group, tile.end); ++i) {
-        const std::int32_t least = least_count(bounds[i], range.shortest, index_->lengths_[i]);
-        thresholds[i - tile.begin] = static_cast<Sum>(least);
-        minimum = std::min(minimum, least);
-      }
-      *lowest++ = minimum;
-    }
+                      Sum* thresholds) const {
+    for (std::int64_t i = tile.begin; i < tile.end; ++i)
+      thresholds[i - tile.begin] =
+          static_cast<Sum>(least_count(bounds[i], range.shortest, index_->lengths_[i]));
   }
 
   KeyRange key_range(std::int64_t row, const PairSum& pair) const {
@@ -142,9 +136,10 @@ class CountPairs {
 
   // As CountIndex::least_count, in the range of a counter.
   std::int32_t least_count(double bound, std::int64_t a, std::int64_t b) const {
-    const double least = metric_ == Metric::cosine ? (-bound - 1e-9) * (roots_[a] * roots_[b]) - 1e-9
-                         : metric_ == Metric::dot  ? -bound
-                                                   : (static_cast<double>(a + b) - bound) / 2.0;
+    const double least = metric_ == Metric::cosine
+                             ? (-bound - 1e-9) * (roots_[a] * roots_[b]) - 1e-9
+                         : metric_ == Metric::dot ? -bound
+                                                  : (static_cast<double>(a + b) - bound) / 2.0;
     const double lowest = metric_ == Metric::euclidean ? 0.0 : 1.0;
     const double bounded = std::min(std::max(least, lowest), 255.0);
     const auto whole = static_cast<std::int32_t>(bounded);

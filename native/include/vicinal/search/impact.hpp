@@ -1,8 +1,8 @@
 // Similarities in 16-bit integers, with an error bound that holds for every row.
 //
 // Rows and query are scaled to length one. A row's value x of feature j is kept as a number b =
-// round(127 x / M), M the largest |x| of that feature: as 8 bits in a column, with 8 more bits after
-// the point in a list. The query's value q is the 16-bit weight w = round(q M S 128/127). The
+// round(127 x / M), M the largest |x| of that feature: as 8 bits in a column, with 8 more bits
+// after the point in a list. The query's value q is the 16-bit weight w = round(q M S 128/127). The
 // accumulator of a row adds round(b w / 128), which stands for q x S: after all features it holds S
 // times the cosine, with an error of at most
 //
@@ -39,8 +39,8 @@ inline ImpactScale impact_scale(std::int64_t query_size, std::int64_t longest_ro
 }
 
 // Largest difference of accumulator / S and the cosine of the definition, for rows of at most
-// `longest_row` entries whose |q_C| D_C + D_L is `quantization_error`. The slack covers float64 rounding: of the
-// definition, and of what is computed from it here.
+// `longest_row` entries whose |q_C| D_C + D_L is `quantization_error`. The slack covers float64
+// rounding: of the definition, and of what is computed from it here.
 inline double impact_error(std::int64_t query_size, std::int64_t longest_row,
                            double quantization_error, double unit) {
   const auto roundings = static_cast<double>(std::min(query_size, longest_row));

@@ -77,7 +77,8 @@ class ImpactIndex {
   }
 
   Plan plan(const QueryState& query) const {
-    Plan plan{false, impact_scale(query.row.size(), longest_row_, worst_error_ + list_error_), 0.0, {}};
+    Plan plan{
+        false, impact_scale(query.row.size(), longest_row_, worst_error_ + list_error_), 0.0, {}};
     double in_columns = 0.0;
     plan.usable = plan.scale.usable;
     for (std::size_t i = 0; i < query.row.size(); ++i) {
@@ -312,8 +313,7 @@ class ImpactIndex {
     if (candidates.empty()) return;
     const std::int64_t begin = blocks_.begin(block);
     const std::size_t group = (begin + first) / Blocks::group;
-    const double others =
-        error_of(plan, query, group) - plan.column_norm * groups_[group].error;
+    const double others = error_of(plan, query, group) - plan.column_norm * groups_[group].error;
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
     for (const Candidate& candidate : candidates) {
       if (candidate.local >= blocks_.size(block)) break;  // padding of the last group

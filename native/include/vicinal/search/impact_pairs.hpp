@@ -1,4 +1,5 @@
-// Scores pairs of weighted rows by 16-bit sums with an error bound (see pair_scorer.hpp, impact.hpp).
+// Scores pairs of weighted rows by 16-bit sums with an error bound (see pair_scorer.hpp,
+// impact.hpp).
 //
 // All queries have the same scale, so that a row's threshold on the sums holds for all of them.
 #pragma once
@@ -44,8 +45,8 @@ class ImpactPairs {
   std::int64_t n_queries() const { return scale_.usable ? index_->blocks_.n_rows : 0; }
 
   template <class Value>
-  void prepare(Query& query, const SparseRow<Value>& row, std::int64_t position,
-               std::int64_t from, std::int64_t to, PrepareScratch& scratch) const {
+  void prepare(Query& query, const SparseRow<Value>& row, std::int64_t position, std::int64_t from,
+               std::int64_t to, PrepareScratch& scratch) const {
     query.position = position;
     query.length = static_cast<std::int64_t>(row.size());
     query.norm = norms_[position];
@@ -87,7 +88,7 @@ class ImpactPairs {
   }
 
   std::size_t take(const Query& query, std::int64_t first, Sum* sums, std::int32_t threshold,
-                   const Sum* row_thresholds, std::int32_t, Candidate* out) const {
+                   const Sum* row_thresholds, Candidate* out) const {
     add_columns(query, first, sums);
     return index_->kernels_.take_rows(sums, in_block(first), threshold, row_thresholds, out);
   }
@@ -101,14 +102,13 @@ class ImpactPairs {
     const std::int64_t group = first / Blocks::group;
     const NormRange& norms = index_->group_norms_[group];
     const double cosine = least_cosine(metric_, bound, query.norm, norms.low, norms.high);
-    const double error =
-        index_->column_norms_[query.position] * index_->groups_[group].error +
-        rounding(query.length, index_->groups_[group].longest_row);
+    const double error = index_->column_norms_[query.position] * index_->groups_[group].error +
+                         rounding(query.length, index_->groups_[group].longest_row);
     return as_sum(cosine - error);
   }
 
   void row_thresholds(const QueryRange& range, const double* bounds, const Tile& tile,
-                      Sum* thresholds, std::int32_t* lowest) const {
+                      Sum* thresholds) const {
     for (std::int64_t i = tile.begin; i < tile.end; ++i) {
       const double cosine =
           metric_ == Metric::cosine
@@ -118,7 +118,6 @@ class ImpactPairs {
           range.column_norm * index_->errors_[i] + rounding(range.longest, lengths_[i]);
       thresholds[i - tile.begin] = static_cast<Sum>(as_sum(cosine - error));
     }
-    std::fill_n(lowest, (tile.end - tile.begin + Blocks::group - 1) / Blocks::group, 0);
   }
 
   KeyRange key_range(std::int64_t row, const PairSum& pair) const {

@@ -17,7 +17,7 @@
 //   query_threshold(...)   the smallest sum with which a row of a group could have a key of at most
 //                          `bound` for the query;
 //   row_thresholds(...)    the same for each row of a tile and its own bound, for every query of a
-//                          batch; writes the lowest of each group;
+//                          batch;
 //   key_range(...)         the interval that contains the key of a pair;
 //   key_is_exact()         whether that interval is a single number, the key of the definition;
 //   certain(...)           whether rows whose sum was too small to be examined are farther from a
@@ -65,9 +65,8 @@ struct PairSum {
 template <class S, class Value>
 concept PairScorer =
     requires(const S& scorer, const SparseRow<Value>& row, typename S::Query& query,
-             typename S::Sum* sums, const double* bounds, std::int32_t* lowest, std::int32_t sum,
-             std::int64_t at, const Tile& tile, const QueryRange& range, Candidate* out,
-             PrepareScratch& scratch) {
+             typename S::Sum* sums, const double* bounds, std::int32_t sum, std::int64_t at,
+             const Tile& tile, const QueryRange& range, Candidate* out, PrepareScratch& scratch) {
       { scorer.n_queries() } -> std::same_as<std::int64_t>;
       { scorer.tiles() } -> std::same_as<const Tiles&>;
       scorer.prepare(query, row, at, at, at, scratch);
@@ -75,10 +74,10 @@ concept PairScorer =
       scorer.add_lists(query, std::size_t{}, sums);
       scorer.add_columns(query, at, sums);
       { scorer.find(query, at, sums, sum, out) } -> std::same_as<std::size_t>;
-      { scorer.take(query, at, sums, sum, sums, sum, out) } -> std::same_as<std::size_t>;
+      { scorer.take(query, at, sums, sum, sums, out) } -> std::same_as<std::size_t>;
       { scorer.range_of(query) } -> std::same_as<QueryRange>;
       { scorer.query_threshold(query, *bounds, at) } -> std::same_as<std::int32_t>;
-      scorer.row_thresholds(range, bounds, tile, sums, lowest);
+      scorer.row_thresholds(range, bounds, tile, sums);
       { scorer.key_range(at, PairSum{}) } -> std::same_as<KeyRange>;
       { scorer.key_is_exact() } -> std::same_as<bool>;
       { scorer.certain(at, *bounds) } -> std::same_as<bool>;

@@ -108,7 +108,8 @@ class PostingCursors {
       cursor.at = at;
       cursor.payloads = payload;
     }
-    for (std::uint32_t i = starts_[t]; i < starts_[t + 1]; ++i) add(sorted_[i].row, sorted_[i].value);
+    for (std::uint32_t i = starts_[t]; i < starts_[t + 1]; ++i)
+      add(sorted_[i].row, sorted_[i].value);
   }
 
  private:
@@ -133,13 +134,12 @@ class PostingCursors {
   template <class Id>
   void gather(const PostingSpan<Id>& span, std::int16_t weight, std::int64_t origin,
               std::vector<LooseEntry>& loose) const {
-    const Id* const end = span.ids + span.size;
-    const Id* at = origin >= from_ ? span.ids : std::lower_bound(span.ids, end, from_ - origin);
-    for (; at != end; ++at) {
-      const std::int64_t position = origin + *at;
-      if (position >= to_) break;
+    for (std::int64_t i = span.size; i-- > 0;) {  // from the end, where most of what is wanted is
+      const std::int64_t position = origin + span.ids[i];
+      if (position < from_) break;
+      if (position >= to_) continue;
       loose.push_back({static_cast<std::uint32_t>(position),
-                       value_of(Weighted ? span.weights[at - span.ids] : std::int16_t{1}, weight)});
+                       value_of(Weighted ? span.weights[i] : std::int16_t{1}, weight)});
     }
   }
 

@@ -100,8 +100,7 @@ class RowLists {
     if (scorer_.key_is_exact()) {
       for (const PairSum& pair : pairs_of(list)) {
         const double key = scorer_.key_range(list.position, pair).low;
-        if (key <= query.best.worst_key())
-          batch_.collection.push(query, key, id_at(pair.position));
+        if (key <= query.best.worst_key()) batch_.collection.push(query, key, id_at(pair.position));
       }
     } else {
       work.shortlist.reset(query);
@@ -139,8 +138,11 @@ class RowLists {
     const auto row = collection.rows.row(id);
     work.values.assign(row.begin(), row.end());
     const double square = squared_norm(row);
-    return {{collection.rows.columns(id), work.values}, square, std::sqrt(square),
-            collection.first_id + id, batch_.answers.read(id)};
+    return {{collection.rows.columns(id), work.values},
+            square,
+            std::sqrt(square),
+            collection.first_id + id,
+            batch_.answers.read(id)};
   }
 
   const S& scorer_;

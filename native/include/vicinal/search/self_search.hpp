@@ -46,9 +46,10 @@ class SelfSearch {
         locks_(tiles_.size()) {
     for (int i = 0; i < std::max(options.n_threads, 1); ++i) scratch_.emplace_back(*this);
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
-      for (std::int64_t begin = tiles_[tile].begin;
-           begin < std::min(tiles_[tile].end, n_queries_); begin += batch_rows)
-        tasks_.push_back({tile, begin, std::min({begin + batch_rows, tiles_[tile].end, n_queries_})});
+      for (std::int64_t begin = tiles_[tile].begin; begin < std::min(tiles_[tile].end, n_queries_);
+           begin += batch_rows)
+        tasks_.push_back(
+            {tile, begin, std::min({begin + batch_rows, tiles_[tile].end, n_queries_})});
   }
 
   // Whether there are enough tiles for this to pay, and enough rows in each for k neighbours.
@@ -93,7 +94,7 @@ class SelfSearch {
 
  private:
   using Sum = typename S::Sum;
-  static constexpr std::int64_t batch_rows = 128;
+  static constexpr std::int64_t batch_rows = 256;
   static constexpr std::size_t ahead = 12;  // finds whose lists are loaded before they are needed
 
   // Queries at positions [begin, end) of a tile.
@@ -122,7 +123,6 @@ class SelfSearch {
     typename RowLists<Value, S>::Workspace work;
     std::vector<ActiveQuery> active;
     AlignedVector<Sum> sums, thresholds;
-    std::vector<std::int32_t> lowest;
     std::vector<Sum> maxima;
     std::vector<Candidate> candidates;
     std::vector<Find> finds;
@@ -132,7 +132,6 @@ class SelfSearch {
         : active(batch_rows),
           sums(search.tiles_.rows_per_tile()),
           thresholds(sums.size()),
-          lowest(sums.size() / Blocks::group),
           candidates(Blocks::group) {
       for (ActiveQuery& query : active) query.pairs.resize(search.lists_.capacity());
     }
@@ -168,9 +167,9 @@ class SelfSearch {
     const PairList list = lists_.list(position);
     if (has_rows_outside()) lists_.compare_outside(list, scratch.work);
     const std::int32_t lowest = batch_.collection.metric == Metric::euclidean ? -32767 : 1;
-    const std::int32_t estimate =
-        std::max<std::int32_t>(lowest, threshold_estimate(scratch.sums.data(), tile.end - tile.begin,
-                                                          lists_.k() + 1, scratch.maxima));
+    const std::int32_t estimate = std::max<std::int32_t>(
+        lowest, threshold_estimate(scratch.sums.data(), tile.end - tile.begin, lists_.k() + 1,
+                                   scratch.maxima));
     std::int64_t n_found = 0;
     const auto list_between = [&](std::int64_t first, std::int32_t least, std::int32_t most) {
       const std::size_t count = scorer_.find(query, first, sums_at(tile, first, scratch), least,
@@ -227,8 +226,7 @@ class SelfSearch {
       block = tile.block;
       {
         std::lock_guard lock(locks_[t]);
-        scorer_.row_thresholds(range, lists_.bounds().data(), tile, scratch.thresholds.data(),
-                               scratch.lowest.data());
+        scorer_.row_thresholds(range, lists_.bounds().data(), tile, scratch.thresholds.data());
       }
       for (std::int64_t q = 0; q < task.end - task.begin; ++q)
         if (!is_removed(task.begin + q)) search_tile(t, scratch.active[q], task.tile, scratch);
@@ -271,12 +269,10 @@ class SelfSearch {
     scorer_.add_lists(query.scored, t, scratch.sums.data());
     const std::int64_t block_begin = tiles_.blocks().begin(tile.block);
     for (std::int64_t first = tile.begin; first < tile.end; first += Blocks::group) {
-      const std::int64_t at = first - tile.begin;
       const std::int32_t threshold = scorer_.query_threshold(query.scored, query.bound, first);
       const std::size_t count =
           scorer_.take(query.scored, first, sums_at(tile, first, scratch), threshold,
-                       scratch.thresholds.data() + at, scratch.lowest[at / Blocks::group],
-                       scratch.candidates.data());
+                       scratch.thresholds.data() + (first - tile.begin), scratch.candidates.data());
       for (std::size_t i = 0; i < count; ++i) {
         const auto [local, sum] = scratch.candidates[i];
         const std::int64_t other = block_begin + local;
