@@ -104,6 +104,7 @@ class InvertedIndex {
     Search search(pairs, batch, options);
     if (!search.start()) {
       std::fill(answers.ids.begin(), answers.ids.end(), -1);
+      std::fill(answers.keys.begin(), answers.keys.end(), 0.0);
       return false;
     }
     std::vector<std::int64_t> others = search.finish();

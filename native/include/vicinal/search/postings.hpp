@@ -64,12 +64,14 @@ class Postings {
     return {rare_ids_.data() + place.start, weights_of(rare_weights_, place.start), place.count};
   }
 
-  // Start loading the first entries of a list.
+  // Start loading the last entries of a list.
   void prefetch_list(const Place& place) const {
-    if (place.is_rare())
-      prefetch(rare_ids_.data() + place.start);
-    else if (!place.is_column())
+    if (place.is_rare()) {
+      prefetch(rare_ids_.data() + place.start + place.count - 1);
+    } else if (!place.is_column()) {
       prefetch(offsets_.data() + (-2 - place.shape) * (n_blocks_ + 1));
+      prefetch(common_ids_.data() + place.start + place.count - 1);
+    }
   }
 
   std::size_t bytes() const {

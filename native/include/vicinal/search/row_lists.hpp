@@ -37,6 +37,10 @@ class RowLists {
     std::vector<double> values;
     ScatteredQuery scattered;
     Shortlist shortlist{scattered};
+
+    Workspace() = default;
+    Workspace(const Workspace&) = delete;  // the shortlist refers to `scattered`
+    Workspace& operator=(const Workspace&) = delete;
   };
 
   RowLists(const S& scorer, const QueryBatch<Value>& batch, std::int64_t n_rows)

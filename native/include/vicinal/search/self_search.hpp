@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <mutex>
@@ -55,7 +56,7 @@ class SelfSearch {
   // Whether there are enough tiles for this to pay, and enough rows in each for k neighbours.
   static bool may_pay(const S& scorer, std::int64_t k) {
     const std::int64_t n_rows = scorer.tiles().blocks().n_rows;
-    return scorer.tiles().size() >= 4 && scorer.tiles().rows_per_tile() >= 8 * k &&
+    return scorer.tiles().size() >= fewest_tiles && scorer.tiles().rows_per_tile() >= 8 * k &&
            4 * scorer.n_queries() >= 3 * n_rows;
   }
 
@@ -94,6 +95,7 @@ class SelfSearch {
 
  private:
   using Sum = typename S::Sum;
+  static constexpr std::size_t fewest_tiles = 10;
   static constexpr std::int64_t batch_rows = 256;
   static constexpr std::size_t ahead = 12;  // finds whose lists are loaded before they are needed
 
@@ -309,7 +311,7 @@ class SelfSearch {
   std::int64_t n_queries_;
   RowLists<Value, S> lists_;
   std::vector<std::mutex> locks_;  // one for the lists of each tile
-  std::vector<Scratch> scratch_;
+  std::deque<Scratch> scratch_;    // one per thread
   std::vector<Task> tasks_;
 };
 
