@@ -1,4 +1,4 @@
-"""The leave-one-out graph of many rows, for which pairs are scored once, is that of the definition."""
+"""The leave-one-out graph of many rows, whose pairs are scored once, is that of the definition."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ PALETTES = {
 
 
 def random_rows(palette, rng, dtype):
-    """Draw rows of about a dozen of 300 features, some of them empty, equal, or with stored zeros."""
+    """Draw rows of about a dozen of 300 features, some empty, equal, or with stored zeros."""
     chance = np.minimum(1.0, 4.0 / (1.0 + np.arange(300)))
     dense = rng.choice(palette, size=(N_ROWS, 300)) * (rng.random((N_ROWS, 300)) < chance)
     dense[rng.integers(N_ROWS, size=20)] = 0

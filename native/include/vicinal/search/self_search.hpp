@@ -169,9 +169,11 @@ class SelfSearch {
     const PairList list = lists_.list(position);
     if (has_rows_outside()) lists_.compare_outside(list, scratch.work);
     const std::int32_t lowest = batch_.collection.metric == Metric::euclidean ? -32767 : 1;
+    // The row itself and removed rows have sums, but are no neighbours.
+    const std::int64_t wanted = batch_.collection.removed.empty() ? lists_.k() + 1 : 2 * lists_.k();
     const std::int32_t estimate = std::max<std::int32_t>(
-        lowest, threshold_estimate(scratch.sums.data(), tile.end - tile.begin, lists_.k() + 1,
-                                   scratch.maxima));
+        lowest,
+        threshold_estimate(scratch.sums.data(), tile.end - tile.begin, wanted + 8, scratch.maxima));
     std::int64_t n_found = 0;
     const auto list_between = [&](std::int64_t first, std::int32_t least, std::int32_t most) {
       const std::size_t count = scorer_.find(query, first, sums_at(tile, first, scratch), least,
