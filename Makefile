@@ -174,12 +174,12 @@ bench-quality: setup ## Predictions of the blend against linear models (ARGS=nam
 	$(BIN)/python -m benchmarks.quality --peers $(QUALITY_PEERS)/bin/python $(ARGS)
 
 .PHONY: bench-service
-bench-service: setup ## The service under load, on loopback (ARGS="--seconds 60 --memory 100000" for the published figures)
-	$(BIN)/python -m benchmarks.service $(ARGS)
+bench-service: setup ## The service under load and beside hostile clients (ARGS="--seconds 60 --memory 100000" as published)
+	$(BIN)/python -m benchmarks.service --hostile 20 $(ARGS)
 
 .PHONY: kill-test
-kill-test: setup ## Kill the service 50 times while it learns: nothing acknowledged may be lost
-	$(BIN)/python -m benchmarks.service --seconds 0 --rows 2000 --kills 50
+kill-test: setup ## Kill the service 50 times while it learns 20,000 examples: count what is lost or doubled
+	$(BIN)/python -m benchmarks.service --seconds 0 --kills 50 $(ARGS)
 
 .PHONY: fuzz-service
 fuzz-service: setup ## The long form of the requests that schemathesis makes from the OpenAPI document
@@ -187,14 +187,29 @@ fuzz-service: setup ## The long form of the requests that schemathesis makes fro
 
 # Annif pins its own versions of NumPy, SciPy and scikit-learn, so it gets an environment of its own.
 ANNIF := build/annif-venv
-.PHONY: annif-test
-annif-test: setup ## Annif itself with our backend and our service (needs the data set annif-archaeology)
+.PHONY: annif
+annif: setup
 	test -x $(ANNIF)/bin/python || $(PYTHON) -m venv $(ANNIF)
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels .
+	rm -rf build/wheels && $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheels .
 	$(ANNIF)/bin/python -m pip install --quiet annif==1.4.3 omikuji
 	$(ANNIF)/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheels/vicinal-*.whl
-	$(ANNIF)/bin/python -m pip install --quiet 'typer>=0.15' 'rich>=13.7' 'matplotlib>=3.9' 'threadpoolctl>=3.5'
-	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -q -s
+	$(BIN)/python tools/requirements.py core | xargs $(ANNIF)/bin/python -m pip install --quiet
+
+.PHONY: annif-test
+annif-test: annif ## Annif itself with our backend and our service (needs annif-archaeology and yso-finna-en)
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -m slow -n 0 -q --timeout 1200
+
+.PHONY: bench-annif
+bench-annif: annif ## Quality, training time and memory in Annif: vicinal, tfidf, Omikuji
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m benchmarks.annif $(ARGS)
+
+LABEL_STUDIO := build/label-studio-venv
+.PHONY: label-studio-test
+label-studio-test: setup ## Label Studio itself with our service as its ML backend; records the requests it sends
+	test -x $(LABEL_STUDIO)/bin/python || $(PYTHON) -m venv $(LABEL_STUDIO)
+	$(LABEL_STUDIO)/bin/python -m pip install --quiet label-studio==1.23.2
+	VICINAL_LABEL_STUDIO=$(CURDIR)/$(LABEL_STUDIO)/bin/label-studio \
+	  $(BIN)/python -m pytest tests/label_studio -m slow -n 0 -q --timeout 900
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

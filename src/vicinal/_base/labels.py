@@ -281,6 +281,17 @@ def is_flat(Y: object) -> bool:
     return is_row and np.asarray(Y).dtype.kind in "biuf"
 
 
+def as_column(Y: Any) -> Any:
+    """Return one number per row as one column, and anything else unchanged.
+
+    Examples
+    --------
+    >>> as_column([0, 1]).shape, as_column([["a"], []])
+    ((2, 1), [['a'], []])
+    """
+    return np.asarray(Y)[:, None] if is_flat(Y) else Y
+
+
 def _has_columns(Y: object) -> bool:
     """Tell whether `Y` is a data frame, whose columns have names."""
     return hasattr(Y, "columns") and not sparse.issparse(Y)

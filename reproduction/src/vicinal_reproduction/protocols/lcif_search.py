@@ -54,7 +54,7 @@ class LcifSearch:
         Similarities of rows are raised to it before they weigh.
     n_folds : int
     only : int or None
-        Run so many folds only.
+        Number of folds to run; None for all.
     """
 
     metrics: tuple[str, ...]

@@ -53,7 +53,7 @@ class ProjectedFolds:
     on_training_rows : bool
         Whether the figures are those of the training rows, each left out of its own neighbours.
     only : int or None
-        Run so many folds only.
+        Number of folds to run; None for all.
     at_most_seconds : float or None
         Stop a search after so long.
     """

@@ -52,7 +52,7 @@ class SettledSplit:
     conventions : str
         Of the metrics.
     at_most : int or None
-        Look at so many rows of either part only.
+        Maximum number of rows of either part; None for all.
     """
 
     metrics: tuple[str, ...]

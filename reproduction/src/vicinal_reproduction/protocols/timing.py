@@ -22,7 +22,7 @@ class Timing:
     Parameters
     ----------
     repeats : int
-        The shortest time of so many is kept: the others were disturbed.
+        Number of runs, of which the shortest time is kept.
     """
 
     repeats: int = 3
