@@ -80,7 +80,7 @@ bool is_definition(const Found& found, const CsrView<double>& rows, Metric metri
 
 void every_metric_and_kind_of_values_is_exact() {
   const std::vector<std::vector<double>> palettes{
-      {1.0}, {2.0}, {1.0, 2.0, 3.0}, {1.0, -1.0, 0.5}, {0.1, 0.2, 0.3, 0.7, 1.3}};
+      {1.0}, {0.3, 0.6}, {1.0, 2.0, 3.0}, {1.0, -1.0, 0.5}, {0.1, 0.2, 0.3, 0.7, 1.3}};
   int n_together = 0;
   for (std::size_t p = 0; p < palettes.size(); ++p) {
     const auto rows = random_rows<double>(n_rows, 60, 4.0, palettes[p], 1 + p);
@@ -103,7 +103,7 @@ void every_metric_and_kind_of_values_is_exact() {
 
 // Rows with many features, so that the tests above cannot all have taken the other way.
 void rows_that_resemble_texts_are_searched_together() {
-  for (const std::vector<double>& palette : {std::vector{1.0}, std::vector{0.1, 0.5, 0.9, 1.7}}) {
+  for (const std::vector<double>& palette : {std::vector{0.1, 0.5, 0.9, 1.7}}) {
     const auto rows = random_rows<double>(n_rows, 400, 6.0, palette, 9);
     const InvertedIndex<double> index(rows.view(), {Metric::cosine, block_rows, best, true});
     Found found(5);
@@ -113,7 +113,7 @@ void rows_that_resemble_texts_are_searched_together() {
 }
 
 void removed_rows_take_no_part() {
-  for (const std::vector<double>& palette : {std::vector{1.0}, std::vector{0.1, 0.5, 0.9, 1.7}}) {
+  for (const std::vector<double>& palette : {std::vector{0.1, 0.5, 0.9, 1.7}}) {
     const auto rows = random_rows<double>(n_rows, 400, 6.0, palette, 9);
     std::vector<std::uint8_t> removed(n_rows, 0);
     for (std::int64_t i = 0; i < n_rows; i += 3) removed[i] = 1;

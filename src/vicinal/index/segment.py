@@ -107,7 +107,7 @@ class Segment:
         """Find the neighbours of this segment's rows within it, each pair being scored once.
 
         `found` must be empty. Returns False, having found nothing, where :meth:`search` would cost
-        less: with fewer rows than ten tiles (2,048 to 8,192 rows each), with a `k` above an eighth
-        of a tile, and where many rows have few neighbours or many equally near ones.
+        less: with binary rows, with fewer rows than ten tiles (2,048 to 8,192 rows each), with a `k`
+        above an eighth of a tile, and where many rows have few or many equally near neighbours.
         """
         return self.native.search_self(self.removed, first, n_rows, *found, n_threads, batch)

@@ -22,8 +22,7 @@ CountKernelsOf<std::uint8_t> by_planes(std::size_t n_bitmaps) {
 template <int Planes>
 struct Avx2Level {
   static CountKernelsOf<std::uint8_t> kernels() {
-    return {avx2::add<Planes>, avx2::add_and_take<Planes>, avx2::add_and_take_rows<Planes>,
-            avx2::find};
+    return {avx2::add<Planes>, avx2::add_and_take<Planes>, avx2::find};
   }
 };
 template <int Planes>
@@ -31,7 +30,7 @@ struct Avx512Level {
   static CountKernelsOf<std::uint8_t> kernels() {
     using Counter = std::uint8_t;
     return {avx512::add<Planes, Counter>, avx512::add_and_take<Planes, Counter>,
-            avx512::add_and_take_rows<Planes, Counter>, avx512::find<Counter>};
+            avx512::find<Counter>};
   }
 };
 #endif
@@ -45,8 +44,7 @@ inline CountKernels count_kernels([[maybe_unused]] Simd level,
     using Wide = std::uint16_t;
     kernels.narrow = by_planes<Avx512Level>(n_bitmaps);
     if (n_bitmaps < 1024)
-      kernels.wide = {avx512::add<10, Wide>, avx512::add_and_take<10, Wide>,
-                      avx512::add_and_take_rows<10, Wide>, avx512::find<Wide>};
+      kernels.wide = {avx512::add<10, Wide>, avx512::add_and_take<10, Wide>, avx512::find<Wide>};
   }
 #endif
   return kernels;

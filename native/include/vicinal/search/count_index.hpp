@@ -129,8 +129,6 @@ class CountIndex {
   }
 
  private:
-  friend class CountPairs;  // scores pairs of rows by the same lists and bitmaps
-
   static constexpr std::int64_t sparsest_bitmap = 256;
 
   std::int64_t longest_row() const { return lengths_.empty() ? 0 : lengths_.back(); }

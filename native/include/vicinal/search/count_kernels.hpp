@@ -29,10 +29,6 @@ struct CountKernelsOf {
   // The same, then write the rows whose count reaches `threshold` and set all counters to zero.
   std::size_t (*add_and_take)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first,
                               std::int32_t threshold, Candidate* out);
-  // The same, for rows whose count reaches `threshold` or their own `row_thresholds[i]`.
-  std::size_t (*add_and_take_rows)(Counter* counters, const Bitmaps& bitmaps, std::int64_t first,
-                                   std::int32_t threshold, const Counter* row_thresholds,
-                                   Candidate* out);
   // Write the rows whose count reaches `threshold` and leave the counters unchanged.
   std::size_t (*find)(const Counter* counters, std::int64_t first, std::int32_t threshold,
                       Candidate* out);
@@ -104,37 +100,11 @@ inline std::size_t add_and_take_wide(std::uint16_t* counters, const Bitmaps& bit
   return take(counters, first, threshold, out);
 }
 
-template <class Counter>
-std::size_t take_rows(Counter* counters, std::int64_t first, std::int32_t threshold,
-                      const Counter* row_thresholds, Candidate* out) {
-  std::size_t count = 0;
-  for (std::int32_t i = 0; i < Blocks::group; ++i) {
-    if (counters[i] >= std::min<std::int32_t>(threshold, row_thresholds[i]))
-      out[count++] = {static_cast<std::int32_t>(first) + i, counters[i]};
-    counters[i] = 0;
-  }
-  return count;
-}
-
-inline std::size_t add_and_take_rows(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                     std::int64_t first, std::int32_t threshold,
-                                     const std::uint8_t* row_thresholds, Candidate* out) {
-  add_bitmaps(counters, bitmaps, first);
-  return take_rows(counters, first, threshold, row_thresholds, out);
-}
-
-inline std::size_t add_and_take_rows_wide(std::uint16_t* counters, const Bitmaps& bitmaps,
-                                          std::int64_t first, std::int32_t threshold,
-                                          const std::uint16_t* row_thresholds, Candidate* out) {
-  add_bitmaps_wide(counters, bitmaps, first);
-  return take_rows(counters, first, threshold, row_thresholds, out);
-}
-
 inline CountKernelsOf<std::uint8_t> narrow_kernels() {
-  return {add_bitmaps, add_and_take, add_and_take_rows, find<std::uint8_t>};
+  return {add_bitmaps, add_and_take, find<std::uint8_t>};
 }
 inline CountKernelsOf<std::uint16_t> wide_kernels() {
-  return {add_bitmaps_wide, add_and_take_wide, add_and_take_rows_wide, find<std::uint16_t>};
+  return {add_bitmaps_wide, add_and_take_wide, find<std::uint16_t>};
 }
 
 }  // namespace plain

@@ -78,12 +78,11 @@ VICINAL_AVX2 void add(std::uint8_t* counters, const Bitmaps& bitmaps, std::int64
   }
 }
 
-// Rows whose sum reaches thresholds(i), a vector of 32 thresholds from row i of the group on.
-template <int Planes, class Thresholds>
-VICINAL_AVX2 inline std::size_t take_reaching(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                              std::int64_t first, const Thresholds& thresholds,
-                                              Candidate* out) {
+template <int Planes>
+VICINAL_AVX2 std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps,
+                                      std::int64_t first, std::int32_t threshold, Candidate* out) {
   std::size_t count = 0;
+  const __m256i least = _mm256_set1_epi8(static_cast<char>(threshold));
   for (std::int64_t half = 0; half < Blocks::group; half += 256) {
     std::uint32_t planes[8][8];
     add_up<Planes>(bitmaps, first + half, planes);
@@ -91,7 +90,6 @@ VICINAL_AVX2 inline std::size_t take_reaching(std::uint8_t* counters, const Bitm
       const __m256i sums = merged<Planes>(counters + half, planes, part);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(counters + half + 32 * part),
                           _mm256_setzero_si256());
-      const __m256i least = thresholds.at(half + 32 * part);
       const __m256i passed = _mm256_cmpeq_epi8(_mm256_max_epu8(sums, least), sums);
       auto pass = static_cast<std::uint32_t>(_mm256_movemask_epi8(passed));
       if (pass == 0) continue;
@@ -104,34 +102,6 @@ VICINAL_AVX2 inline std::size_t take_reaching(std::uint8_t* counters, const Bitm
     }
   }
   return count;
-}
-
-struct OneThreshold {
-  __m256i least;
-  VICINAL_AVX2 __m256i at(std::int64_t) const { return least; }
-};
-
-struct RowThresholds {
-  __m256i most;
-  const std::uint8_t* rows;
-  VICINAL_AVX2 __m256i at(std::int64_t i) const {
-    return _mm256_min_epu8(most, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i)));
-  }
-};
-
-template <int Planes>
-VICINAL_AVX2 std::size_t add_and_take(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                      std::int64_t first, std::int32_t threshold, Candidate* out) {
-  const OneThreshold least{_mm256_set1_epi8(static_cast<char>(threshold))};
-  return take_reaching<Planes>(counters, bitmaps, first, least, out);
-}
-
-template <int Planes>
-VICINAL_AVX2 std::size_t add_and_take_rows(std::uint8_t* counters, const Bitmaps& bitmaps,
-                                           std::int64_t first, std::int32_t threshold,
-                                           const std::uint8_t* row_thresholds, Candidate* out) {
-  const RowThresholds least{_mm256_set1_epi8(static_cast<char>(threshold)), row_thresholds};
-  return take_reaching<Planes>(counters, bitmaps, first, least, out);
 }
 
 VICINAL_AVX2 inline std::size_t find(const std::uint8_t* counters, std::int64_t first,

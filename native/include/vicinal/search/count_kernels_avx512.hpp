@@ -162,19 +162,6 @@ VICINAL_AVX512 inline std::size_t write_passing(__m512i sums, std::uint64_t pass
   return count;
 }
 
-VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t threshold,
-                                             const std::uint8_t* rows) {
-  const __m512i own = _mm512_loadu_si512(rows);
-  return _mm512_cmpge_epu8_mask(
-      sums, _mm512_min_epu8(_mm512_set1_epi8(static_cast<char>(threshold)), own));
-}
-VICINAL_AVX512 inline std::uint64_t reaching(__m512i sums, std::int32_t threshold,
-                                             const std::uint16_t* rows) {
-  const __m512i own = _mm512_loadu_si512(rows);
-  return _mm512_cmpge_epu16_mask(
-      sums, _mm512_min_epu16(_mm512_set1_epi16(static_cast<short>(threshold)), own));
-}
-
 template <int Planes, class Counter>
 VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmaps,
                                         std::int64_t first, std::int32_t threshold,
@@ -198,23 +185,6 @@ VICINAL_AVX512 std::size_t add_and_take(Counter* counters, const Bitmaps& bitmap
     const __m512i sums = stored.merged(counters, i);
     _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
     const std::uint64_t pass = reaching(sums, threshold, Counter{});
-    if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
-  }
-  return count;
-}
-
-// The thresholds of rows differ so much that some row of nearly every group may pass: no test of
-// the whole group.
-template <int Planes, class Counter>
-VICINAL_AVX512 std::size_t add_and_take_rows(Counter* counters, const Bitmaps& bitmaps,
-                                             std::int64_t first, std::int32_t threshold,
-                                             const Counter* row_thresholds, Candidate* out) {
-  const StoredSlices<Planes> stored(add_up<Planes>(bitmaps, first));
-  std::size_t count = 0;
-  for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>) {
-    const __m512i sums = stored.merged(counters, i);
-    _mm512_storeu_si512(counters + i, _mm512_setzero_si512());
-    const std::uint64_t pass = reaching(sums, threshold, row_thresholds + i);
     if (pass != 0) count += write_passing<Counter>(sums, pass, first + i, out + count);
   }
   return count;

@@ -130,8 +130,6 @@ class ImpactPairs {
     return impact_keys(metric_, cosine, error, norms_[a], norms_[b], lengths_[a] + lengths_[b]);
   }
 
-  bool key_is_exact() const { return false; }
-
   // Sums of zero and less are never examined where only rows that share a feature are neighbours.
   bool certain(std::int64_t position, double worst) const {
     if (metric_ == Metric::euclidean) return true;

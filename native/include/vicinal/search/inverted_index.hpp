@@ -11,7 +11,6 @@
 
 #include "vicinal/common/parallel.hpp"
 #include "vicinal/search/count_index.hpp"
-#include "vicinal/search/count_pairs.hpp"
 #include "vicinal/search/impact_index.hpp"
 #include "vicinal/search/impact_pairs.hpp"
 #include "vicinal/search/query_batch.hpp"
@@ -84,10 +83,7 @@ class InvertedIndex {
     VICINAL_ASSERT(removed.empty() || std::ssize(removed) == rows_.n_rows());
     VICINAL_ASSERT(std::ssize(answers.ids) == rows_.n_rows() * answers.k);
     VICINAL_ASSERT(answers.keys.size() == answers.ids.size());
-    if (counts_) {
-      const CountPairs pairs(*counts_, options_.metric);
-      return search_self(pairs, removed, first_id, answers, options);
-    }
+    if (counts_) return false;  // counting is so cheap that keeping lists costs as much as it saves
     const ImpactPairs pairs(weighted(), rows_, options_.metric);
     return search_self(pairs, removed, first_id, answers, options);
   }

@@ -1,6 +1,6 @@
 // What a search of an index in itself (self_search.hpp) needs to score pairs of rows.
 //
-// CountPairs and ImpactPairs score one row, the query, against a tile: consecutive positions of one
+// ImpactPairs scores one row, the query, against a tile: consecutive positions of one
 // block. Sums serve both rows of a pair. Positions are those of RowOrder::ranked.
 //
 //   n_queries()            rows at positions below this can be queries;
@@ -19,7 +19,6 @@
 //   row_thresholds(...)    the same for each row of a tile and its own bound, for every query of a
 //                          batch;
 //   key_range(...)         the interval that contains the key of a pair;
-//   key_is_exact()         whether that interval is a single number, the key of the definition;
 //   certain(...)           whether rows whose sum was too small to be examined are farther from a
 //                          row than `worst`.
 #pragma once
@@ -79,7 +78,6 @@ concept PairScorer =
       { scorer.query_threshold(query, *bounds, at) } -> std::same_as<std::int32_t>;
       scorer.row_thresholds(range, bounds, tile, sums);
       { scorer.key_range(at, PairSum{}) } -> std::same_as<KeyRange>;
-      { scorer.key_is_exact() } -> std::same_as<bool>;
       { scorer.certain(at, *bounds) } -> std::same_as<bool>;
     };
 

@@ -101,19 +101,12 @@ class RowLists {
   // the best so far. Returns whether k were found, all others being farther.
   bool compare(const PairList& list, Workspace& work) const {
     QueryState query = state(list.position, work);
-    if (scorer_.key_is_exact()) {
-      for (const PairSum& pair : pairs_of(list)) {
-        const double key = scorer_.key_range(list.position, pair).low;
-        if (key <= query.best.worst_key()) batch_.collection.push(query, key, id_at(pair.position));
-      }
-    } else {
-      work.shortlist.reset(query);
-      for (const PairSum& pair : pairs_of(list))
-        work.shortlist.add(batch_.collection, query, id_at(pair.position),
-                           scorer_.key_range(list.position, pair));
-      work.shortlist.prune(k_);
-      work.shortlist.compare(batch_.collection, query);
-    }
+    work.shortlist.reset(query);
+    for (const PairSum& pair : pairs_of(list))
+      work.shortlist.add(batch_.collection, query, id_at(pair.position),
+                         scorer_.key_range(list.position, pair));
+    work.shortlist.prune(k_);
+    work.shortlist.compare(batch_.collection, query);
     list.size = 0;
     list.bound = std::min(list.bound, query.best.worst_key());
     const bool certain = scorer_.certain(list.position, query.best.worst_key());
