@@ -28,8 +28,9 @@ from vicinal._base.labels import Labels, further_labels
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.live_graph import VoteGroups
 from vicinal.estimators.revising import Reviser, Revision, decides
-from vicinal.estimators.row_names import check_row_names, extended_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.writer import Writer
@@ -54,6 +55,10 @@ class IncrementalEstimator(NeighborEstimator):
     def _can_revise(self) -> bool:
         """Tell whether ``_revise`` supports the current parameters."""
         return True
+
+    def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
+        """Return the groups of rows whose votes are counted apart; None for one group."""
+        return None
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
@@ -289,7 +294,7 @@ class IncrementalEstimator(NeighborEstimator):
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
         weights: Float | None = None,
     ) -> None:
         """Fit again; the state kept for small changes belongs to the old version and is dropped."""
