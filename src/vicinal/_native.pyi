@@ -1,5 +1,7 @@
 """What the compiled core offers. Each layer calls it through one thin module of its own."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,9 @@ class InvertedIndexFloat32:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,
@@ -48,7 +52,9 @@ class InvertedIndexFloat64:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,
@@ -232,6 +238,31 @@ def tree_sums(
     n_threads: int,
 ) -> NDArray[np.float64]: ...
 
+MOST_BINS: int
+
+def boosted_trees(
+    cells: NDArray[np.float32],
+    is_true: NDArray[np.uint8],
+    thresholds: NDArray[np.float32],
+    folds: NDArray[np.uint8],
+    n_folds: int,
+    n_rounds: int,
+    n_leaves: int,
+    patience: int,
+    rate: float,
+    l2: float,
+    least_curvature: float,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    float,
+    NDArray[np.float64],
+]: ...
+
 # -- dml
 class DmlCounts:
     def __init__(
@@ -307,9 +338,16 @@ class LiveGraphFloat32:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
     def learn(
-        self, columns: Int32, values: NDArray[np.float32], labels: Int32, n_labels: int
+        self,
+        columns: Int32,
+        values: NDArray[np.float32],
+        labels: Int32,
+        n_labels: int,
+        group: int,
     ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
@@ -335,8 +373,12 @@ class LiveGraphFloat64:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
-    def learn(self, columns: Int32, values: Float, labels: Int32, n_labels: int) -> int: ...
+    def learn(
+        self, columns: Int32, values: Float, labels: Int32, n_labels: int, group: int
+    ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
     def refill(self, forgotten: int, rows: Int32, ids: Int32) -> None: ...

@@ -1,7 +1,7 @@
 """``vicinal evaluate``: measure how well a saved model predicts a data set."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,15 +43,21 @@ def evaluate_model(
     from vicinal._base.progress import shown
     from vicinal.cli.source_blocks import new_blocks
     from vicinal.estimators import load as load_model
+    from vicinal.estimators.model import estimator_of
     from vicinal.metrics import MetricAccumulator, metrics_table
+    from vicinal.metrics.conventions import check_conventions
 
     import_modules(imports)
-    running = MetricAccumulator(conventions=conventions)
+    rules = check_conventions(conventions)
+    running: MetricAccumulator | None = None
     fitted = load_model(model)
     with shown(), new_blocks(fitted, data, rows, "test", table, labelled=True) as sources:
         for truth, predicted, scores in _judged(fitted, sources):
+            if running is None:
+                counts = training_counts(estimator_of(fitted), truth.shape[1])
+                running = MetricAccumulator(conventions=rules, **counts)
             running.add(truth, predicted, scores)
-    if not running.n_rows:
+    if running is None:
         raise InvalidArgumentError("DATA", "at least one row", sources.name)
     found = running.result()
     if json:
@@ -78,3 +84,19 @@ def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr,
             )
         predicted = widen_labels(estimator.decide(scores), n_unknown)
         yield truth, predicted, widen(scores, n_unknown)
+
+
+def training_counts(estimator: Any, n_labels: int) -> dict[str, Any]:
+    """Return what the propensity-scored metrics need of the rows a model was trained on.
+
+    Labels that the model does not know were seen in no training row. Nothing is returned for models
+    that keep no labels, or too few for propensities: those metrics are then left out.
+    """
+    import numpy as np
+
+    Y = getattr(getattr(estimator, "scoring_", None), "Y", None)
+    if Y is None or Y.shape[0] < 3:
+        return {}
+    counts = np.zeros(n_labels)
+    counts[: Y.shape[1]] = Y.sum(axis=0)
+    return {"train_label_counts": counts, "n_train_rows": int(Y.shape[0])}

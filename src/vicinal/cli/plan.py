@@ -68,14 +68,14 @@ def _constants(nnz: float, calibrate: bool, file: Path | None) -> "Constants":
 def _facts(found: "Plan") -> dict[str, object]:
     """Return the estimates by name."""
     return {
-        "rows on disk, GB": found.disk_gb,
-        "postings, GB": found.postings_gb,
+        "rows and postings on disk, GB": found.disk_gb,
+        "of these postings, GB": found.postings_gb,
         "labels in memory, GB": found.labels_gb,
         "leave-one-out graph, GB": found.graph_gb,
         "machines": found.workers,
         "postings fit in their memory": found.fits_in_memory,
-        "writing the rows, hours": found.seconds_to_write / 3600,
-        "building postings, seconds": found.seconds_to_build_postings,
+        "writing the rows, seconds": found.seconds_to_write,
+        "building and writing the postings, seconds": found.seconds_to_build_postings,
         "seconds per million queries": found.seconds_per_million_queries,
         "all queries, hours": found.seconds_for_queries / 3600,
         "leave-one-out graph, hours": found.seconds_for_graph / 3600,

@@ -20,6 +20,7 @@ from vicinal.cli.table_options import TableChoice, reads_tables
 
 if TYPE_CHECKING:
     from vicinal.cli.source import Source
+    from vicinal.index import SegmentedIndex
 
 
 @reads_tables
@@ -65,13 +66,15 @@ def train(
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     began = time.perf_counter()
-    source, steps = _training_rows(data, rows, out_of_core, table, preprocess)
+    source, steps, streamed = _training_rows(
+        data, rows, out_of_core, table, preprocess, estimator, max_memory
+    )
     if out_of_core is None:
         began = time.perf_counter()
     model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
-        searching(estimator, out_of_core and out_of_core / "rows", max_memory, cluster),
+        searching(estimator, streamed, cluster),
         part(f"Learning from {source.n_rows:,} rows"),
     ):
         # Streamed rows are preprocessed already.
@@ -96,14 +99,23 @@ def train(
 
 
 def _training_rows(
-    data: str, rows: str, folder: Path | None, table: TableChoice, preprocess: str
-) -> "tuple[Source, list[tuple[str, Any]]]":
-    """Return the training rows and the preprocessing steps; with a folder, rows are streamed."""
+    data: str,
+    rows: str,
+    folder: Path | None,
+    table: TableChoice,
+    preprocess: str,
+    estimator: Any,
+    max_memory: float,
+) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
+    """Return the training rows and the preprocessing steps; with a folder, rows are streamed.
+
+    The third result is the index of streamed rows.
+    """
     from vicinal.cli.source import training_source
 
     if folder is None:
-        return training_source(data, rows, table, preprocess)
+        return *training_source(data, rows, table, preprocess), None
     from vicinal.cli.out_of_core import streamed_source
 
     with shown():
-        return streamed_source(data, folder, table, preprocess)
+        return streamed_source(data, folder, table, preprocess, estimator, max_memory)

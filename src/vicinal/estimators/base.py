@@ -29,7 +29,7 @@ from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
 from vicinal.estimators.neighbor_queries import NeighborQueries
-from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.sample_weights import (
     NEIGHBOR_PLACES,
@@ -200,7 +200,7 @@ class NeighborEstimator(
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
         weights: Float | None = None,
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""

@@ -23,9 +23,9 @@ def sampled_rows(n_rows: int) -> Int:
     return np.arange(0, n_rows, -(-n_rows // SAMPLED_ROWS) or 1)
 
 
-def micro_f1(state: Scoring, training: Training) -> float:
-    """Return the best micro-F1 on leave-one-out scores of training rows."""
-    rows = sampled_rows(training.n_rows)
+def micro_f1(state: Scoring, training: Training, judged: Int | None = None) -> float:
+    """Return the best micro-F1 on leave-one-out scores of the rows `judged`; None for a sample."""
+    rows = sampled_rows(training.n_rows) if judged is None else judged
     scores, Y = leave_one_out(state, training, rows), training.Y[rows]
     if training.weights is None:
         return best_micro_f1(scores, Y)

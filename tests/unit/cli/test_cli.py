@@ -28,7 +28,9 @@ def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
 
     code, out, _ = run("evaluate", model, data_file, "--json")
     assert code == 0
-    wanted = vicinal.metrics.evaluate(dataset.Y, expected.predict(scaled), expected.scores(scaled))
+    answers = expected.predict(scaled), expected.scores(scaled)
+    wanted = vicinal.metrics.evaluate(dataset.Y, *answers, train_label_counts=dataset.Y)
+    assert "psp@5" in wanted
     assert json.loads(out) == pytest.approx(wanted, abs=0, nan_ok=True)
 
     code, out, _ = run("predict", model, data_file, "--json", "--top", 2)

@@ -26,6 +26,7 @@ from vicinal.scoring.ridge.settings import RidgeSettings
 from vicinal.scoring.ridge.solve import Matrix
 from vicinal.scoring.ridge.system import (
     Solution,
+    coefficient_bytes,
     dense_bytes,
     product_kernel,
     scaled,
@@ -107,6 +108,7 @@ class RidgeScoring(EveryLabel):
         *,
         is_unit: bool,
         max_features: int | None = None,
+        judged: Int | None = None,
     ) -> Self:
         """Fit for each α of the settings and keep the best.
 
@@ -118,6 +120,8 @@ class RidgeScoring(EveryLabel):
             Whether rows are divided by their length.
         max_features : int or None
             Most columns to fit on, those with the largest sums of squares; None for all.
+        judged : ndarray of int64 or None
+            Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
@@ -131,8 +135,9 @@ class RidgeScoring(EveryLabel):
         if settings.kernel is not None:
             _check_kernel_weights(settings, weights)
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
+        _check_coefficients(rows, training.n_labels, gamma, settings)
         with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
-            return cls._best(rows, training, mean, gamma, settings, view)
+            return cls._best(rows, training, mean, gamma, settings, view, judged)
 
     @classmethod
     def _best(
@@ -143,6 +148,7 @@ class RidgeScoring(EveryLabel):
         gamma: float | None,
         settings: RidgeSettings,
         view: RowView,
+        judged: Int | None,
     ) -> Self:
         """Solve for each α of the settings and keep the best."""
         solutions = _dense_solutions(rows, training, mean, gamma, settings)
@@ -156,7 +162,7 @@ class RidgeScoring(EveryLabel):
             parts = (*fitted, alpha, training.Y, view, n_features)
             kept = None if gamma is None else rows
             state = cls(*parts, gamma, kept, weights=training.weights)
-            value = micro_f1(state, training) if len(settings.alphas) > 1 else 0.0
+            value = micro_f1(state, training, judged) if len(settings.alphas) > 1 else 0.0
             if best is None or value > most:
                 best, most = state, value
         if best is None:
@@ -326,6 +332,20 @@ def _check_dense_weights(settings: RidgeSettings, weights: Float | None) -> None
     if weights is not None:
         expected = "room for a dense solve where sample_weight is given (or fewer max_features)"
         raise InvalidArgumentError("max_memory", expected, settings.max_memory)
+
+
+def _check_coefficients(
+    rows: Features, n_labels: int, gamma: float | None, settings: RidgeSettings
+) -> None:
+    """Raise if the coefficients of all labels would not fit, before any is computed."""
+    needed = coefficient_bytes(*rows.shape, n_labels, has_kernel=gamma is not None)
+    if needed > settings.max_memory:
+        raise InvalidArgumentError(
+            "max_memory",
+            f"at least {needed} bytes for the coefficients of {n_labels} labels "
+            f"({rows.shape[0]} rows, {rows.shape[1]} features; max_features keeps fewer)",
+            settings.max_memory,
+        )
 
 
 def _dense_solutions(

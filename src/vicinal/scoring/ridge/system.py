@@ -55,6 +55,24 @@ def dense_bytes(size: int) -> int:
     return 2 * size * size * np.dtype(solving_dtype(size)).itemsize
 
 
+def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel: bool) -> int:
+    """Return the memory of the arrays of coefficients that a fit holds at once.
+
+    In the primal, four of them: the right-hand side, the solution, its part in the number type of
+    the solve, and the best so far. In the dual, three of rows and labels, and two of coefficients.
+
+    Examples
+    --------
+    >>> coefficient_bytes(1_000, 100, 10, has_kernel=False)
+    32000
+    """
+    if has_kernel:
+        return 8 * n_labels * 4 * n_rows
+    if n_columns <= n_rows:
+        return 8 * n_labels * 4 * n_columns
+    return 8 * n_labels * (3 * n_rows + 2 * n_columns)
+
+
 def solve_primal(
     rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
 ) -> Iterator[Solution]:
