@@ -19,6 +19,7 @@ from benchmarks.incremental_peers import river_lines, scikit_learn_lines
 from benchmarks.incremental_runs import memory_after_pairs, readers_and_writer, stream_from_empty
 from benchmarks.recording import Measurement, record
 from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
+from vicinal._base.validation import as_csr
 from vicinal.estimators.incremental import IncrementalEstimator
 
 CALLS = 1_000
@@ -33,7 +34,7 @@ def mlknn() -> MLkNN:
 
 def laml_knn() -> LAMLkNN:
     """Return LAML-kNN with five rows of debtags as its centres."""
-    return LAMLkNN(10, metric="cosine", centers=debtags().X[:5].toarray())
+    return LAMLkNN(10, metric="cosine", centers=as_csr(debtags().X[:5]).toarray())
 
 
 METHODS: dict[str, Callable[[], IncrementalEstimator]] = {

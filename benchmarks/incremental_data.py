@@ -49,7 +49,7 @@ def debtags(n_first: int = 24_231) -> Stream:
 
 
 def emotions() -> Stream:
-    """Return the embedded data set of songs: 593 dense rows of 72 numbers, 6 labels."""
+    """Return the songs of emotions: 593 dense rows of 72 numbers, 6 labels."""
     data = datasets.load("emotions")
     X = data.X.toarray() if isinstance(data.X, sparse.csr_array) else data.X
     return Stream("emotions (dense)", X, sparse.csr_array(data.Y), 391, metric="euclidean")

@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.incremental_data import Stream
 from benchmarks.incremental_figures import Line, timed
+from vicinal._base.validation import as_csr
 
 MOST_ROWS = 2_000
 """Rows that river's search holds: it compares dictionaries one by one."""
@@ -67,6 +68,6 @@ def river_times(stream: Stream, calls: int) -> dict[str, list[float]] | None:
 
 def _as_dict(stream: Stream, number: int) -> tuple[dict[int, float], int]:
     """Return a row as river takes it, and its first label."""
-    X, Y = stream.X[number : number + 1], stream.Y[number : number + 1]
+    X, Y = as_csr(stream.X[number : number + 1]), stream.Y[number : number + 1]
     labels = Y.indices.tolist() or [0]
     return dict(zip(X.indices.tolist(), X.data.tolist(), strict=True)), labels[0]

@@ -71,7 +71,7 @@ def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     return copied_csr(matrix, np.int32)
 
 
-def copied_csr(matrix: Csr, dtype: DTypeLike = None) -> Csr:
+def copied_csr(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
     """Return a copy of a canonical matrix of fewer than 2^31 entries, which is never changed."""
     data = matrix.data.astype(matrix.dtype if dtype is None else dtype)
     indices = matrix.indices.astype(np.int32)
