@@ -19,9 +19,10 @@ from benchmarks.quality_models import (
     linear_svc,
     logistic,
     other_environment,
+    own_method,
     random_forest,
 )
-from benchmarks.quality_page import write_page
+from benchmarks.quality_page import OWN, write_page
 from benchmarks.quality_scores import measure
 from benchmarks.quality_split import Split, load_split
 from vicinal.results import Result, ResultStore, provenance
@@ -49,15 +50,19 @@ MANY_LABELS = 1000
 
 
 def models_for(split: Split, python: Path | None) -> dict[str, Callable[[Split], Answers]]:
-    """Return the models that a data set is for, by name."""
+    """Return the models that a data set is for, by name; the most telling ones first."""
     chosen: dict[str, Callable[[Split], Answers]] = {"blend": blend}
     if split.Y.shape[1] <= MANY_LABELS:
-        chosen |= {"linear-svc": linear_svc, "logistic-regression": logistic}
-    if split.is_dense:
-        return chosen | {"random-forest": random_forest}
-    if python is not None:
+        chosen["linear-svc"] = linear_svc
+    if python is not None and not split.is_dense:
         for name in ("xr-linear", "omikuji"):
             chosen[name] = other_environment(name, python)
+    if split.is_dense:
+        chosen["random-forest"] = random_forest
+    if split.Y.shape[1] <= MANY_LABELS:
+        chosen["logistic-regression"] = logistic
+    for name in OWN:
+        chosen[name] = own_method(name)
     return chosen
 
 
@@ -78,22 +83,14 @@ def run(name: str, python: Path | None, wanted: set[str], store: ResultStore) ->
                 name,
                 method,
                 {metric: (value,) for metric, value in measured.values.items()},
-                settings={"model": answers.settings, "memory_mb": _whole(answers.memory)},
-                seconds={"fit and predict": round(answers.seconds, 2)},
+                settings={"model": answers.settings},
                 provenance=provenance() | {"data": split.digest},
             )
         )
         shown = " ".join(f"{key} {value:.3f}" for key, value in measured.values.items())
         total = time.perf_counter() - start
-        sys.stdout.write(
-            f"{name} {method} {shown} fit+predict {answers.seconds:.1f} s, all {total:.1f} s\n"
-        )
+        sys.stdout.write(f"{name} {method} {shown} ({total:.0f} s)\n")
         sys.stdout.flush()
-
-
-def _whole(value: float) -> int | None:
-    """Return a whole number, None for one that is not known."""
-    return None if np.isnan(value) else round(value)
 
 
 def main() -> None:

@@ -6,28 +6,34 @@ A model sees the labels of training rows only. Peers get their regularisation by
 
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from benchmarks.memory import peak_growth
 from benchmarks.quality_split import Split, fold_ids, small_csr, standardised, tfidf
 from vicinal import Blend
 from vicinal._base.arrays import Csr
+from vicinal.estimators import METHODS
 from vicinal.scores import Scores
 from vicinal.scoring.blend import BlendScoring
 from vicinal.scoring.choice import best_micro_f1
 
 KEPT = 100
 """Best scores of a row that are kept; the others count as lower than any."""
+ONE_FOLD = 100_000_000
+"""Training rows × labels past which thresholds come from one of three folds."""
+LABEL_PARTS = 16
+"""Groups of labels that one-vs-rest models are divided into among processes."""
+BLOCK = 4096
+"""Rows whose scores are looked at together."""
 FEW_FITS = 2_000_000
 """Training rows × labels up to which a peer's regularisation is chosen among several."""
 
@@ -48,10 +54,6 @@ class Answers:
         Of training rows, each by a model that has not seen it.
     training_rows : ndarray of int64
         Which training rows those are.
-    seconds : float
-        To fit and to score the test rows.
-    memory : float
-        MB that the process grew by.
     is_probability : bool
     settings : str
     """
@@ -59,36 +61,33 @@ class Answers:
     test: Scores
     training: Scores
     training_rows: NDArray[np.int64]
-    seconds: float
-    memory: float
     is_probability: bool
     settings: str
 
 
 def blend(split: Split) -> Answers:
     """Fit ``Blend()`` on the rows as they are."""
-
-    def work() -> tuple[Blend, Scores]:
-        model = Blend().fit(split.X, split.Y)
-        return model, model.scores(split.X_test)
-
-    start = time.perf_counter()
-    (model, test), memory = peak_growth(work)
-    seconds = time.perf_counter() - start
+    model = Blend().fit(split.X, split.Y)
     scoring = model.scoring_
     if not isinstance(scoring, BlendScoring) or scoring.held_out is None:
         raise RuntimeError("a fitted blend holds training scores")
     held_out = scoring.held_out
-    return Answers(test, held_out.scores, held_out.rows, seconds, memory, True, "Blend()")
+    test = model.scores(split.X_test)
+    return Answers(test, held_out.scores, held_out.rows, True, "Blend()")
 
 
-def linear_svc(split: Split) -> Answers:
-    """Fit one LinearSVC per label."""
+def linear_svc_scores(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
+    """Return the scores of the rows `Q` by one LinearSVC per label."""
 
     def fit(X: Csr, y: NDArray[np.int32], Q: Csr, C: float) -> Rows:
         return LinearSVC(C=C, random_state=0).fit(X, y).decision_function(Q)
 
-    return _cross_validated(split, _one_vs_rest(fit, -1.0), (0.1, 1.0, 10.0), 1.0, False)
+    return _one_vs_rest(fit, -1.0)(X, Y, Q, C)
+
+
+def linear_svc(split: Split) -> Answers:
+    """Fit one LinearSVC per label."""
+    return _cross_validated(split, linear_svc_scores, (0.1, 1.0, 10.0), 1.0, False)
 
 
 def logistic(split: Split) -> Answers:
@@ -112,13 +111,22 @@ def random_forest(split: Split) -> Answers:
     return _cross_validated(split, fit, (1.0,), 1.0, True)
 
 
-def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
-    """Return XR-Linear (``"xr-linear"``) or Omikuji's Parabel (``"omikuji"``), run by `python`.
+def own_method(name: str) -> Callable[[Split], Answers]:
+    """Return another method of vicinal, with the parameters it has by default."""
 
-    Their seconds leave out the start of the process and the files that carry data; their memory is
-    not measured.
-    """
-    seconds = [0.0]
+    def run(split: Split) -> Answers:
+        metric = "euclidean" if split.is_dense else "cosine"
+
+        def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
+            return METHODS[name](metric=metric).fit(X, Y).scores(Q).toarray()
+
+        return replace(_cross_validated(split, fit, (1.0,), 1.0, False), settings="defaults")
+
+    return run
+
+
+def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
+    """Return XR-Linear (``"xr-linear"``) or Omikuji's Parabel (``"omikuji"``), run by `python`."""
 
     def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
         with tempfile.TemporaryDirectory() as folder:
@@ -127,12 +135,11 @@ def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
             script = Path(__file__).with_name("quality_peers.py")
             subprocess.run([python, script, name, folder], check=True, capture_output=True)
             found = sparse.csr_array(sparse.load_npz(Path(folder) / "scores.npz"))
-            seconds[0] = float((Path(folder) / "seconds.txt").read_text())
         return found.toarray()
 
     def run(split: Split) -> Answers:
         answers = _cross_validated(split, fit, (1.0,), 1.0, True)
-        return replace(answers, seconds=seconds[0], memory=float("nan"), settings="defaults")
+        return replace(answers, settings="defaults")
 
     return run
 
@@ -140,14 +147,23 @@ def other_environment(name: str, python: Path) -> Callable[[Split], Answers]:
 def _one_vs_rest(fit: Callable[[Csr, NDArray[np.int32], Csr, float], Rows], absent: float) -> Fit:
     """Return a fit of one model per label; labels of all rows or none score `absent`."""
 
-    def fit_all(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
-        scores = np.full((Q.shape[0], Y.shape[1]), absent)
-        columns = sparse.csc_array(Y)
-        for label in range(Y.shape[1]):
+    def fit_some(X: Csr, columns: sparse.csc_array, Q: Csr, C: float) -> Rows:
+        scores = np.full((Q.shape[0], columns.shape[1]), absent)
+        for label in range(columns.shape[1]):
             y = columns[:, [label]].toarray().ravel()
             if 0 < y.sum() < len(y):
                 scores[:, label] = fit(X, y, Q, C)
         return scores
+
+    def fit_all(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
+        columns = sparse.csc_array(Y)
+        n_parts = min(Y.shape[1], LABEL_PARTS)
+        # Processes, because liblinear's random numbers are shared by the threads of a process.
+        parts = Parallel(n_jobs=-1)(
+            delayed(fit_some)(X, columns[:, part], Q, C)
+            for part in np.array_split(np.arange(Y.shape[1]), n_parts)
+        )
+        return np.concatenate(parts, axis=1)
 
     return fit_all
 
@@ -161,31 +177,23 @@ def _cross_validated(
     n_rows, n_labels = split.Y.shape
     if n_rows * n_labels > FEW_FITS:
         tried = (usual,)
+    n_folds = 1 if n_rows * n_labels > ONE_FOLD else 3
     fold_of = fold_ids(n_rows)
+    judged = np.flatnonzero(fold_of < n_folds)
     best, chosen = None, usual
     for C in tried:
         held_out = np.empty((n_rows, n_labels), dtype=np.float32)
-        for fold in range(3):
+        for fold in range(n_folds):
             out, kept = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
             held_out[out] = fit(_some(X, kept), split.Y[kept], _some(X, out), C)
-        scores = best_labels(held_out)
-        value = best_micro_f1(scores, split.Y)
+        scores = best_labels(held_out[judged])
+        value = best_micro_f1(scores, split.Y[judged])
         if best is None or value > best[0]:
             best, chosen = (value, scores), C
     if best is None:
         raise RuntimeError("no value of C was tried")
-    start = time.perf_counter()
-    found, memory = peak_growth(lambda: fit(X, split.Y, Q, chosen))
-    seconds = time.perf_counter() - start
-    return Answers(
-        best_labels(found),
-        best[1],
-        np.arange(n_rows),
-        seconds,
-        memory,
-        is_probability,
-        f"C={chosen:g}",
-    )
+    found = best_labels(fit(X, split.Y, Q, chosen))
+    return Answers(found, best[1], judged, is_probability, f"C={chosen:g}")
 
 
 def _some(X: Csr, rows: NDArray[np.int64]) -> Csr:
@@ -198,7 +206,10 @@ def best_labels(scores: NDArray[np.floating]) -> Scores:
     """Return the KEPT best scores of each row as sparse scores above all others."""
     n_rows, n_labels = scores.shape
     width = min(KEPT, n_labels)
-    labels = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+    labels = np.empty((n_rows, width), dtype=np.int32)
+    for start in range(0, n_rows, BLOCK):
+        block = slice(start, start + BLOCK)
+        labels[block] = np.argpartition(-scores[block], width - 1, axis=1)[:, :width]
     labels.sort(axis=1)
     values = np.take_along_axis(scores, labels, axis=1).astype(np.float64).ravel()
     lowest = float(scores.min()) - 1.0

@@ -1,6 +1,7 @@
 """XR-Linear and Omikuji, run in an environment of their own: ``quality_peers.py NAME FOLDER``.
 
-Reads X, Y and Q from the folder and writes the scores of Q there.
+Reads X, Y and Q from the folder and writes there the scores of Q, the seconds that they took, and
+the MB of this process before.
 """
 
 import sys
@@ -53,6 +54,8 @@ if __name__ == "__main__":
     folder = Path(sys.argv[2])
     X, Y, Q = (sparse.csr_matrix(sparse.load_npz(folder / f"{key}.npz")) for key in "XYQ")
     run = {"xr-linear": xr_linear, "omikuji": omikuji_parabel}[sys.argv[1]]
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    (folder / "memory.txt").write_text(str(pages * 4096 / 1e6))
     start = time.perf_counter()
     scores = run(X, Y, Q)
     (folder / "seconds.txt").write_text(str(time.perf_counter() - start))

@@ -238,6 +238,31 @@ def tree_sums(
     n_threads: int,
 ) -> NDArray[np.float64]: ...
 
+MOST_BINS: int
+
+def boosted_trees(
+    cells: NDArray[np.float32],
+    is_true: NDArray[np.uint8],
+    thresholds: NDArray[np.float32],
+    folds: NDArray[np.uint8],
+    n_folds: int,
+    n_rounds: int,
+    n_leaves: int,
+    patience: int,
+    rate: float,
+    l2: float,
+    least_curvature: float,
+    n_threads: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    float,
+    NDArray[np.float64],
+]: ...
+
 # -- dml
 class DmlCounts:
     def __init__(
@@ -313,9 +338,16 @@ class LiveGraphFloat32:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
     def learn(
-        self, columns: Int32, values: NDArray[np.float32], labels: Int32, n_labels: int
+        self,
+        columns: Int32,
+        values: NDArray[np.float32],
+        labels: Int32,
+        n_labels: int,
+        group: int,
     ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
@@ -341,8 +373,12 @@ class LiveGraphFloat64:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
-    def learn(self, columns: Int32, values: Float, labels: Int32, n_labels: int) -> int: ...
+    def learn(
+        self, columns: Int32, values: Float, labels: Int32, n_labels: int, group: int
+    ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
     def refill(self, forgotten: int, rows: Int32, ids: Int32) -> None: ...

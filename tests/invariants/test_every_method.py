@@ -23,7 +23,7 @@ ITERATIVE = {"iblr": 1e-3}
 """Methods that stop an iteration at a tolerance, so that the order of columns shows."""
 
 
-WITHOUT_FOLDS = {"blend": {"combine": "mix"}}
+WITHOUT_FOLDS: dict[str, dict[str, Any]] = {}
 """Methods that deal training rows out into folds by their order, and parameters without folds."""
 
 

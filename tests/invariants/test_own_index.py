@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import INCREMENTAL, repeatable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -16,8 +17,6 @@ import vicinal
 from vicinal._base.errors import ModelFormatError
 from vicinal.comparison import run_comparison
 from vicinal.distances import get_distance
-from vicinal.estimators import METHODS
-from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, MutableIndex, build_index, register_index
 from vicinal.index import build as registry
@@ -27,8 +26,6 @@ from vicinal.preprocess import MinMax
 from vicinal.selection import tune
 
 pytestmark = pytest.mark.native
-
-INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
 
 
 class BruteForce:
@@ -168,6 +165,7 @@ def test_it_is_the_definition(kind: Any, seed: int, metric: str, k: int) -> None
         assert np.array_equal(found.values, wanted.values)
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # of k-means, equal rows
 @pytest.mark.parametrize("method", INCREMENTAL)
 @pytest.mark.parametrize("kind", [*OWN, "auto", "dense", "inverted", "reference"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -175,12 +173,12 @@ def test_learning_and_forgetting_equals_starting_over(method: str, kind: Any, me
     rng = np.random.default_rng(11)
     X = rng.choice([0.0, 0.0, 0.5, 0.6, 0.9], size=(40, 4))
     Y = (rng.random((40, 5)) < 0.3).astype(int)
-    model = METHODS[method](metric=metric, algorithm=kind).fit(X[:25], Y[:25])
+    model = repeatable(method, metric=metric, algorithm=kind).fit(X[:25], Y[:25])
     model.predict(X)
     model.forget([3, 4, 24]).partial_fit(X[25:33], Y[25:33]).forget([30, 0])
     model.partial_fit(X[33:], Y[33:])
     left = np.setdiff1d(np.arange(40), [3, 4, 24, 30, 0])
-    scratch = METHODS[method](metric=metric).fit(X[left], Y[left])
+    scratch = repeatable(method, metric=metric).fit(X[left], Y[left])
     assert np.array_equal(model.predict(X), scratch.predict(X))
     assert np.array_equal(model.predict_proba(X), scratch.predict_proba(X))
     assert np.array_equal(model.graph_.ids, scratch.graph_.ids)

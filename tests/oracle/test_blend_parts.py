@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from vicinal.graph import NeighborGraph
-from vicinal.scoring.blend import boosting, folds, network
+from vicinal.scoring.blend import network
 from vicinal.scoring.blend.co_occurrence import SMOOTHING, CoOccurrence
 from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
-from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.training import Training
 
 pytestmark = pytest.mark.native
@@ -91,41 +89,6 @@ def cells(n=900, seed=0):
     return X, y
 
 
-def test_trees_are_those_of_scikit_learn():
-    X, y = cells()
-    models = [
-        HistGradientBoostingClassifier(max_iter=20, random_state=seed).fit(X[seed::2], y[seed::2])
-        for seed in range(2)
-    ]
-    expected = np.mean([model.decision_function(X) for model in models], axis=0)
-    got = Trees.of_boosting(models, 4).log_odds(X)
-    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
-
-
-def test_training_cells_are_scored_by_models_that_have_not_seen_their_rows(monkeypatch):
-    monkeypatch.setattr(folds, "MANY_CELLS", 1)  # one repeat
-    X, y = cells()
-    row_of = np.repeat(np.arange(300), 3)
-    fitted = boosting.fit_boosting(X, y, row_of, 0)
-    fold_of = folds.row_folds(row_of, 0)
-    assert all(len(set(fold_of[row_of == row])) == 1 for row in range(300))
-    for fold in range(folds.N_FOLDS):
-        out = fold_of == fold
-        model = HistGradientBoostingClassifier(
-            max_iter=boosting.ROUNDS,
-            learning_rate=boosting.RATE,
-            max_leaf_nodes=boosting.LEAVES,
-            min_samples_leaf=boosting.SMALLEST_LEAF,
-            l2_regularization=1.0,
-            early_stopping=True,
-            n_iter_no_change=boosting.PATIENCE,
-            random_state=0,
-        ).fit(X[~out], y[~out], X_val=X[out], y_val=y[out])
-        np.testing.assert_allclose(
-            fitted.held_out[out], model.decision_function(X[out]), rtol=1e-12, atol=1e-13
-        )
-
-
 def test_gradients_of_the_network_are_differences():
     X, y = cells(40)
     rng = np.random.default_rng(0)
@@ -155,27 +118,3 @@ def test_the_network_repeats_itself_and_learns():
     share = y.mean()
     guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
     assert np.mean(np.logaddexp(0, first.held_out) - y * first.held_out) < 0.8 * guess
-
-
-def test_several_repeats_are_averaged(monkeypatch):
-    X, y = cells()
-    row_of = np.repeat(np.arange(300), 3)
-    assert folds.repeats_for(len(X)) == 3
-    whole = boosting.fit_boosting(X, y, row_of, 0)
-    single, original = [], folds.row_folds
-    monkeypatch.setattr(folds, "MANY_CELLS", 1)
-    for repeat in range(3):
-        monkeypatch.setattr(boosting, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
-        single.append(boosting.fit_boosting(X, y, row_of, 0))
-    held_out = np.mean([each.held_out for each in single], axis=0)
-    np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)
-    mean = np.mean([each.trees.log_odds(X) for each in single], axis=0)
-    np.testing.assert_allclose(whole.trees.log_odds(X), mean, rtol=1e-12, atol=1e-12)
-
-
-def test_boosting_repeats_itself():
-    X, y = cells()
-    row_of = np.repeat(np.arange(300), 3)
-    first, second = (boosting.fit_boosting(X, y, row_of, 3) for _ in range(2))
-    np.testing.assert_array_equal(first.held_out, second.held_out)
-    np.testing.assert_array_equal(first.trees.threshold, second.trees.threshold)

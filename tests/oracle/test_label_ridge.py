@@ -135,8 +135,8 @@ def test_conjugate_gradients_where_memory_is_short(monkeypatch):
     X, Y, Q = random_problem()
     exact = LabelRidge().fit(X, Y).predict_proba(Q)
     monkeypatch.setattr(iterative, "TOLERANCE", 1e-9)
-    with pytest.warns(UserWarning, match="would exceed max_memory=100; conjugate gradients"):
-        model = LabelRidge(max_memory=100, keep_loo=True).fit(X, Y)
+    with pytest.warns(UserWarning, match="would exceed max_memory=20000; conjugate gradients"):
+        model = LabelRidge(max_memory=20_000, keep_loo=True).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(Q), exact, atol=1e-8)
     mean = Y.toarray().mean(axis=0)
     fold_of = np.arange(80) % iterative.N_FOLDS
@@ -145,6 +145,13 @@ def test_conjugate_gradients_where_memory_is_short(monkeypatch):
         kept = fold_of != fold
         expected = mean + linear(A[kept], Y.toarray()[kept] - mean, A[~kept], 1.0)
         np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)
+
+
+def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
+    X = sparse.csr_array(np.eye(4))
+    Y = sparse.csr_array(([1] * 4, ([0, 1, 2, 3], [0, 7, 9, 10**8 - 1])), shape=(4, 10**8))
+    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=r"12800000000 bytes for"):
+        LabelRidge().fit(X, Y)
 
 
 def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
@@ -204,7 +211,7 @@ def test_incremental_learning_equals_a_fit_on_all_rows():
         ({"kernel": "rbf", "gamma": -1}, "gamma: expected a number above 0"),
         ({"max_memory": 0}, "max_memory: expected an integer of at least 1"),
         ({"max_features": 0}, "max_features: expected an integer of at least 1"),
-        ({"kernel": "rbf", "max_memory": 8}, "max_memory: expected 102400 bytes"),
+        ({"kernel": "rbf", "max_memory": 20_000}, "max_memory: expected 102400 bytes"),
         ({"backend": "tensorflow"}, "backend: expected one of"),
     ],
 )

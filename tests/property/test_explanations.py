@@ -136,9 +136,7 @@ def test_default_labels_are_the_predicted_and_the_best(problem):
         ]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in METHODS if name != "blend"]
-)  # whose sums overflow
+@pytest.mark.parametrize("name", METHODS)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), metric=st.sampled_from(["euclidean", "cosine", "dot"]))
 def test_values_of_any_size(name, seed, metric):

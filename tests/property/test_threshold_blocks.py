@@ -145,7 +145,7 @@ def test_pcut_of_many_rows_holds_as_many_scores_as_there_are_labels(
     assert most < whole.values.nnz / 5
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "blend"])  # keeps its own
+@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("rule", ["cardinality", "two-pass"])
 def test_estimators_hold_the_scores_of_one_block(
     name: str, rule: str, make_method: Any, sample: Any, monkeypatch: pytest.MonkeyPatch

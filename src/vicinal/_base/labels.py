@@ -11,6 +11,7 @@ from vicinal._base.arrays import Csr
 from vicinal._base.checked_csr import adopted, widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.quick_csr import quick_indicator
 from vicinal._base.scalars import check_encodable, check_sequence
 
 Kind = Literal["dense", "sparse", "flat"]
@@ -128,6 +129,9 @@ def further_labels(
     >>> moved.toarray().tolist(), names
     ([[1, 0, 1]], ('a', 'b', 'c'))
     """
+    quick = None if label_names is not None else quick_indicator(Y, n_rows, len(known))
+    if quick is not None:
+        return quick, known
     fresh = _any_labels(Y, n_rows, label_names)
     if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
         if len(fresh.names) != len(known):
@@ -279,6 +283,17 @@ def is_flat(Y: object) -> bool:
         return bool(Y) and all(isinstance(y, int | float | np.number | np.bool_) for y in Y)
     is_row = getattr(Y, "ndim", 0) == 1 and not sparse.issparse(Y)
     return is_row and np.asarray(Y).dtype.kind in "biuf"
+
+
+def as_column(Y: Any) -> Any:
+    """Return one number per row as one column, and anything else unchanged.
+
+    Examples
+    --------
+    >>> as_column([0, 1]).shape, as_column([["a"], []])
+    ((2, 1), [['a'], []])
+    """
+    return np.asarray(Y)[:, None] if is_flat(Y) else Y
 
 
 def _has_columns(Y: object) -> bool:

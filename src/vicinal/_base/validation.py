@@ -12,6 +12,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.quick_csr import copied_csr
 from vicinal._base.scalars import (
     check_encodable,
     check_flag,
@@ -130,6 +131,8 @@ def owned(matrix: Features, given: object) -> Features:
     """
     if not any(_may_change(part, given) for part in _parts(matrix)):
         return matrix
+    if known_parts(matrix) is not None:
+        return copied_csr(cast("Csr", matrix))
     return matrix.copy()
 
 
@@ -146,8 +149,7 @@ def _may_change(part: NDArray[Any], given: object) -> bool:
     if isinstance(given, list | tuple):
         return False
     if sparse.issparse(given) or isinstance(given, np.ndarray):
-        shared = any(np.may_share_memory(part, own) for own in _parts(given))
-        return shared and part.flags.writeable
+        return part.flags.writeable and any(np.may_share_memory(part, own) for own in _parts(given))
     return True  # a data frame may change its data even if its arrays are read-only
 
 

@@ -44,7 +44,7 @@ def predictions(
 ) -> Iterator[Prediction]:
     """Yield the prediction of each row, with the scores of its labels and of the `top` best.
 
-    `start` is the number of the first row.
+    `names` are the names of these rows; without names, the first row has number `start`.
     """
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
@@ -55,7 +55,7 @@ def predictions(
         more = [label for label in labels.tolist() if label not in scored]
         scored |= dict(zip(more, cells(scores, row, more).tolist(), strict=True))
         yield Prediction(
-            start + row if names is None else names[start + row],
+            start + row if names is None else names[row],
             [label_names[label] for label in labels],
             {label_names[label]: round(value, 6) for label, value in scored.items()},
         )

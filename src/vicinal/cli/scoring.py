@@ -1,43 +1,44 @@
 """Score the rows of a source with a saved model; shared by ``evaluate`` and ``predict``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.progress import part, shown
+from vicinal._base.progress import part
 from vicinal.cli.source import Source
-from vicinal.estimators import NeighborEstimator, prepared
+from vicinal.estimators import prepared
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
-BLOCK_ROWS = 4096
-"""Rows that ``vicinal predict`` reads, scores and writes at a time."""
+
+class ScoredRows(NamedTuple):
+    """Some rows with their scores; `start` is the number of the first of them."""
+
+    start: int
+    source: Source
+    scores: Scores
 
 
-def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
-    """Return the estimator of a model and its scores for a source's rows."""
-    with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        X, estimator = prepared(model, rows_for(model, source))
-        return estimator, estimator.scores(X)
-
-
-def score_blocks(model: Model, source: Source) -> Iterator[tuple[int, Scores]]:
-    """Yield the scores of a source's rows in blocks, each with the number of its first row.
+def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRows]:
+    """Yield blocks of rows with their scores, all by the current version of the model.
 
     Memory: one block.
     """
-    rows: Any = rows_for(model, source)
     estimator = estimator_of(model).snapshot()
-    for start in range(0, max(source.n_rows, 1), BLOCK_ROWS):
-        X, _ = prepared(model, rows[start : start + BLOCK_ROWS])
-        yield start, estimator.scores(X)
+    start = 0
+    with part("Predicting rows") as advance:
+        for source in sources:
+            X, _ = prepared(model, rows_for(model, source))
+            yield ScoredRows(start, source, estimator.scores(X))
+            start += source.n_rows
+            advance(source.n_rows)
 
 
 def save_named(model: Model, source: Source, path: Path) -> None:

@@ -72,8 +72,9 @@ def start(
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
     try:
-        from vicinal.service.engine import About
+        from vicinal.service.about import About
         from vicinal.service.server import run_server
+        from vicinal.service.telemetry import log_as_json
         from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
@@ -83,6 +84,7 @@ def start(
         model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
     }
     limits = Limits()
+    log_as_json()
     app = create_app(
         sources,
         store=store,

@@ -20,7 +20,7 @@ from vicinal.cli.tables import (
     table_options,
     table_steps,
 )
-from vicinal.datasets import Dataset, Reading, load, read_content, read_texts
+from vicinal.datasets import Content, Dataset, Reading, load, read_content, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.datasets.tables.read import STANDARD_INPUT
@@ -129,7 +129,11 @@ def features_source(
     options = {} if known(data) else file_options(table)
     if unlabelled and not known(data):
         options["unlabelled"] = True
-    dataset = choose_rows(load(data, **options), rows, auto)
+    return dataset_source(choose_rows(load(data, **options), rows, auto), data)
+
+
+def dataset_source(dataset: Dataset, data: str) -> Source:
+    """Return the rows of a data set."""
     names = dataset.feature_names
     return Source(
         dataset.source or data,
@@ -147,8 +151,14 @@ def table_source(
 ) -> Source:
     """Return the rows of a table; `reading` says how a model's training table was read."""
     found = read_content(path, table_options(table), known=reading, labelled=labelled)
+    sets = found.labels or ()
+    names = found.reading.label_columns or tuple(sorted({label for row in sets for label in row}))
+    return content_source(path, found, names)
+
+
+def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
+    """Return rows of a table whose labels are `names`."""
     sets, how = found.labels, found.reading
-    names = how.label_columns or tuple(sorted({label for row in sets or () for label in row}))
     return Source(
         "standard input" if path == STANDARD_INPUT else Path(path).name,
         found.X,

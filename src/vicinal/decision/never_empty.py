@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Int, row_ids
+from vicinal._base.arrays import Csr, Float, Int, row_ids
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision.indicator import from_entries
-from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
+from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, fit_weighted, needs_of
 from vicinal.scores import Scores
 
 
@@ -70,11 +70,17 @@ class NeverEmpty(SaveableRecord):
         """Fit the rule on scores in blocks of rows."""
         return FittedNeverEmpty(fit_blocks(self.rule, blocks, Y), self._label(Y))
 
+    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> "FittedNeverEmpty":
+        """Return the same from training rows of different weight."""
+        counts = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
+        rule = fit_weighted(self.rule, blocks, Y, weights)
+        return FittedNeverEmpty(rule, self.label_by_counts(counts))
+
     def _label(self, Y: Csr) -> int:
         """Return the label of rows whose scores are all 0."""
         return self.label_by_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
 
-    def label_by_counts(self, counts: Int) -> int:
+    def label_by_counts(self, counts: Int | Float) -> int:
         """Return the label of rows whose scores are all 0, given the number of rows per label."""
         return int(np.argmax(counts)) if self.when_all_zero == "most-frequent" else 0
 

@@ -9,8 +9,9 @@ from vicinal._base.state import State, read_part
 from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
-from vicinal.decision.rule import needs_of
+from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.block_rows import block_rows
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import Method
 from vicinal.estimators.unfitted import unfitted_from, unfitted_state
@@ -23,10 +24,12 @@ from vicinal.scoring.blend.fitting import fit_blend, fit_mixture
 from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import NEIGHBORS, Part
+from vicinal.scoring.blend.row_order import content_order
 from vicinal.scoring.blend.settings import COMBINATIONS
 from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
 from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View, unchanged_view
+from vicinal.scoring.features import check_given
 from vicinal.scoring.ridge.settings import check_memory
 
 
@@ -76,7 +79,7 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    :mod:`vicinal.scoring.blend` explains how it works. Only the 30 to 100 most promising labels of
+    :mod:`vicinal.scoring.blend` explains how it works. Only the 15 to 100 most promising labels of
     a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
     the rows as given and refit everything else, so that the model equals a fresh fit.
 
@@ -169,11 +172,15 @@ class Blend(IncrementalEstimator):
             if given is None:
                 scoring = fit_blend(training, k, settings)
             else:
+                X = check_given(training.X, training.n_rows)
+                order = content_order(X, training.Y)
                 parts = [
                     Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
                     for number, part in enumerate(given, start=1)
                 ]
-                scoring = fit_mixture([unchanged_view()], parts, None, [training], k, settings)
+                scoring = fit_mixture(
+                    [unchanged_view()], parts, None, [training], k, settings, order
+                )
         self.part_names_ = scoring.names
         return scoring
 
@@ -187,7 +194,8 @@ class Blend(IncrementalEstimator):
         needs = needs_of(decision)
         if not needs.needs_scores or needs.n_folds is not None:
             return super()._fitted_decision(decision, scoring, training, search)
-        return decision.fit(held_out.scores, training.Y[held_out.rows])
+        known = training.Y[held_out.rows]
+        return fit_blocks(decision, held_out.blocks(block_rows(scoring)), known)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""

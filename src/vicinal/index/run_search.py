@@ -10,7 +10,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float, Int32
 from vicinal.distances import Distance
 from vicinal.index.postings_cache import PostingsCache, RowRange
-from vicinal.index.row_ids import by_row_id, ids_at
+from vicinal.index.row_ids import by_row_id
 from vicinal.index.row_parts import RowParts
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
 from vicinal.index.stored_postings import search_ranges
@@ -134,7 +134,7 @@ def as_neighbors(
     """Return the ids and values of a graph from the results of :func:`search_places`."""
     values = distance.values(keys)
     values[places < 0] = distance.padding
-    return ids_at(places, version.ids), values
+    return version.ids_at(places), values
 
 
 def as_own_neighbors(

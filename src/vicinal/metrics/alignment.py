@@ -8,7 +8,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.labels import aligned, indicator_of, is_names, label_rows, listed
+from vicinal._base.labels import aligned, as_column, indicator_of, is_names, label_rows, listed
 from vicinal._base.validation import check_option, check_sequence
 from vicinal.scores import Scores, check_scores
 
@@ -79,8 +79,9 @@ def together(
 ) -> tuple[object, object, object]:
     """Return true labels, predicted labels and scores with the same columns.
 
-    If neither labels are names, all three are returned unchanged.
+    If neither labels are names, all three are returned unchanged, one-dimensional ones as a column.
     """
+    Y_true, labels, scores = (as_column(given) for given in (Y_true, labels, scores))
     truth_named, labels_named = is_names(listed(Y_true)), is_names(listed(labels))
     if not truth_named and not labels_named:
         return Y_true, labels, scores
@@ -112,23 +113,25 @@ def _columns(
     return tuple(sorted({str(label) for row in rows for label in row}))
 
 
+LOWEST = -float(np.finfo(np.float64).max)
+"""The score of labels that a model does not know: below every other, in every block of rows."""
+
+
 def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels, all with the lowest score.
+    """Return the scores with further labels, which rank below all others.
 
     Examples
     --------
-    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).toarray()
-    array([[ 0.5, -1. , -1. ]])
+    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).top(3)[0]
+    array([[0, 1, 2]], dtype=int32)
     """
     if not n_more:
         return scores
     if isinstance(scores.values, sparse.csr_array):
-        stored = scores.values.data.min(initial=0.0)
-        least = min(0.0, float(stored), float(scores.base.min(initial=0.0)))
-        base = np.concatenate([scores.base, np.full(n_more, least)])
+        base = np.concatenate([scores.base, np.full(n_more, LOWEST)])
         return Scores.sparse(widen_labels(scores.values, n_more), base)
-    least = min(0.0, float(scores.values.min(initial=0.0)))
-    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more)), constant_values=least))
+    padded = np.pad(scores.values, ((0, 0), (0, n_more)), constant_values=LOWEST)
+    return Scores.dense(padded)
 
 
 def widen_labels(labels: Csr, n_more: int) -> Csr:

@@ -113,6 +113,10 @@ class LAMLkNNScoring(FieldState, EveryLabel):
             tables = tallies(counts, training.Y, cluster, len(centers), k)
             yield cls(k, smoothing, centers, *tables, training.Y)
 
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
+
     @cached_property
     def prior(self) -> Float:
         """:math:`P(H^l_1 | W_w)`, shape (c, L)."""

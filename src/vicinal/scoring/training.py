@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
@@ -29,12 +29,15 @@ class Training:
         Features, for methods that need them in addition to the graph.
     joint : NeighborGraph or None
         Leave-one-out graph by the cosine of features and labels together, for second-order methods.
+    weights : ndarray of float64, shape (n,), or None
+        Weight of each row, above 0; None if every row counts once.
     """
 
     graph: NeighborGraph
     Y: Csr
     X: Features | None = None
     joint: NeighborGraph | None = None
+    weights: Float | None = None
 
     def __post_init__(self) -> None:
         """Check that graphs and labels have the same rows."""

@@ -57,9 +57,9 @@ def test_bars_show_how_far_search_and_scoring_are(run, data_file, tmp_path, bars
         ("Learning from 60 rows", None, []),
         ("Searching", 60, rows),
         ("Scoring training rows", 60, rows),
-        ("Predicting 60 rows", None, []),
+        ("Predicting rows", None, [60]),
         ("Scoring rows", 60, rows),
-        ("Predicting 60 rows", None, []),
+        ("Predicting rows", None, [60]),
         ("Scoring rows", 60, rows),
     ]
 

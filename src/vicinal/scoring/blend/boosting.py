@@ -6,23 +6,24 @@ the scores of the models that have not seen them: thresholds need no further fit
 """
 
 from dataclasses import dataclass
-from inspect import signature
-from typing import Any
 
 import numpy as np
 
-from vicinal._base.arrays import Bool, Float, Int
-from vicinal._base.threads import library_threads
+from vicinal._base.arrays import Float, Int
+from vicinal._base.threads import thread_count
+from vicinal._native import MOST_BINS, boosted_trees
 from vicinal.scoring.blend.folds import N_FOLDS, repeats_for, row_folds
 from vicinal.scoring.blend.trees import Cells, Trees
 
 ROUNDS = 200
 RATE = 0.1
 LEAVES = 15
-SMALLEST_LEAF = 50
 PATIENCE = 10
-CELLS_FOR_THREADS = 50_000
-"""Cells from which on more than one thread makes boosting faster."""
+L2 = 1.0
+LEAST_CURVATURE = 1.0
+"""Sum of p (1 − p) that both sides of a split must have."""
+SAMPLED_CELLS = 20_000
+"""Cells that the bins of a column are made by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,39 +45,42 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
         The training row of each cell: rows, not cells, are put into folds.
     random_state : int
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    repeats = repeats_for(len(cells))
-    models, held_out = [], np.zeros(len(cells))
-    with library_threads(1 if len(cells) < CELLS_FOR_THREADS else None):
-        for repeat in range(repeats):
-            fold_of = row_folds(row_of, random_state, repeat)
-            for fold in range(N_FOLDS):
-                out = fold_of == fold
-                model = HistGradientBoostingClassifier(
-                    max_iter=ROUNDS,
-                    learning_rate=RATE,
-                    max_leaf_nodes=LEAVES,
-                    min_samples_leaf=SMALLEST_LEAF,
-                    l2_regularization=1.0,
-                    early_stopping=True,
-                    n_iter_no_change=PATIENCE,
-                    random_state=random_state,
-                )
-                models.append(_fit(model, cells, true, out))
-                trees = Trees.of_boosting([model], cells.shape[1])
-                held_out[out] += trees.log_odds(cells[out]) / repeats
-    return CrossFitted(Trees.of_boosting(models, cells.shape[1]), held_out)
+    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
+    *nodes, base, held_out = boosted_trees(
+        np.ascontiguousarray(cells),
+        true.astype(np.uint8),
+        bin_thresholds(cells),
+        np.stack(folds).astype(np.uint8),
+        n_folds=N_FOLDS,
+        n_rounds=ROUNDS,
+        n_leaves=LEAVES,
+        patience=PATIENCE,
+        rate=RATE,
+        l2=L2,
+        least_curvature=LEAST_CURVATURE,
+        n_threads=thread_count(),
+    )
+    return CrossFitted(Trees(*nodes, base, cells.shape[1]), held_out)
 
 
-def _fit(model: Any, cells: Cells, true: Float, out: Bool) -> Any:
-    """Fit on the cells that are not held out, and stop by those that are.
+def bin_thresholds(cells: Cells) -> Cells:
+    """Return the values that divide each column into bins of about as many cells.
 
-    scikit-learn before 1.7 takes no cells to stop by: it stops by a tenth of the others, drawn at
-    random, or, where either class has too few of them, not at all.
+    Infinite where a column has fewer values. Shape (n_columns, ``MOST_BINS`` − 1).
+
+    Examples
+    --------
+    >>> bin_thresholds(np.array([[0.0], [2.0], [2.0]], dtype=np.float32))[0, :2]
+    array([ 0., inf], dtype=float32)
     """
-    if "X_val" in signature(model.fit).parameters:
-        return model.fit(cells[~out], true[~out], X_val=cells[out], y_val=true[out])
-    n_positive = int(np.count_nonzero(true[~out]))
-    enough = min(n_positive, int(np.count_nonzero(~out)) - n_positive) >= 20
-    return model.set_params(early_stopping=enough).fit(cells[~out], true[~out])
+    sample = np.sort(cells[:: -(-len(cells) // SAMPLED_CELLS) or 1], axis=0)
+    thresholds = np.full((cells.shape[1], MOST_BINS - 1), np.inf, dtype=np.float32)
+    places = np.linspace(0, len(sample) - 1, MOST_BINS).astype(np.int64)[:-1]
+    for column, values in enumerate(sample.T):
+        distinct = np.unique(values)
+        edges = distinct[:-1]
+        if len(distinct) > MOST_BINS:
+            edges = np.unique(values[places])
+            edges = edges[edges < distinct[-1]]
+        thresholds[column, : len(edges)] = edges
+    return thresholds

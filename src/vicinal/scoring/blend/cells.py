@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int32
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
 from vicinal.scoring.blend.trees import Cells
 
@@ -98,12 +99,15 @@ class CellMaker:
     def _cells(self, labels: Int32, chosen: list[Float], tops: list[Float]) -> Candidates:
         """Lay out the numbers of each cell side by side."""
         cells = np.empty((*labels.shape, self.n_columns), dtype=np.float32)
-        for place, (values, top) in enumerate(zip(chosen, tops, strict=True)):
-            at = COLUMNS_PER_PART * place
-            cells[..., at] = values
-            cells[..., at + 1] = values / np.maximum(top, LEAST_TOP)
-            cells[..., at + 2] = top
+        with np.errstate(over="ignore", invalid="ignore"):
+            for place, (values, top) in enumerate(zip(chosen, tops, strict=True)):
+                at = COLUMNS_PER_PART * place
+                cells[..., at] = values
+                cells[..., at + 1] = values / np.maximum(top, LEAST_TOP)
+                cells[..., at + 2] = top
         cells[..., -1] = self.log_prior[labels]
+        if not np.isfinite(cells).all():
+            raise InvalidArgumentError("X", "values whose scores are below 1e38", "larger ones")
         return Candidates(labels, cells.reshape(-1, self.n_columns))
 
 

@@ -15,6 +15,7 @@ from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import fit_network
 from vicinal.scoring.blend.parts import Part, best_votes, kernel_ridge, linear_ridge
 from vicinal.scoring.blend.plan import MOST_CELLS, Plan, candidates_per_row, make_plan
+from vicinal.scoring.blend.row_order import content_order
 from vicinal.scoring.blend.scoring import (
     BlendScoring,
     HeldOut,
@@ -29,6 +30,8 @@ from vicinal.scoring.blend.views import View, given_view, scaled_view, weighted_
 from vicinal.scoring.features import check_given
 from vicinal.scoring.training import Training
 
+JUDGED_ROWS = 4000
+"""Rows that k, powers and regularisations are chosen on."""
 SPREAD_ROWS = 500
 """Rows whose scores set the scale of each part."""
 
@@ -37,13 +40,13 @@ def fit_blend(training: Training, k: int, settings: BlendSettings) -> BlendScori
     """Choose views and parts by what the rows are and cost, and learn their mixture."""
     X = check_given(training.X, training.n_rows)
     co_occurrence = CoOccurrence.fit(training.Y)
-    plan = make_plan(X, training.n_labels, co_occurrence.pairs.nnz, settings.max_memory)
+    plan = make_plan(X, training.Y, co_occurrence.pairs.nnz, settings.max_memory)
     plan.warn()
     views, trainings = _views(training, plan, k)
-    parts = _parts(trainings, plan, settings)
-    return fit_mixture(
-        views, parts, co_occurrence if plan.has_co_occurrence else None, trainings, k, settings
-    )
+    order = content_order(X, training.Y)
+    parts = _parts(trainings, plan, settings, order)
+    used = co_occurrence if plan.has_co_occurrence else None
+    return fit_mixture(views, parts, used, trainings, k, settings, order)
 
 
 def fit_mixture(
@@ -53,12 +56,16 @@ def fit_mixture(
     trainings: Sequence[Training],
     k: int,
     settings: BlendSettings,
+    order: Int,
 ) -> BlendScoring:
-    """Learn the mixture of fitted parts from their leave-one-out scores."""
+    """Learn the mixture of fitted parts from their leave-one-out scores.
+
+    Cells come in the `order` that the contents of the rows decide, and so do folds and sums.
+    """
     Y = trainings[0].Y
     n_rows, n_labels = Y.shape
-    width = candidates_per_row(n_rows, n_labels)
-    rows = _mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)
+    width = candidates_per_row(Y)
+    rows = order[_mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)]
     few = rows[:: max(1, len(rows) // SPREAD_ROWS)]
     spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))
     share = (np.bincount(Y.indices, minlength=n_labels) + 0.5) / (n_rows + 1.0)
@@ -74,7 +81,9 @@ def fit_mixture(
     del made
     row_of = np.repeat(np.arange(len(rows)), width)
     true = np.asarray(Y[rows].astype(np.float64)[row_of, candidates.labels.ravel()]).ravel()
-    mixture, held_out = _mixture(candidates, true, row_of, settings)
+    mixture, log_odds = _mixture(candidates, true, row_of, settings)
+    rising = np.argsort(rows)
+    held_out = candidates.scores(probability(log_odds), n_labels).take(rising)
     return BlendScoring(
         k,
         tuple(views),
@@ -83,7 +92,7 @@ def fit_mixture(
         maker,
         mixture,
         Y,
-        HeldOut(rows, candidates.scores(probability(held_out), n_labels)),
+        HeldOut(rows[rising], held_out),
     )
 
 
@@ -117,21 +126,24 @@ def _views(training: Training, plan: Plan, k: int) -> tuple[list[View], list[Tra
     return views, trainings
 
 
-def _parts(trainings: Sequence[Training], plan: Plan, settings: BlendSettings) -> list[Part]:
+def _parts(
+    trainings: Sequence[Training], plan: Plan, settings: BlendSettings, order: Int
+) -> list[Part]:
     """Return the fitted parts of every view."""
+    judged = order[:JUDGED_ROWS]
     names = ("as given", "scaled" if plan.is_dense else "weighted")
     parts = [
-        Part(f"votes, {name}", view, best_votes(training))
+        Part(f"votes, {name}", view, best_votes(training, judged))
         for view, (name, training) in enumerate(zip(names, trainings, strict=False))
     ]
     if plan.ridge_features:
         # Measurements as given differ in scale, which no ridge should depend on.
         first = 1 if plan.is_dense else 0
         for view in range(first, len(trainings)):
-            ridge = linear_ridge(trainings[view], plan, settings.max_memory)
+            ridge = linear_ridge(trainings[view], plan, settings.max_memory, judged)
             parts.append(Part(f"ridge, {names[view]}", view, ridge))
     if plan.has_kernel:
-        kernel = kernel_ridge(trainings[1], settings.max_memory)
+        kernel = kernel_ridge(trainings[1], settings.max_memory, order, judged)
         parts.append(Part("ridge, kernel", 1, kernel))
     if plan.has_similarity and plan.has_weights:
         last = len(trainings) - 1
@@ -141,7 +153,7 @@ def _parts(trainings: Sequence[Training], plan: Plan, settings: BlendSettings) -
 
 
 def _mixed_rows(n_rows: int, most: int, random_state: int) -> Int:
-    """Return the rows that the mixture is trained on, rising: all, or some drawn at random."""
+    """Return the places of the rows that the mixture is trained on: all, or some at random."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(random_state).permutation(n_rows)[:most])

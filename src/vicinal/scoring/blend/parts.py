@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from vicinal._base.arrays import Int
 from vicinal._base.state import FieldState, State, read_count, read_part, read_plain
 from vicinal.scoring.blend.plan import FEW_UNKNOWNS, Plan
-from vicinal.scoring.choice import best_micro_f1, micro_f1, sampled_rows
+from vicinal.scoring.choice import best_micro_f1, micro_f1
 from vicinal.scoring.features import check_given
 from vicinal.scoring.instance_knn import InstanceKNNScoring
 from vicinal.scoring.ridge import RidgeScoring, RidgeSettings
@@ -47,13 +48,12 @@ class Part(FieldState):
         return cls(read_plain(state, "name", str), read_count(state, "view", low=0), scoring)
 
 
-def best_votes(training: Training) -> InstanceKNNScoring:
-    """Return votes with the k and the power of the best leave-one-out micro-F1.
+def best_votes(training: Training, judged: Int) -> InstanceKNNScoring:
+    """Return votes with the k and the power of the best leave-one-out micro-F1 of some rows.
 
     Each neighbour is added once for each power.
     """
-    rows = sampled_rows(training.n_rows)
-    graph, Y = training.graph.some(rows), training.Y[rows]
+    graph, Y = training.graph.some(judged), training.Y[judged]
     powers = POWERS if graph.distance_kind.is_similarity else DISTANCE_POWERS
     widths = sorted({min(k, graph.k) for k in NEIGHBORS})
     best, most = InstanceKNNScoring.fit(training, widths[0]), -1.0
@@ -66,21 +66,25 @@ def best_votes(training: Training) -> InstanceKNNScoring:
     return best
 
 
-def linear_ridge(training: Training, plan: Plan, max_memory: int) -> RidgeScoring:
-    """Return a ridge with the regularisation of the best leave-one-out micro-F1.
+def linear_ridge(training: Training, plan: Plan, max_memory: int, judged: Int) -> RidgeScoring:
+    """Return a ridge with the regularisation of the best leave-one-out micro-F1 of some rows.
 
     Rows are divided by their length, unless they are measurements.
     """
     alphas = ALPHAS if plan.tries_alphas else (1.0,)
     settings = RidgeSettings(alphas, max_memory=max_memory)
     return RidgeScoring.fit(
-        training, settings, is_unit=not plan.is_dense, max_features=plan.ridge_features
+        training,
+        settings,
+        is_unit=not plan.is_dense,
+        max_features=plan.ridge_features,
+        judged=judged,
     )
 
 
-def kernel_ridge(training: Training, max_memory: int) -> RidgeScoring:
+def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -> RidgeScoring:
     """Return a Gaussian ridge, with the best width of the kernel where several are affordable."""
-    usual = usual_gamma(check_given(training.X, training.n_rows))
+    usual = usual_gamma(check_given(training.X, training.n_rows)[order])
     few = training.n_rows <= FEW_UNKNOWNS
     alphas, widths = (KERNEL_ALPHAS, KERNEL_WIDTHS) if few else ((0.1,), (1.0,))
     states = [
@@ -88,7 +92,8 @@ def kernel_ridge(training: Training, max_memory: int) -> RidgeScoring:
             training,
             RidgeSettings(alphas, "rbf", width * usual, max_memory=max_memory),
             is_unit=False,
+            judged=judged,
         )
         for width in widths
     ]
-    return max(states, key=lambda state: micro_f1(state, training))
+    return max(states, key=lambda state: micro_f1(state, training, judged))

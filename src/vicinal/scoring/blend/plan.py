@@ -4,22 +4,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vicinal._base.arrays import Features
+from vicinal._base.arrays import Csr, Features
 from vicinal._base.warn import warn_user
-from vicinal.scoring.ridge.system import dense_bytes
+from vicinal.scoring.ridge.system import coefficient_bytes, dense_bytes
 
 DENSE_SHARE = 0.3
 """Rows with a larger share of non-zero values are measurements rather than words."""
-LEAST_WIDTH, MOST_WIDTH = 30, 100
-"""Candidate labels per row."""
-FEW_CELLS = 120_000
+LEAST_WIDTH, USUAL_WIDTH, MOST_WIDTH = 15, 30, 100
+"""Candidate labels per row: more of them change no prediction, where rows have few labels."""
+FEW_CELLS = 100_000
 """Cells up to which rows have more candidates."""
 MOST_CELLS = 400_000
 """Cells the mixture is trained on."""
 MANY_LABELS = 20_000
 """Labels past which no part may have a score of its own for each of them."""
-MOST_UNKNOWNS = 6_000
-"""Largest matrix that a ridge inverts by default: seconds on one core."""
+MOST_UNKNOWNS, MOST_FOR_MANY_LABELS = 6_000, 16_000
+"""Largest matrix that a ridge inverts: seconds, or a minute where there are very many labels."""
 FEW_UNKNOWNS = 2_500
 """Largest matrix for which several regularisations are tried."""
 MOST_PRODUCTS = 4_000_000_000
@@ -61,19 +61,20 @@ class Plan:
             warn_user("Blend: " + "; ".join(self.left_out))
 
 
-def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -> Plan:
+def make_plan(X: Features, Y: Csr, n_label_pairs: int, max_memory: int) -> Plan:
     """Return the parts for rows `X`.
 
     Parameters
     ----------
     X : ndarray or csr_array, shape (n, m)
-    n_labels : int
+    Y : csr_array, shape (n, L)
     n_label_pairs : int
         Pairs of labels that share a row.
     max_memory : int
         Bytes.
     """
     n_rows, n_features = X.shape
+    n_labels = Y.shape[1]
     values = X if isinstance(X, np.ndarray) else X.data
     n_stored = int(np.count_nonzero(values))
     is_dense = n_stored > DENSE_SHARE * n_rows * n_features
@@ -89,8 +90,8 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
             f"{n_labels} labels of a row (limit {MANY_LABELS})"
         )
         return plan
-    _plan_ridge(plan, n_rows, n_features, n_labels, max_memory)
-    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(n_rows, n_labels))
+    _plan_ridge(plan, X.shape, n_labels, most_unknowns(n_stored, n_labels), max_memory)
+    mixed_rows = min(n_rows, MOST_CELLS // candidates_per_row(Y))
     per_row = n_stored / max(1, n_rows)
     if plan.has_similarity and mixed_rows * per_row * n_labels > MOST_PRODUCTS:
         plan.has_similarity = False
@@ -98,28 +99,56 @@ def make_plan(X: Features, n_labels: int, n_label_pairs: int, max_memory: int) -
             f"feature similarity is left out, because rows have {per_row:.0f} features and there "
             f"are {n_labels} labels"
         )
-    plan.has_co_occurrence = (
-        n_labels > 1 and plan.ridge_features > 0 and mixed_rows * n_label_pairs <= MOST_PRODUCTS
-    )
+    plan.has_co_occurrence = n_labels > 1 and plan.ridge_features > 0
+    if plan.has_co_occurrence and mixed_rows * n_label_pairs > MOST_PRODUCTS:
+        plan.has_co_occurrence = False
+        plan.left_out.append(
+            f"co-occurrence is left out, because {n_label_pairs} pairs of labels share a row"
+        )
     return plan
 
 
-def candidates_per_row(n_rows: int, n_labels: int) -> int:
-    """Return how many labels of a row the mixture looks at: more where rows are few.
+def candidates_per_row(Y: Csr) -> int:
+    """Return how many labels of a row the mixture looks at, for training labels `Y`.
+
+    More where rows have many labels, and where rows are few.
 
     Examples
     --------
-    >>> candidates_per_row(1000, 5000), candidates_per_row(50_000, 5000), candidates_per_row(9, 6)
-    (100, 30, 6)
+    >>> from scipy import sparse
+    >>> many = sparse.csr_array(np.ones((10_000, 40), dtype=np.int32))
+    >>> few = sparse.csr_array(np.eye(10_000, 40, dtype=np.int32))
+    >>> candidates_per_row(many), candidates_per_row(few), candidates_per_row(many[:9])
+    (30, 15, 40)
     """
-    width = min(max(FEW_CELLS // n_rows, LEAST_WIDTH), MOST_WIDTH)
+    n_rows, n_labels = Y.shape
+    by_labels = int(np.clip(5 + 4 * Y.nnz / n_rows, LEAST_WIDTH, USUAL_WIDTH))
+    width = min(max(FEW_CELLS // n_rows, by_labels), MOST_WIDTH)
     return min(width, n_labels)
 
 
-def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_memory: int) -> None:
-    """Decide how many columns a ridge can have, and whether a kernel is possible."""
+def most_unknowns(n_stored: int, n_labels: int) -> int:
+    """Return how large a matrix a ridge may invert, by what one linear model per label would cost.
+
+    Examples
+    --------
+    >>> most_unknowns(1_000_000, 500), most_unknowns(8_000_000, 4_000)
+    (6000, 10857)
+    """
+    return int(
+        np.clip((40.0 * n_stored * n_labels) ** (1 / 3), MOST_UNKNOWNS, MOST_FOR_MANY_LABELS)
+    )
+
+
+def _plan_ridge(
+    plan: Plan, shape: tuple[int, int], n_labels: int, most: int, max_memory: int
+) -> None:
+    """Decide how many columns a ridge can have, at most `most`, and whether it has a kernel."""
+    n_rows, n_features = shape
     plan.has_kernel = plan.is_dense and (
-        n_rows <= MOST_UNKNOWNS and dense_bytes(n_rows) <= max_memory // 2
+        n_rows <= MOST_UNKNOWNS
+        and dense_bytes(n_rows) <= max_memory // 2
+        and coefficient_bytes(n_rows, n_features, n_labels, has_kernel=True) <= max_memory
     )
     if plan.is_dense and not plan.has_kernel:
         plan.left_out.append(
@@ -130,11 +159,14 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
     # solved, some five such arrays are held.
     by_coefficients = max_memory // 6 // (8 * n_labels)
     size = min(n_rows, n_features)
-    if size <= MOST_UNKNOWNS and n_features <= by_coefficients:
+    if size <= most and n_features <= by_coefficients:
         plan.ridge_features = n_features
     else:
-        plan.ridge_features = min(MOST_UNKNOWNS, n_features, by_coefficients)
-    while plan.ridge_features and dense_bytes(min(plan.ridge_features, size)) > max_memory // 2:
+        plan.ridge_features = min(most, n_features, by_coefficients)
+    while plan.ridge_features and (
+        dense_bytes(min(plan.ridge_features, n_rows)) > max_memory // 2
+        or coefficient_bytes(n_rows, plan.ridge_features, n_labels, has_kernel=False) > max_memory
+    ):
         plan.ridge_features //= 2
     plan.tries_alphas = min(plan.ridge_features, size) <= FEW_UNKNOWNS
     if plan.ridge_features < min(16, n_features):
@@ -143,5 +175,5 @@ def _plan_ridge(plan: Plan, n_rows: int, n_features: int, n_labels: int, max_mem
     elif plan.ridge_features < n_features:
         plan.left_out.append(
             f"the ridge uses the {plan.ridge_features} of {n_features} features with the largest "
-            f"values (more rows and features than {MOST_UNKNOWNS}, or max_memory={max_memory})"
+            f"values (more rows and features than {most}, or max_memory={max_memory})"
         )

@@ -48,6 +48,11 @@ class HeldOut:
     rows: Int
     scores: Scores
 
+    def blocks(self, n_rows: int) -> Iterator[Scores]:
+        """Yield the scores of so many rows at a time."""
+        for start in range(0, len(self.rows), n_rows):
+            yield self.scores.take(np.arange(start, min(start + n_rows, len(self.rows))))
+
 
 @dataclass(frozen=True, eq=False)
 class BlendScoring:

@@ -1,8 +1,8 @@
 """Gradient-boosted trees as plain arrays, which a compiled loop evaluates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,30 +51,6 @@ class Trees(FieldState):
     roots: Int32
     base: float
     n_columns: int
-
-    @classmethod
-    def of_boosting(cls, models: Sequence[Any], n_columns: int) -> Self:
-        """Return the mean of fitted ``HistGradientBoostingClassifier`` of two classes.
-
-        scikit-learn has no public form of their trees; the arrays of its predictors are copied, and
-        a test compares the outcome with its own ``decision_function``.
-        """
-        share = 1.0 / len(models)
-        nodes = [stage[0].nodes for model in models for stage in model._predictors]
-        sizes = np.array([len(tree) for tree in nodes], dtype=np.int64)
-        roots = np.append(0, np.cumsum(sizes)[:-1]) if len(sizes) else np.empty(0)
-        every = np.concatenate(nodes)
-        is_leaf = every["is_leaf"].astype(np.bool_)
-        start = np.repeat(roots, sizes).astype(np.int64)
-        return cls(
-            np.where(is_leaf, -1, every["feature_idx"]).astype(np.int32),
-            np.where(is_leaf, share * every["value"], every["num_threshold"]).astype(np.float64),
-            np.where(is_leaf, 0, every["left"] + start).astype(np.int32),
-            np.where(is_leaf, 0, every["right"] + start).astype(np.int32),
-            roots.astype(np.int32),
-            share * float(sum(np.ravel(model._baseline_prediction)[0] for model in models)),
-            n_columns,
-        )
 
     def log_odds(self, cells: Cells) -> Float:
         """Return the sum for each row of `cells`, shape (n, n_columns)."""

@@ -1,0 +1,163 @@
+"""Boosting against trees that are grown from the definition, one split at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vicinal._native import MOST_BINS
+from vicinal.scoring.blend import boosting, folds
+
+pytestmark = pytest.mark.native
+
+
+def made_cells(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32)
+    X[:, 3] = np.round(X[:, 3])
+    y = (X[:, 0] + np.abs(X[:, 1]) * X[:, 3] + rng.normal(size=n) > 0.5).astype(np.float64)
+    return X, y
+
+
+def best_split(X, edges, gradient, curvature, cells):
+    """Return gain, column and threshold of the best split; sums are of whole numbers."""
+
+    def score(g, h):
+        return g * g / (h + boosting.L2)
+
+    whole = score(gradient[cells].sum(), curvature[cells].sum())
+    best = (0.0, None, None)
+    for column in range(X.shape[1]):
+        for edge in edges[column]:
+            left = cells[X[cells, column] <= edge]
+            right = cells[X[cells, column] > edge]
+            sides = [(gradient[side].sum(), curvature[side].sum()) for side in (left, right)]
+            if min(h for _, h in sides) < boosting.LEAST_CURVATURE:
+                continue
+            gain = sum(score(g, h) for g, h in sides) - whole
+            if gain > best[0]:
+                best = (gain, column, edge)
+    return best
+
+
+def grow(X, edges, odds, y, learned):
+    """Return what a tree adds to the log-odds of all cells."""
+    bits = len(X).bit_length()
+    p = 1 / (1 + np.exp(-odds))
+    gradient = np.rint((p - y) * 2.0 ** (35 - bits)) / 2.0 ** (35 - bits)
+    curvature = np.floor(p * (1 - p) * 2.0 ** (30 - bits)) / 2.0 ** (30 - bits)
+    leaves = [np.arange(len(X))]
+    while len(leaves) < boosting.LEAVES:
+        known = [np.intersect1d(leaf, learned) for leaf in leaves]
+        found = [best_split(X, edges, gradient, curvature, leaf) for leaf in known]
+        place = int(np.argmax([gain for gain, _, _ in found]))
+        _, column, edge = found[place]
+        if column is None:
+            break
+        leaf = leaves[place]
+        goes_left = X[leaf, column] <= edge
+        leaves[place] = leaf[goes_left]
+        leaves.append(leaf[~goes_left])
+    added = np.zeros(len(X))
+    for leaf in leaves:
+        cells = np.intersect1d(leaf, learned)
+        h = (p[cells] * (1 - p[cells])).sum() + boosting.L2
+        added[leaf] = -boosting.RATE * (p[cells] - y[cells]).sum() / h
+    return added, len(leaves)
+
+
+def boost(X, y, out):
+    """Return the log-odds of all cells by a model that learns outside `out` and stops by it."""
+    edges = [row[np.isfinite(row)] for row in boosting.bin_thresholds(X)]
+    learned = np.flatnonzero(~out)
+    share = np.clip(y[learned].mean(), 1e-9, 1 - 1e-9)
+    odds = np.full(len(X), np.log(share / (1 - share)))
+
+    def loss():
+        return np.sum(np.logaddexp(0, odds[out]) - y[out] * odds[out])
+
+    kept, least, n_kept = odds.copy(), loss(), 0
+    for n_trees in range(1, boosting.ROUNDS + 1):
+        added, n_leaves = grow(X, edges, odds, y, learned)
+        odds = odds + added
+        is_last = n_trees == boosting.ROUNDS or n_leaves == 1
+        if n_trees % 5 and not is_last:
+            continue
+        if loss() < least:
+            kept, least, n_kept = odds.copy(), loss(), n_trees
+        if is_last or n_trees - n_kept >= boosting.PATIENCE:
+            break
+    return kept
+
+
+@pytest.fixture
+def one_division(monkeypatch):
+    monkeypatch.setattr(folds, "MANY_CELLS", 1)
+
+
+@pytest.mark.parametrize(("n", "seed"), [(150, 0), (99, 1)])
+def test_models_are_those_of_the_definition(n, seed, monkeypatch, one_division):
+    monkeypatch.setattr(boosting, "ROUNDS", 17)
+    monkeypatch.setattr(boosting, "LEAVES", 5)
+    X, y = made_cells(n, seed)
+    X = np.round(2 * X) / 2  # few bins, and ties between splits
+    row_of = np.repeat(np.arange(n // 3), 3)
+    fitted = boosting.fit_boosting(X, y, row_of, 0)
+    fold_of = folds.row_folds(row_of, 0)
+    assert all(len(set(fold_of[row_of == row])) == 1 for row in range(n // 3))
+    models = [boost(X, y, fold_of == fold) for fold in range(folds.N_FOLDS)]
+    for fold, odds in enumerate(models):
+        out = fold_of == fold
+        np.testing.assert_allclose(fitted.held_out[out], odds[out], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(fitted.trees.log_odds(X), np.mean(models, axis=0), atol=1e-9)
+
+
+def test_it_learns_what_two_columns_say_together(one_division):
+    X, y = made_cells()
+    row_of = np.repeat(np.arange(300), 3)
+    held_out = boosting.fit_boosting(X, y, row_of, 0).held_out
+    share = y.mean()
+    guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
+    assert np.mean(np.logaddexp(0, held_out) - y * held_out) < 0.8 * guess
+
+
+def test_several_divisions_are_averaged(monkeypatch):
+    X, y = made_cells()
+    row_of = np.repeat(np.arange(300), 3)
+    assert folds.repeats_for(len(X)) == 3
+    whole = boosting.fit_boosting(X, y, row_of, 0)
+    single, original = [], folds.row_folds
+    monkeypatch.setattr(folds, "MANY_CELLS", 1)
+    for repeat in range(3):
+        monkeypatch.setattr(boosting, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
+        single.append(boosting.fit_boosting(X, y, row_of, 0))
+    held_out = np.mean([each.held_out for each in single], axis=0)
+    np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)
+    mean = np.mean([each.trees.log_odds(X) for each in single], axis=0)
+    np.testing.assert_allclose(whole.trees.log_odds(X), mean, rtol=1e-12, atol=1e-12)
+
+
+def test_neither_threads_nor_repetition_change_a_bit(monkeypatch):
+    X, y = made_cells()
+    row_of = np.repeat(np.arange(300), 3)
+    first = boosting.fit_boosting(X, y, row_of, 3)
+    for n_threads in (1, 3):
+        monkeypatch.setattr(boosting, "thread_count", lambda n=n_threads: n)
+        again = boosting.fit_boosting(X, y, row_of, 3)
+        np.testing.assert_array_equal(first.held_out, again.held_out)
+        np.testing.assert_array_equal(first.trees.threshold, again.trees.threshold)
+
+
+@settings(max_examples=60)
+@given(n=st.integers(1, 400), n_values=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
+def test_thresholds_divide_values_into_bins(n, n_values, seed):
+    column = np.random.default_rng(seed).integers(0, n_values, n).astype(np.float32)
+    edges = boosting.bin_thresholds(column[:, None])[0]
+    assert np.all(np.diff(edges[np.isfinite(edges)]) > 0)
+    assert len(edges) == MOST_BINS - 1
+    distinct = np.unique(column)
+    if len(distinct) <= MOST_BINS:  # every value has a bin of its own
+        assert edges[np.isfinite(edges)].tolist() == distinct[:-1].tolist()
+    else:
+        assert np.isin(edges[np.isfinite(edges)], distinct).all()
+        assert edges[np.isfinite(edges)][-1] < distinct[-1]
