@@ -25,7 +25,12 @@ from vicinal.gpu.ridge import spd_inverse
 
 Float = NDArray[np.float64]
 CUDA = torch.device("cuda")
-RIDGES = [(3_000, np.float64), (10_000, np.float32), (20_000, np.float32), (40_000, np.float32)]
+RIDGES: list[tuple[int, Any]] = [
+    (3_000, np.float64),
+    (10_000, np.float32),
+    (20_000, np.float32),
+    (40_000, np.float32),
+]
 """Sizes of ridge's matrix, and the number type it is inverted in."""
 
 
@@ -202,11 +207,11 @@ def evaluations() -> dict[str, object]:
     }
 
 
-def ridge_line(size: int, dtype: type[np.float32] | type[np.float64]) -> dict[str, object]:
+def ridge_line(size: int, dtype: Any) -> dict[str, object]:
     """Time the inverse of a ridge's matrix, transfers included, and say how far off it is."""
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(size, 512)).astype(dtype)
-    gram = rows @ rows.T / 512
+    rows = rng.normal(size=(size, 512))
+    gram: NDArray[np.floating[Any]] = (rows @ rows.T / 512).astype(dtype)
     alpha = 1.0
     found: list[NDArray[np.floating[Any]]] = []
     took = seconds(lambda: found.append(spd_inverse(gram, alpha, "cuda")), 3)
@@ -273,10 +278,10 @@ def main() -> None:
             part.says(check("odd", cases(0)["odd"], metric))
     with Part(results, "mlarp") as part:
         part.says(evaluations())
-    for size, dtype in RIDGES:
+    for order, dtype in RIDGES:
         torch.cuda.reset_peak_memory_stats()
-        with Part(results, f"ridge {size} {np.dtype(dtype).name}") as part:
-            part.says(ridge_line(size, dtype))
+        with Part(results, f"ridge {order} {np.dtype(dtype).name}") as part:
+            part.says(ridge_line(order, dtype))
     sizes = [(39_516, 64, 5, 10), (200_000, 128, 30, 3), (1_000_000, 128, 30, 1)]
     for size in sizes[: 2 if options.quick else 3]:
         with Part(results, f"graph {size[0]}") as part:

@@ -2,148 +2,180 @@
 
 ``python -m benchmarks.incremental`` measures debtags and emotions; ``--full`` adds 500,000
 generated rows, a stream of 100,000 rows from empty, a minute of readers beside a writer and 100,000
-pairs of learning and forgetting. Times of calls are medians and 99th percentiles, one process.
+pairs of learning and forgetting; ``--cases stream memory`` measures those alone. Times of calls are
+medians and 99th percentiles, one process.
 """
 
 import argparse
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.incremental_data import Stream, binary, debtags, debtags_like
-from benchmarks.incremental_peers import river_times
+from benchmarks.incremental_data import Stream, debtags, debtags_like, emotions, zipf
+from benchmarks.incremental_figures import Line, timed
+from benchmarks.incremental_peers import river_lines, scikit_learn_lines
 from benchmarks.incremental_runs import memory_after_pairs, readers_and_writer, stream_from_empty
-from vicinal import LCIF, BRkNN, FeatureKNN, InstanceKNN, LPkNN, MLkNN, datasets
+from benchmarks.recording import Measurement, record
+from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
 from vicinal.estimators.incremental import IncrementalEstimator
 
 CALLS = 1_000
+MINUTES = ("large", "stream")
+"""Cases that are measured with ``--full`` only."""
+
+
+def mlknn() -> MLkNN:
+    """Return the model of the longer runs."""
+    return MLkNN(10, metric="cosine")
+
+
+def laml_knn() -> LAMLkNN:
+    """Return LAML-kNN with five rows of debtags as its centres."""
+    return LAMLkNN(10, metric="cosine", centers=debtags().X[:5].toarray())
+
+
 METHODS: dict[str, Callable[[], IncrementalEstimator]] = {
-    "ML-kNN": lambda: MLkNN(10, metric="cosine"),
+    "ML-kNN": mlknn,
     "BRkNN": lambda: BRkNN(10, metric="cosine"),
     "LPkNN": lambda: LPkNN(10, metric="cosine"),
     "InstanceKNN": lambda: InstanceKNN(10),
+    "LAML-kNN, 5 given centres": laml_knn,
     "FeatureKNN": FeatureKNN,
     "LCIF": LCIF,
 }
-
-
-@dataclass(frozen=True)
-class Line:
-    """What was measured, the figures in milliseconds, and the bar."""
-
-    what: str
-    figure: str
-    bar: str = ""
+ANEW: dict[str, Callable[[], IncrementalEstimator]] = {
+    "LCIF, second order": lambda: LCIF(second_order=True),
+    "InstanceKNN, second order": lambda: InstanceKNN(10, second_order=True),
+}
+"""Methods that update their graph as a whole and learn from it anew."""
 
 
 def main() -> None:
-    """Measure and print the table."""
+    """Measure, print the table and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--calls", type=int, default=CALLS)
+    parser.add_argument("--cases", nargs="+", choices=CASES)
     options = parser.parse_args()
+    cases = options.cases or [name for name in CASES if options.full or name not in MINUTES]
     console = Console()
     table = Table("case", "median (99th percentile)", "bar")
-    for line in _lines(options.full, options.calls):
-        console.print(f"[dim]{line.what}: {line.figure}")
-        table.add_row(line.what, line.figure, line.bar)
+    kept: list[Measurement] = []
+    for name in cases:
+        for line in CASES[name](options):
+            console.print(f"[dim]{line.what}: {line.figure}")
+            table.add_row(line.what, line.figure, line.bar)
+            kept += line.kept
     console.print(table)
+    record("incremental", kept)
 
 
-def _lines(full: bool, calls: int) -> Iterator[Line]:
+def changes(options: argparse.Namespace) -> Iterator[Line]:
+    """Learn and forget rows of debtags with every method."""
     stream = debtags()
     for name, make in METHODS.items():
-        yield from _changes(name, make, stream, calls)
-    yield from _one_row(stream, calls)
-    yield from river_lines(stream, calls)
-    if full:
-        yield from _changes("ML-kNN", METHODS["ML-kNN"], binary(500_000, 1_000_000, 20, 1_000), 200)
-        yield Line(
-            "100,000 rows one by one from empty, ML-kNN",
-            stream_from_empty(debtags_like(100_000), METHODS["ML-kNN"]()),
-            "grows < 3 × from 10k to 100k rows",
-        )
-    seconds = 60.0 if full else 5.0
-    yield Line(
-        f"4 threads predict while 1 learns, {seconds:.0f} s, ML-kNN",
-        readers_and_writer(stream, METHODS["ML-kNN"](), seconds),
-        "no error; >= 70 %",
-    )
-    pairs = 100_000 if full else 2_000
-    yield Line(
-        f"memory after {pairs:,} learn/forget pairs, ML-kNN",
-        memory_after_pairs(stream, METHODS["ML-kNN"], pairs),
-        "within 10 %",
-    )
+        yield from _changes(name, make, stream, options.calls)
+
+
+def anew(_: argparse.Namespace) -> Iterator[Line]:
+    """Learn and forget rows with the methods that learn anew."""
+    for name, make in ANEW.items():
+        yield from _changes(name, make, debtags(), 5)
+    yield from _changes("IBLR", lambda: IBLR(10), emotions(), 5)
+    few = debtags(2_000)
+    yield from _changes("IBLR", lambda: IBLR(10, metric="cosine"), few, 2)
+
+
+def large(_: argparse.Namespace) -> Iterator[Line]:
+    """Learn and forget one of 500,000 rows."""
+    yield from _changes("ML-kNN", mlknn, zipf(500_000, 1_000_000), 300)
 
 
 def _changes(
     name: str, make: Callable[[], IncrementalEstimator], stream: Stream, calls: int
 ) -> Iterator[Line]:
     """Learn rows one by one, then forget rows one by one, without recalibration."""
-    model = (
-        make()
-        .set_params(recalibrate_at="never")
-        .fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
-    )
-    model.partial_fit(*stream.row(0))
-    is_lcif = name in ("LCIF", "FeatureKNN")
+    X, Y = stream.X[: stream.n_first], stream.Y[: stream.n_first]
+    model = make().set_params(recalibrate_at="never").fit(X, Y)
+    first = timed(lambda row: model.partial_fit(*row), [stream.row(0)])
+    yield Line.of_times(f"first change, {stream.name}, {name}", first)
     rows = [stream.row(number) for number in range(1, calls + 1)]
     learned = timed(lambda row: model.partial_fit(*row), rows)
-    bar = "10 ms" if is_lcif else "20 ms" if stream.n_first > 100_000 else "3 ms"
-    yield Line(f"learn 1 row, {stream.name}, {name}", learned, bar)
+    bar = "" if calls < 10 else "10 ms" if name in ("LCIF", "FeatureKNN") else stream.bar
+    yield Line.of_times(f"learn 1 row, {stream.name}, {name}", learned, bar)
     gone = np.random.default_rng(0).choice(stream.n_first, size=calls, replace=False)
     forgotten = timed(lambda row: model.forget([row]), gone.tolist())
-    yield Line(f"forget 1 row, {stream.name}, {name}", forgotten, "5 ms")
+    bar = "5 ms" if stream.name == "debtags" and calls >= 10 else ""
+    yield Line.of_times(f"forget 1 row, {stream.name}, {name}", forgotten, bar)
     if name in ("InstanceKNN", "FeatureKNN", "LCIF"):
         again = timed(lambda _: model.recalibrate(), range(3))
-        yield Line(f"recalibrate, {stream.name}, {name}", again)
+        yield Line.of_times(f"recalibrate, {stream.name}, {name}", again)
 
 
-def _one_row(stream: Stream, calls: int) -> Iterator[Line]:
+def one_row(options: argparse.Namespace) -> Iterator[Line]:
     """Predict one row: debtags, and emotions, which is dense."""
-    model = METHODS["ML-kNN"]().fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
-    rows = [stream.row(number)[0] for number in range(calls)]
-    for what in ("predict", "rank", "scores"):
-        yield Line(f"{what} 1 row, debtags, ML-kNN", timed(getattr(model, what), rows), "0.4 ms")
-    data = datasets.load("emotions")
-    X, Y = np.asarray(data.X.todense() if hasattr(data.X, "todense") else data.X), data.Y
-    dense = MLkNN(10).fit(X[:391], Y[:391])
-    rows = [X[391 + number % 202][None] for number in range(calls)]
-    yield Line("predict 1 row, emotions (dense), ML-kNN", timed(dense.predict, rows), "0.3 ms")
-    peer = KNeighborsClassifier(10).fit(X[:391], Y.toarray()[:391])
-    yield Line("the same, scikit-learn's kNN", timed(peer.predict, rows))
+    calls = options.calls
+    for stream, bar in ((debtags(), "0.4 ms"), (emotions(), "0.3 ms")):
+        model = MLkNN(10, metric=stream.metric)
+        model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
+        rows = [stream.row(number)[0] for number in range(calls)]
+        for what in ("predict", "rank", "scores"):
+            times = timed(getattr(model, what), rows)
+            yield Line.of_times(f"{what} 1 row, {stream.name}, ML-kNN", times, bar)
 
 
-def river_lines(stream: Stream, calls: int) -> Iterator[Line]:
-    """Learn and predict one row with river's kNN, where it is installed."""
-    found = river_times(stream, calls)
-    if found is None:
-        yield Line("river", "not installed")
-        return
-    for what, times in found.items():
-        yield Line(what, summary(times))
+def peers(options: argparse.Namespace) -> Iterator[Line]:
+    """Do the same with scikit-learn and river."""
+    yield from scikit_learn_lines(debtags(), min(options.calls, 100))
+    yield from scikit_learn_lines(emotions(), options.calls)
+    yield from river_lines(debtags(), min(options.calls, 100))
 
 
-def timed(call: Callable[..., object], rows: Iterable[object]) -> str:
-    """Call once per row; return the median and the 99th percentile in milliseconds."""
-    times = []
-    for row in rows:
-        start = time.perf_counter()
-        call(row)
-        times.append(time.perf_counter() - start)
-    return summary(times)
+def stream(_: argparse.Namespace) -> Iterator[Line]:
+    """Learn 100,000 rows one by one from an empty model."""
+    what = "100,000 rows one by one from empty, debtags-like, ML-kNN"
+    times = stream_from_empty(debtags_like(100_000), mlknn())
+    kept = [
+        *(Measurement(f"{what}, at {mark:,}", ms, "ms") for mark, ms in times.medians.items()),
+        Measurement(f"{what}, growth", times.growth, "×"),
+        Measurement(f"{what}, in all", times.total, "s"),
+    ]
+    yield Line(what, str(times), "grows < 3 × from 10k to 100k rows", kept)
 
 
-def summary(times: Iterable[float]) -> str:
-    """Return seconds as median and 99th percentile in milliseconds."""
-    values = np.array(list(times)) * 1e3
-    return f"{np.median(values):.3g} ms ({np.quantile(values, 0.99):.3g} ms)"
+def threads(options: argparse.Namespace) -> Iterator[Line]:
+    """Predict in four threads while one learns."""
+    seconds = 60.0 if options.full else 10.0
+    what = f"4 threads predict while 1 learns, {seconds:.0f} s, debtags, ML-kNN"
+    found = readers_and_writer(debtags(), mlknn(), seconds)
+    kept = [
+        Measurement(f"{what}, share of the throughput alone", found.share, "", "high"),
+        Measurement(f"{what}, rows learned", found.learned, "per s", "high"),
+    ]
+    yield Line(what, str(found), "no error; >= 70 %", kept)
+
+
+def memory(options: argparse.Namespace) -> Iterator[Line]:
+    """Learn and forget rows, and look at the memory of the process."""
+    pairs = 100_000 if options.full else 2_000
+    what = f"memory after {pairs:,} learn/forget pairs, debtags, ML-kNN"
+    found = memory_after_pairs(debtags(), mlknn, pairs)
+    kept = [Measurement(f"{what}, against a fresh fit", found.ratio, "×")]
+    yield Line(what, str(found), "within 10 %", kept)
+
+
+CASES: dict[str, Callable[[argparse.Namespace], Iterator[Line]]] = {
+    "changes": changes,
+    "one-row": one_row,
+    "peers": peers,
+    "anew": anew,
+    "threads": threads,
+    "memory": memory,
+    "large": large,
+    "stream": stream,
+}
 
 
 if __name__ == "__main__":

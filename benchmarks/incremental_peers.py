@@ -1,16 +1,46 @@
-"""The same operations in river, an online learning library, where it is installed.
+"""The same operations in scikit-learn and in river, where they have them.
 
-river has no multi-label kNN: its ``neighbors.KNNClassifier`` is asked for one class per row, which
-is less than what is asked of the others.
+scikit-learn's neighbours cannot learn a row: its classifier is fitted again on all rows, which
+copies them and searches nothing. river has no multi-label kNN: its ``neighbors.KNNClassifier`` is
+asked for one class per row, which is less than what is asked of the others.
 """
 
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 
+from scipy import sparse
+from sklearn.neighbors import KNeighborsClassifier
+
 from benchmarks.incremental_data import Stream
+from benchmarks.incremental_figures import Line, timed
 
 MOST_ROWS = 2_000
 """Rows that river's search holds: it compares dictionaries one by one."""
+
+
+def scikit_learn_lines(stream: Stream, calls: int) -> Iterator[Line]:
+    """Predict one row, and learn one by fitting again."""
+    n = stream.n_first
+    Y = stream.Y[: n + 1].toarray()
+    algorithm = "brute" if sparse.issparse(stream.X) else "auto"
+    model = KNeighborsClassifier(10, metric=stream.metric, algorithm=algorithm)
+    model.fit(stream.X[:n], Y[:n])
+    rows = [stream.row(number)[0] for number in range(calls)]
+    times = timed(model.predict, rows)
+    yield Line.of_times(f"predict 1 row, {stream.name}, scikit-learn's kNN", times)
+    times = timed(lambda _: model.fit(stream.X[: n + 1], Y), range(5))
+    yield Line.of_times(f"learn 1 row, {stream.name}, scikit-learn's kNN, fitted again", times)
+
+
+def river_lines(stream: Stream, calls: int) -> Iterator[Line]:
+    """Learn and predict one row with river's kNN, where it is installed."""
+    found = river_times(stream, calls)
+    if found is None:
+        yield Line("river", "not installed")
+        return
+    for what, times in found.items():
+        yield Line.of_times(what, times)
 
 
 def river_times(stream: Stream, calls: int) -> dict[str, list[float]] | None:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,10 +13,67 @@ from vicinal._base.free_memory import release_free_memory
 from vicinal.estimators.incremental import IncrementalEstimator
 
 
+@dataclass(frozen=True)
+class StreamTimes:
+    """Time per row by the number of rows there were (median of the last 1,000), and in all."""
+
+    medians: dict[int, float]
+    total: float
+
+    @property
+    def growth(self) -> float:
+        """The last time per row as a multiple of the first."""
+        first, *_, last = self.medians.values()
+        return last / first
+
+    def __str__(self) -> str:
+        """Return the figures as a table has them."""
+        at = ", ".join(f"{ms:.3g} ms at {mark:,}" for mark, ms in self.medians.items())
+        return f"{at}: × {self.growth:.2f}; {self.total:.0f} s in all"
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Predictions per second without and with a learner, and rows learned per second."""
+
+    alone: float
+    beside: float
+    learned: float
+
+    @property
+    def share(self) -> float:
+        """Predictions with a learner as a share of those without."""
+        return self.beside / self.alone
+
+    def __str__(self) -> str:
+        """Return the figures as a table has them."""
+        return (
+            f"{self.beside:,.0f} of {self.alone:,.0f} predictions/s ({self.share:.0%}), "
+            f"{self.learned:,.0f} rows learned/s, no error"
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory of the process in MB after a fresh fit, and after pairs of changes."""
+
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> float:
+        """The memory afterwards as a multiple of that before."""
+        return self.after / self.before
+
+    def __str__(self) -> str:
+        """Return the figures as a table has them."""
+        return f"{self.before:,.0f} MB, then {self.after:,.0f} MB ({self.ratio - 1:+.1%})"
+
+
 def stream_from_empty(
     stream: Stream, model: IncrementalEstimator, marks: tuple[int, ...] = (10_000, 100_000)
-) -> str:
-    """Learn rows one by one from the first on; return the time per row around each mark."""
+) -> StreamTimes:
+    """Learn rows one by one from the first on; return the time per row before each mark."""
     window = 1_000
     times = np.zeros(max(marks))
     for number in range(max(marks)):
@@ -23,24 +81,20 @@ def stream_from_empty(
         start = time.perf_counter()
         model.partial_fit(*row)
         times[number] = time.perf_counter() - start
-    medians = [float(np.median(times[mark - window : mark])) * 1e3 for mark in marks]
-    grown = medians[-1] / medians[0]
-    at = ", ".join(f"{ms:.3g} ms at {mark:,}" for ms, mark in zip(medians, marks, strict=True))
-    return f"{at}: × {grown:.2f}; {times.sum():.0f} s in all"
+    medians = {mark: float(np.median(times[mark - window : mark])) * 1e3 for mark in marks}
+    return StreamTimes(medians, float(times.sum()))
 
 
 def readers_and_writer(
     stream: Stream, model: IncrementalEstimator, seconds: float, n_readers: int = 4
-) -> str:
-    """Predict in threads without and with a writer; return how the throughput compares."""
+) -> Throughput:
+    """Predict in threads without and with a writer, each for so long."""
     model.fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
     model.partial_fit(*stream.row(0))
-    alone, _ = _throughput(stream, model, seconds / 2, n_readers, is_learning=False)
+    before, _ = _throughput(stream, model, seconds / 4, n_readers, is_learning=False)
     beside, learned = _throughput(stream, model, seconds, n_readers, is_learning=True)
-    return (
-        f"{beside:,.0f} of {alone:,.0f} predictions/s ({beside / alone:.0%}), "
-        f"{learned:,.0f} rows learned/s, no error"
-    )
+    after, _ = _throughput(stream, model, seconds / 4, n_readers, is_learning=False)
+    return Throughput((before + after) / 2, beside, learned)
 
 
 def _throughput(
@@ -77,8 +131,10 @@ def _throughput(
     return sum(counts[:n_readers]) / seconds, counts[n_readers] / seconds
 
 
-def memory_after_pairs(stream: Stream, make: Callable[[], IncrementalEstimator], pairs: int) -> str:
-    """Learn and forget rows; return the growth of the process against a fresh fit."""
+def memory_after_pairs(
+    stream: Stream, make: Callable[[], IncrementalEstimator], pairs: int
+) -> Memory:
+    """Learn and forget rows; return the memory of the process after a fresh fit and afterwards."""
     rng = np.random.default_rng(0)
     model = make().fit(stream.X[: stream.n_first], stream.Y[: stream.n_first])
     model.partial_fit(*stream.row(0)).forget([stream.n_first])
@@ -89,5 +145,4 @@ def memory_after_pairs(stream: Stream, make: Callable[[], IncrementalEstimator],
         ids = model.row_ids_
         model.forget([int(ids[rng.integers(len(ids))])])
     release_free_memory()
-    after = memory_mb("VmRSS")
-    return f"{before:,.0f} MB, then {after:,.0f} MB ({after / before - 1:+.1%})"
+    return Memory(before, memory_mb("VmRSS"))

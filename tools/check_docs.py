@@ -3,22 +3,36 @@
 Reads every Markdown file tracked by git. Examples are ``>>>`` lines in Python code blocks.
 """
 
+import contextlib
 import doctest
+import io
+import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
+class Checked(NamedTuple):
+    """What was found in one file."""
+
+    examples: int
+    problems: int
+    report: str
+
+
 def markdown_files() -> list[Path]:
-    """Return the Markdown files of the project."""
+    """Return the Markdown files of the project, those with most examples first."""
     listed = subprocess.run(
         ["git", "ls-files", "*.md"], capture_output=True, text=True, check=True
     ).stdout
-    return [Path(name) for name in listed.split()]
+    files = [Path(name) for name in listed.split()]
+    return sorted(files, key=lambda file: -file.read_text(encoding="utf-8").count(">>> "))
 
 
 def dead_links(file: Path) -> list[str]:
@@ -28,20 +42,25 @@ def dead_links(file: Path) -> list[str]:
     return [target for target in local if not (file.parent / target).exists()]
 
 
-def main() -> int:
-    """Return the number of problems found."""
-    problems = 0
-    examples = 0
-    for file in markdown_files():
-        for target in dead_links(file):
-            sys.stdout.write(f"{file}: dead link {target}\n")
-            problems += 1
+def check(file: Path) -> Checked:
+    """Run the examples of a file and look up its links."""
+    report = io.StringIO()
+    dead = dead_links(file)
+    report.writelines(f"{file}: dead link {target}\n" for target in dead)
+    with contextlib.redirect_stdout(report):
         result = doctest.testfile(
             str(file.resolve()), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
         )
-        problems += result.failed
-        examples += result.attempted
-    sys.stdout.write(f"{examples - problems} passed, {problems} failed\n")
+    return Checked(result.attempted, result.failed + len(dead), report.getvalue())
+
+
+def main() -> int:
+    """Print the problems of every file; return 1 if there are any."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        checked = list(pool.map(check, markdown_files()))
+    problems = sum(each.problems for each in checked)
+    sys.stdout.write("".join(each.report for each in checked))
+    sys.stdout.write(f"{sum(e.examples for e in checked) - problems} passed, {problems} failed\n")
     return 1 if problems else 0
 
 

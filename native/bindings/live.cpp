@@ -13,9 +13,13 @@ class BoundLive {
   BoundLive(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<Value> values,
             std::int64_t n_columns, int metric, std::int64_t k, std::int64_t spare,
             Matrix<std::int32_t> ids, Vector<std::int64_t> label_indptr,
-            Vector<std::int32_t> label_indices, std::int64_t n_labels)
-      : metric_(static_cast<Metric>(metric)), tallies_(k, n_labels) {
+            Vector<std::int32_t> label_indices, std::int64_t n_labels,
+            Vector<std::int32_t> groups, std::int64_t n_groups)
+      : metric_(static_cast<Metric>(metric)),
+        tallies_(k, n_labels, std::max<std::int64_t>(n_groups, 1)) {
     nb::gil_scoped_release unlocked;
+    if (groups.size() != indptr.size() - 1) throw std::invalid_argument("one group per row");
+    for (const std::int32_t group : view(groups)) add_group(group);
     graph_ = std::make_unique<LiveGraph<Value>>(
         CsrView<Value>{view(indptr), view(indices), view(values), n_columns}, metric_, k, spare,
         std::span<const std::int32_t>(ids.data(), ids.size()),
@@ -28,8 +32,9 @@ class BoundLive {
 
   // Learn a row with its labels, the larger of which may be new; return its slot.
   std::int32_t learn(Vector<std::int32_t> columns, Vector<Value> values,
-                     Vector<std::int32_t> labels, std::int64_t n_labels) {
+                     Vector<std::int32_t> labels, std::int64_t n_labels, std::int32_t group) {
     nb::gil_scoped_release unlocked;
+    add_group(group);
     tallies_.grow(n_labels);
     const std::int32_t slot = graph_->learn({view(columns), view(values)});
     labels_->add(view(labels));
@@ -79,20 +84,21 @@ class BoundLive {
       nb::gil_scoped_release unlocked;
       moved = graph_->compact();
       labels_->renumber(moved);
+      tallies_.renumber(moved);
     }
     return to_numpy(std::move(moved));
   }
 
-  // The tables c_l[j] and c'_l[j] of ML-kNN, each labels x width.
+  // The tables c_l[j] and c'_l[j] of ML-kNN, each (groups x labels) x width.
   nb::tuple tables(std::int64_t width) const {
     std::vector<std::int64_t> with_label, without_label;
     {
       nb::gil_scoped_release unlocked;
-      with_label.resize(tallies_.n_labels() * width);
+      with_label.resize(tallies_.n_groups() * tallies_.n_labels() * width);
       without_label.resize(with_label.size());
-      tallies_.tables(graph_->rows().n_live(), width, with_label, without_label);
+      tallies_.tables(width, with_label, without_label);
     }
-    const auto rows = static_cast<std::size_t>(tallies_.n_labels());
+    const auto rows = static_cast<std::size_t>(tallies_.n_groups() * tallies_.n_labels());
     return nb::make_tuple(to_numpy(std::move(with_label), rows, width),
                           to_numpy(std::move(without_label), rows, width));
   }
@@ -129,6 +135,11 @@ class BoundLive {
       throw std::out_of_range("a slot in use");
   }
 
+  void add_group(std::int32_t group) {
+    if (group < 0 || group >= tallies_.n_groups()) throw std::out_of_range("a group there is");
+    tallies_.add_row(group);
+  }
+
   void count_out(std::int32_t slot) {
     check_slot(slot);
     tallies_.count(*labels_, slot, graph_->lists().nearest(slot), -1);
@@ -140,7 +151,7 @@ class BoundLive {
   }
 
   Metric metric_;
-  VoteTallies tallies_;
+  GroupedTallies tallies_;
   std::unique_ptr<LiveGraph<Value>> graph_;
   std::unique_ptr<LiveLabels> labels_;
 };
@@ -151,13 +162,14 @@ void bind_graph(nb::module_& m, const char* name) {
   nb::class_<Live>(m, name)
       .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<Value>, std::int64_t, int,
                     std::int64_t, std::int64_t, Matrix<std::int32_t>, Vector<std::int64_t>,
-                    Vector<std::int32_t>, std::int64_t>(),
+                    Vector<std::int32_t>, std::int64_t, Vector<std::int32_t>, std::int64_t>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"), nb::arg("k"),
            nb::arg("spare"), nb::arg("ids").noconvert(), nb::arg("label_indptr").noconvert(),
-           nb::arg("label_indices").noconvert(), nb::arg("n_labels"))
+           nb::arg("label_indices").noconvert(), nb::arg("n_labels"),
+           nb::arg("groups").noconvert(), nb::arg("n_groups"))
       .def("learn", &Live::learn, nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-           nb::arg("labels").noconvert(), nb::arg("n_labels"))
+           nb::arg("labels").noconvert(), nb::arg("n_labels"), nb::arg("group"))
       .def("forget", &Live::forget, nb::arg("slot"))
       .def("take_out", &Live::take_out, nb::arg("slot"))
       .def("refill", &Live::refill, nb::arg("forgotten"), nb::arg("rows").noconvert(),

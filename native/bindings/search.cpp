@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,12 +15,24 @@ class BoundIndex {
  public:
   BoundIndex(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<Value> values,
              std::int64_t n_columns, int metric, std::int64_t block_rows, const std::string& simd,
-             bool patterns)
-      : indptr_(indptr), indices_(indices), values_(values), metric_(static_cast<Metric>(metric)) {
+             bool patterns, std::optional<Vector<std::uint8_t>> stored)
+      : indptr_(indptr), indices_(indices), values_(values), stored_(stored) {
     nb::gil_scoped_release unlocked;
-    index_ = std::make_unique<InvertedIndex<Value>>(
-        CsrView<Value>{view(indptr_), view(indices_), view(values_), n_columns},
-        IndexOptions{metric_, block_rows, simd_level(simd), patterns});
+    const CsrView<Value> rows{view(indptr_), view(indices_), view(values_), n_columns};
+    const IndexOptions options{static_cast<Metric>(metric), block_rows, simd_level(simd), patterns};
+    index_ = stored_ ? std::make_unique<InvertedIndex<Value>>(rows, options,
+                                                              std::as_bytes(view(*stored_)))
+                     : std::make_unique<InvertedIndex<Value>>(rows, options);
+  }
+
+  // Pass the postings to a function that writes them, piece by piece, for `stored` to read again.
+  void store(nb::callable write) const {
+    index_->store([&](std::span<const std::byte> piece) {
+      const auto* bytes = reinterpret_cast<const std::uint8_t*>(piece.data());
+      // Without an owner, NumPy would get a copy.
+      const nb::capsule owner(this, [](void*) noexcept {});
+      write(nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(bytes, {piece.size()}, owner));
+    });
   }
 
   // `ids` and `keys` hold what was found in other rows, and receive the results.
@@ -43,7 +56,7 @@ class BoundIndex {
   Vector<std::int64_t> indptr_;
   Vector<std::int32_t> indices_;
   Vector<Value> values_;
-  Metric metric_;
+  std::optional<Vector<std::uint8_t>> stored_;
   std::unique_ptr<InvertedIndex<Value>> index_;
 };
 
@@ -52,15 +65,17 @@ void bind_index(nb::module_& m, const char* name) {
   using Index = BoundIndex<Value>;
   nb::class_<Index>(m, name)
       .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Vector<Value>, std::int64_t, int,
-                    std::int64_t, const std::string&, bool>(),
+                    std::int64_t, const std::string&, bool, std::optional<Vector<std::uint8_t>>>(),
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"),
-           nb::arg("block_rows"), nb::arg("simd"), nb::arg("patterns"))
+           nb::arg("block_rows"), nb::arg("simd"), nb::arg("patterns"),
+           nb::arg("stored").noconvert() = nb::none())
       .def("search", &Index::search, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("excluded").noconvert(),
            nb::arg("removed").noconvert(), nb::arg("first_id"), nb::arg("n_rows"),
            nb::arg("ids").noconvert(), nb::arg("keys").noconvert(), nb::arg("n_threads"),
            nb::arg("batch"))
+      .def("store", &Index::store, nb::arg("write"))
       .def("bytes", &Index::bytes);
 }
 

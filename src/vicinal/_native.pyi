@@ -1,5 +1,7 @@
 """What the compiled core offers. Each layer calls it through one thin module of its own."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,9 @@ class InvertedIndexFloat32:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,
@@ -48,7 +52,9 @@ class InvertedIndexFloat64:
         block_rows: int,
         simd: str,
         patterns: bool,
+        stored: NDArray[np.uint8] | None = None,
     ) -> None: ...
+    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
     def search(
         self,
         indptr: Int,
@@ -332,9 +338,16 @@ class LiveGraphFloat32:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
     def learn(
-        self, columns: Int32, values: NDArray[np.float32], labels: Int32, n_labels: int
+        self,
+        columns: Int32,
+        values: NDArray[np.float32],
+        labels: Int32,
+        n_labels: int,
+        group: int,
     ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
@@ -360,8 +373,12 @@ class LiveGraphFloat64:
         label_indptr: Int,
         label_indices: Int32,
         n_labels: int,
+        groups: Int32,
+        n_groups: int,
     ) -> None: ...
-    def learn(self, columns: Int32, values: Float, labels: Int32, n_labels: int) -> int: ...
+    def learn(
+        self, columns: Int32, values: Float, labels: Int32, n_labels: int, group: int
+    ) -> int: ...
     def forget(self, slot: int) -> None: ...
     def take_out(self, slot: int) -> Int32: ...
     def refill(self, forgotten: int, rows: Int32, ids: Int32) -> None: ...

@@ -33,7 +33,18 @@ def test_a_text_gets_labels_with_bars_and_reasons(open_page) -> None:
     page.get_by_role("button", name="cats").hover()
     page.wait_for_selector("#why h3:has-text('cats')")
     assert "2 of the 3 nearest training rows carry this label" in page.inner_text("#why")
+    page.wait_for_selector("#why .words span")
     assert {"kitten", "cat"} <= {mark.inner_text() for mark in page.locator("#marked mark").all()}
+    shown = [word.inner_text().split() for word in page.locator("#why .words span").all()]
+    losses = [float(loss) for _, loss in shown]
+    assert losses == sorted(losses, reverse=True)
+    for _ in range(3):  # looked at again and again: explained once
+        page.get_by_role("button", name="cats").blur()
+        page.get_by_role("button", name="cats").focus()
+    page.wait_for_selector("#why h3:has-text('is the sum of')")
+    page.wait_for_timeout(300)
+    assert page.locator("#why h3:has-text('is the sum of')").count() == 1
+    assert "+0.0000" not in page.inner_text("#why").split("base", 1)[1].split("\n", 2)[2]
 
 
 def test_an_example_is_picked(open_page) -> None:

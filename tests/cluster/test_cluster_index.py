@@ -18,7 +18,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.cluster import ClusterIndex, column_graph
 from vicinal.cluster.merging import merge_found
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import InvertedIndex, SegmentedIndex
+from vicinal.index import InvertedIndex, SegmentedIndex, stored_postings
 from vicinal.scoring.column_graph import column_graph as local_column_graph
 
 pytestmark = [
@@ -44,14 +44,34 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_folder(client, X, metric, tmp_path):
-    local = SegmentedIndex.build([X[:1000], X[1000:]], tmp_path / "rows", metric)
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_folder(client, X, metric, stored, tmp_path, monkeypatch):
+    if stored:
+        monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1000)
+    options = {"metric": metric, "max_memory": MEMORY, "n_jobs": 1}
+    local = SegmentedIndex.build([X[:1000], X[1000:]], tmp_path / "rows", **options)
     local.remove([5, 2999, *range(100, 140)])
     local.add(X[:50])
     index = ClusterIndex(client, tmp_path / "rows", metric, max_memory=MEMORY, block_queries=400)
     assert len(index._source.shards) > 2
+    # One task searches all shards whose postings are stored; the rows added since are few.
+    assert len(index._groups) == (1 + 1 if stored else len(index._source.shards))
     same(index.query(X[:900], 7), local.query(X[:900], 7))
     same(index.query_self(7), local.query_self(7))
+
+
+def test_stored_postings_of_another_metric_are_not_used(client, X, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1)
+    SegmentedIndex.build([X], tmp_path / "rows", "cosine")
+    index = ClusterIndex(client, tmp_path / "rows", "euclidean", max_memory=MEMORY)
+    same(index.query(X[:50], 7), InvertedIndex(X, "euclidean").query(X[:50], 7))
+
+
+def test_every_thread_gets_several_tasks(client, X):
+    index = ClusterIndex(client, X, block_queries=10_000)
+    assert index._queries_per_task(10_000) == 1250  # 2 threads, 4 tasks each
+    assert index._queries_per_task(10) == 256
+    assert index._queries_per_task(10**7) == 10_000
 
 
 def test_a_folder_of_shards(client, X, tmp_path):

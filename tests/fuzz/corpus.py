@@ -1,71 +1,39 @@
-"""Sound files and models, of which the damaged ones are made."""
+"""Valid files and models, which the fuzzer damages."""
 
 import bz2
 import gzip
-import io
 import lzma
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.io import savemat
 from sklearn.pipeline import Pipeline
+from tests.support.sample_files import COUNTS, DATA, MEKA, matlab, written
 
 import vicinal
-from vicinal.datasets import Dataset, write_file
 from vicinal.decision import MCut, MetricThreshold, PCut, PerLabelThreshold, RCut, TopS
 from vicinal.estimators import METHODS
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.reduction import MDDM
 
-DATA = Dataset(
-    X=sparse.csr_array(
-        [[0, 1.5, 0, 0, 0, -2e-7, 0, 0, 0, 3], [0] * 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]]
-    ),
-    Y=[[1, 0, 1], [0, 0, 0], [0, 1, 1]],
-    feature_names=(*"abcdefghi", "it's 5%"),
-    label_names=("x", "y z", "ü"),
-    row_names=("r", "s", "t"),
-    train=[0, 1],
-    test=[2],
-)
-COUNTS = Dataset(np.abs(DATA.X.toarray().round()), DATA.Y, DATA.feature_names, DATA.label_names)
-MEKA = b"""@relation 'r: -C 2'
-@attribute a {0,1}
-@attribute 'b c' {NO,YES}
-@attribute "d" real
-@attribute e {red,'dark green',blue}
-@data
-0,YES,1.5e-3,'dark green'
-{0 1,2 -7, 3 blue}
-% comment
-{}
-"""
-
 
 @cache
 def files() -> dict[str, dict[str, bytes]]:
-    """Return by the name of a file to read that file and those that go with it."""
-    found = {name: _written(DATA, name) for name in ("d.xc", "d.arff", "d.npz")}
-    found |= {name: _written(COUNTS, name) for name in ("d.jsonl", "d.csv", "d.tsv")}
+    """Return the files of each data set, by the name of the file to read."""
+    unnamed = replace(COUNTS, row_names=None)
+    found = {name: written(DATA, name) for name in ("d.xc", "d.arff", "d.npz")}
+    found |= {name: written(unnamed, name) for name in ("d.jsonl", "d.csv", "d.tsv")}
     found["m.meka.arff"] = {"m.meka.arff": MEKA}
     for packed in (False, True):
-        content = io.BytesIO()
-        savemat(content, {"X": DATA.X, "Y": DATA.Y.toarray()}, do_compression=packed)
-        found[f"{packed}.mat"] = {f"{packed}.mat": content.getvalue()}
+        found[f"{packed}.mat"] = matlab(f"{packed}.mat", packed)
     plain = found["d.xc"]["d.xc"]
     for ending, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         found[f"p.xc{ending}"] = {f"p.xc{ending}": pack(plain)}
     return found
-
-
-def _written(data: Dataset, name: str) -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        write_file(data, Path(folder) / name)
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 ROWS = np.random.default_rng(0).choice([0.0, 0.0, 0.5, 1.0], size=(24, 6))

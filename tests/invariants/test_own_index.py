@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import INCREMENTAL, repeatable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -14,18 +15,17 @@ from sklearn.base import clone
 
 import vicinal
 from vicinal._base.errors import ModelFormatError
+from vicinal.comparison import run_comparison
 from vicinal.distances import get_distance
-from vicinal.estimators import METHODS
-from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, MutableIndex, build_index, register_index
 from vicinal.index import build as registry
 from vicinal.index.protocol import is_mutable
 from vicinal.index.reference import reference_query, reference_query_self
+from vicinal.preprocess import MinMax
+from vicinal.selection import tune
 
 pytestmark = pytest.mark.native
-
-INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
 
 
 class BruteForce:
@@ -165,6 +165,7 @@ def test_it_is_the_definition(kind: Any, seed: int, metric: str, k: int) -> None
         assert np.array_equal(found.values, wanted.values)
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")  # of k-means, equal rows
 @pytest.mark.parametrize("method", INCREMENTAL)
 @pytest.mark.parametrize("kind", [*OWN, "auto", "dense", "inverted", "reference"])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -172,12 +173,12 @@ def test_learning_and_forgetting_equals_starting_over(method: str, kind: Any, me
     rng = np.random.default_rng(11)
     X = rng.choice([0.0, 0.0, 0.5, 0.6, 0.9], size=(40, 4))
     Y = (rng.random((40, 5)) < 0.3).astype(int)
-    model = METHODS[method](metric=metric, algorithm=kind).fit(X[:25], Y[:25])
+    model = repeatable(method, metric=metric, algorithm=kind).fit(X[:25], Y[:25])
     model.predict(X)
     model.forget([3, 4, 24]).partial_fit(X[25:33], Y[25:33]).forget([30, 0])
     model.partial_fit(X[33:], Y[33:])
     left = np.setdiff1d(np.arange(40), [3, 4, 24, 30, 0])
-    scratch = METHODS[method](metric=metric).fit(X[left], Y[left])
+    scratch = repeatable(method, metric=metric).fit(X[left], Y[left])
     assert np.array_equal(model.predict(X), scratch.predict(X))
     assert np.array_equal(model.predict_proba(X), scratch.predict_proba(X))
     assert np.array_equal(model.graph_.ids, scratch.graph_.ids)
@@ -208,6 +209,72 @@ def test_an_index_that_can_change_is_not_built_again(monkeypatch: pytest.MonkeyP
         "GrowingBruteForce": changing,
         "BruteForce": [20, 2, 22, 21, 1, 22],
     }
+
+
+class Counted:
+    """A factory of brute-force indexes that records what it built; not hashable."""
+
+    __hash__ = None
+
+    def __init__(self) -> None:
+        self.built: list[tuple[int, str]] = []
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __deepcopy__(self, memo: object) -> "Counted":
+        return self
+
+    def __call__(self, X: Any, metric: str, n_jobs: int | None) -> BruteForce:
+        self.built.append((X.shape[0], metric))
+        return BruteForce(X, metric, n_jobs)
+
+
+class Mirrored(BruteForce):
+    """A wrong index, whose use shows in the results."""
+
+    def query(self, Q: Any, k: int, own: bool = False) -> NeighborGraph:
+        return super().query(-Q, k, own)
+
+
+def tied_rows(n_rows: int) -> tuple[Any, Any]:
+    """Return rows full of ties, and labels."""
+    rng = np.random.default_rng(3)
+    X = rng.choice([0.0, 0.0, 0.5, 0.6, 0.9], size=(n_rows, 4))
+    return X, (rng.random((n_rows, 4)) < 0.4).astype(int)
+
+
+@pytest.mark.parametrize("per_fold", [False, True])
+def test_tuning_searches_with_the_index_of_the_estimators(per_fold: bool) -> None:
+    X, Y = tied_rows(45)
+    methods = ["brknn", "mlknn", "instance-knn", "lcif"]
+    ks = {"n_neighbors": [1, 4], "n_neighbors_instance": [3], "metric": ["cosine", "euclidean"]}
+    options = {"cv": 3, "progress": False, "preprocess": MinMax(), "per_fold": per_fold}
+    wanted = tune(methods, X, Y, "micro-f1", grid=ks, **options)
+    index = Counted()
+    found = tune(methods, X, Y, "micro-f1", grid=ks, params={"algorithm": index}, **options)
+    assert {metric for _, metric in index.built} == {"cosine", "euclidean"}
+    assert np.array_equal(found.table.values, wanted.table.values, equal_nan=True)
+    assert np.array_equal(found.estimator.predict(X), wanted.estimator.predict(X))
+    # As an axis of the grid, each index has its own search and the same values.
+    both = tune("mlknn", X, Y, "micro-f1", grid={"algorithm": ["dense", index]}, **options)
+    assert np.array_equal(*both.table.values, equal_nan=True)
+
+
+def test_a_comparison_searches_with_the_index_of_the_estimators() -> None:
+    X, Y = tied_rows(40)
+    index = Counted()
+    pairs = {"BR": (vicinal.BRkNN, 3), "ML": (vicinal.MLkNN, 5)}
+    wanted = run_comparison({"d": (X, Y)}, {n: kind(k) for n, (kind, k) in pairs.items()}, folds=3)
+    own = {name: kind(k, algorithm=index) for name, (kind, k) in pairs.items()}
+    found = run_comparison({"d": (X, Y)}, own, folds=3)
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert list(mine.values) == list(theirs.values)
+        assert np.array_equal([*mine.values.values()], [*theirs.values.values()], equal_nan=True)
+    assert len(index.built) == 3  # one search per fold, shared by both methods
+    wrong = {name: kind(k, algorithm=Mirrored) for name, (kind, k) in pairs.items()}
+    found = run_comparison({"d": (X, Y)}, wrong, folds=3)
+    assert [each.values for each in found] != [each.values for each in wanted]
 
 
 def test_a_factory_without_a_name_cannot_be_saved(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ neighbours it needs as lists of row ids, nearest first. Operations stand in the 
 formulas, so that scores can be compared to the bit.
 """
 
+from fractions import Fraction
+
 
 def squared_distance(a, b):
     total = 0.0
@@ -76,9 +78,25 @@ def ratio(part, whole):
     return part / whole if whole else 0.0
 
 
-def posterior(prior, with_label, without_label):
-    one, other = prior * with_label, (1 - prior) * without_label
-    return prior if one + other == 0 else one / (one + other)
+def posterior(counts, n_outcomes, s):
+    """Return r from the numbers of rows, and of matching rows, with and without the label.
+
+    A half is told by exact arithmetic: the rounded products of an exact half may differ.
+    """
+    prior, one, other = products(counts, n_outcomes, s)
+    if one + other == 0:
+        return prior
+    _, exact_one, exact_other = products(counts, n_outcomes, Fraction(s))
+    return 0.5 if exact_one == exact_other else one / (one + other)
+
+
+def products(counts, n_outcomes, s):
+    """Return P(H1), P(H1)P(E|H1) and P(H0)P(E|H0)."""
+    (n_with, v_with), (n_without, v_without) = counts
+    prior = ratio(s + n_with, 2 * s + n_with + n_without)
+    with_label = ratio(s + v_with, s * n_outcomes + n_with)
+    without_label = ratio(s + v_without, s * n_outcomes + n_without)
+    return prior, prior * with_label, (1 - prior) * without_label
 
 
 def mlknn_score(near, label, Y, loo, members, k, s):
@@ -87,12 +105,10 @@ def mlknn_score(near, label, Y, loo, members, k, s):
     carrying = [i for i in members if label in Y[i]]
     lacking = [i for i in members if label not in Y[i]]
 
-    def likelihood(rows):
-        same = sum(1 for i in rows if n_votes(loo[i], Y, label) == votes)
-        return ratio(s + same, s * (k + 1) + len(rows))
+    def counted(rows):
+        return len(rows), sum(1 for i in rows if n_votes(loo[i], Y, label) == votes)
 
-    prior = ratio(s + len(carrying), 2 * s + len(members))
-    return posterior(prior, likelihood(carrying), likelihood(lacking))
+    return posterior((counted(carrying), counted(lacking)), k + 1, s)
 
 
 def dmlknn_score(near, label, Y, loo, n_labels, tolerance, s):
@@ -105,13 +121,10 @@ def dmlknn_score(near, label, Y, loo, n_labels, tolerance, s):
             if other != label
         )
 
-    def likelihood(rows):
-        return ratio(s + sum(1 for i in rows if matches(i)), s * n_labels + len(rows))
-
     carrying = [i for i in range(len(Y)) if label in Y[i]]
     lacking = [i for i in range(len(Y)) if label not in Y[i]]
-    prior = ratio(s + len(carrying), 2 * s + len(Y))
-    return posterior(prior, likelihood(carrying), likelihood(lacking))
+    counts = [(len(rows), sum(1 for i in rows if matches(i))) for rows in (carrying, lacking)]
+    return posterior(counts, n_labels, s)
 
 
 def cluster_of(row, centers):

@@ -135,3 +135,17 @@ def test_every_k_at_once_is_each_k_by_itself(problem):
             assert np.array_equal(
                 state.scores(graph, dense).toarray(), alone.scores(graph, dense).toarray()
             )
+
+
+@pytest.mark.parametrize("kind", [MLkNN, DMLkNN, LAMLkNN])
+@pytest.mark.parametrize("n_rows", range(2, 14))
+def test_a_label_that_every_row_has_is_predicted(kind, n_rows):
+    """Also where a new row has more neighbours with the label than any training row can have."""
+    X = np.random.default_rng(n_rows).random((n_rows, 2))
+    model = kind(n_neighbors=10).fit(X, np.ones((n_rows, 1), dtype=int))
+    assert model.predict(X + 0.01).all()
+
+
+def test_an_exact_half_is_a_half():
+    model = DMLkNN(n_neighbors=10).fit(np.arange(10.0)[:, None], np.ones((10, 1), dtype=int))
+    assert model.predict_proba([[4.4]]).tolist() == [[0.5]]  # 11/12 · 1/11 against 1/12 · 1

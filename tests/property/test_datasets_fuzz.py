@@ -1,7 +1,6 @@
 """Damaged files never crash: they are read, or refused with a DataFormatError."""
 
 import gzip
-import io
 import tempfile
 from pathlib import Path
 
@@ -9,52 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sample_files import COUNTS, DATA, MEKA, matlab, written
 from scipy import sparse
-from scipy.io import savemat
 
 from vicinal._base.errors import DataFormatError
-from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.datasets import read_file
 
 pytestmark = pytest.mark.native
 
-DATA = Dataset(
-    X=sparse.csr_array(
-        [[0, 1.5, 0, 0, 0, -2e-7, 0, 0, 0, 3], [0] * 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]]
-    ),
-    Y=[[1, 0, 1], [0, 0, 0], [0, 1, 1]],
-    feature_names=(*"abcdefghi", "it's 5%"),
-    label_names=("x", "y z", "ü"),
-)
-COUNTS = Dataset(
-    np.abs(DATA.X.toarray().round()), DATA.Y, DATA.feature_names, DATA.label_names, ("r", "s", "t")
-)
-ARFF = b"""@relation 'r: -C 2'
-@attribute a {0,1}
-@attribute 'b c' {NO,YES}
-@attribute "d" real
-@attribute e {red,'dark green',blue}
-@data
-0,YES,1.5e-3,'dark green'
-{0 1,2 -7, 3 blue}
-% comment
-{}
-"""
 NUMBERS = [b"-1", b"99999999999999999999", b"nan", b"inf", b"1e999", b"4294967295"]
 MARKS = [bytes([byte]) for byte in b"\n ,:?'\"\\{}%\x00\r\t[<&"]
 PIECES = [b"", b"\xff\xfe", b"@data", *NUMBERS, *MARKS]
-
-
-def written(data, name):
-    """The bytes of a data set in one format, and of the files that go with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_file(data, Path(folder) / name)
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-
-
-def matlab(packed):
-    content = io.BytesIO()
-    savemat(content, {"X": DATA.X, "Y": DATA.Y.toarray()}, do_compression=packed)
-    return {"d.mat": content.getvalue()}
 
 
 FILES = {
@@ -63,12 +27,12 @@ FILES = {
     "packed": ("d.txt.gz", {"d.txt.gz": gzip.compress(written(DATA, "d.txt")["d.txt"])}),
     "mulan": ("d.arff", written(DATA, "d.arff")),
     "mulan xml": ("d.arff", written(DATA, "d.arff"), "d.xml"),
-    "meka": ("d.arff", {"d.arff": ARFF}),
+    "meka": ("d.arff", {"d.arff": MEKA}),
     "npz": ("d.npz", written(DATA, "d.npz")),
     "jsonl": ("d.jsonl", written(COUNTS, "d.jsonl")),
     "csv": ("d.csv", written(COUNTS, "d.csv")),
-    "mat": ("d.mat", matlab(packed=False)),
-    "packed mat": ("d.mat", matlab(packed=True)),
+    "mat": ("d.mat", matlab("d.mat", packed=False)),
+    "packed mat": ("d.mat", matlab("d.mat", packed=True)),
 }
 edits = st.lists(
     st.tuples(

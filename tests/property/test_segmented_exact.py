@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.index import InvertedIndex, SegmentedIndex, postings_cache
+from vicinal.index import InvertedIndex, SegmentedIndex, postings_cache, stored_postings
 from vicinal.index.reference import reference_query
 
 pytestmark = pytest.mark.native
@@ -53,17 +53,20 @@ def chunks(X, rng):
     st.integers(0, 2**31),
     st.integers(1, 9),
     st.sampled_from([2**15, 2**18, 2**20]),
-    st.booleans(),
+    st.sampled_from(["memory", "folder", "folder with postings"]),
 )
-@settings(deadline=None, max_examples=150)
-def test_every_sequence_of_changes(changes, metric, palette, seed, k, entry_bytes, in_folder):
+@settings(deadline=None, max_examples=200)
+def test_every_sequence_of_changes(changes, metric, palette, seed, k, entry_bytes, place):
     """`entry_bytes` sets how many entries a range has: from one row to a dozen."""
+    in_folder = place != "memory"
+    fewest_stored = 1 if place == "folder with postings" else 2**20
     rng = np.random.default_rng(seed)
     X = rng.choice(palette, size=(int(rng.integers(0, 14)), 5))
     alive = np.ones(len(X), dtype=bool)
     Q = rng.choice(palette, size=(4, 5))
     with (
         patch.object(postings_cache, "BYTES_PER_ENTRY", entry_bytes),
+        patch.object(stored_postings, "FEWEST_ENTRIES", fewest_stored),
         tempfile.TemporaryDirectory() as folder,
     ):
         options = {"max_memory": 2**20, "n_jobs": 2}

@@ -1,5 +1,6 @@
 """A small model of texts, its folder, and clients of apps that serve it."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -97,3 +98,14 @@ def no_tokens_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("VICINAL_READ_TOKEN", "VICINAL_WRITE_TOKEN"):
         if name in os.environ:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """``vicinal serve`` sends the logs to standard error; the tests after it read them again."""
+    loggers = [logging.getLogger(name) for name in ("vicinal.service", "uvicorn", "uvicorn.error")]
+    before = [(each.handlers, each.level, each.propagate) for each in loggers]
+    yield
+    for each, (handlers, level, propagates) in zip(loggers, before, strict=True):
+        each.handlers, each.propagate = handlers, propagates
+        each.setLevel(level)

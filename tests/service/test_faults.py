@@ -52,7 +52,24 @@ def test_a_commit_is_on_disk_when_append_returns(tmp_path) -> None:
     assert between[-1].startswith(("fsync", "fdatasync"))
 
 
-def test_a_full_disk_is_a_clear_reply_and_loses_nothing(start) -> None:
+def test_a_real_disk_that_is_full_or_read_only(model_folder, tmp_path) -> None:
+    """A small file system of its own, filled up and mounted read-only: see ``small_disk``."""
+    own = ["unshare", "--user", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*own, "true"], check=False).returncode:
+        pytest.skip("unshare may not make a mount namespace here")
+    script = [sys.executable, "-m", "tests.service.small_disk", str(model_folder)]
+    (tmp_path / "disk").mkdir()
+    done = subprocess.run(
+        [*own, *script, str(tmp_path / "disk")], capture_output=True, text=True, check=False
+    )
+    if "mount: " in done.stderr and "permission denied" in done.stderr:
+        pytest.skip("a tmpfs may not be mounted here")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("all steps passed\n")
+    assert not list((tmp_path / "disk").iterdir())  # nothing of it is seen outside
+
+
+def test_a_full_store_is_a_clear_reply_and_loses_nothing(start) -> None:
     client = start()
     client.learn("a parrot", "birds")
     connection = client.app.state.engines["pets"]._learner.store._connection
@@ -147,7 +164,7 @@ def test_a_damaged_snapshot_is_skipped_and_nothing_is_lost(start, tmp_path, dama
     before = client.predict("parrot", "dog")
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
-    for snapshot in sorted(folder.iterdir()):
+    for snapshot in sorted(each for each in folder.iterdir() if each.is_dir()):
         victim = max(snapshot.glob("*.npy"), key=lambda file: file.stat().st_size)
         victim = snapshot / "manifest.json" if damage == "manifest" else victim
         if damage == "missing":
@@ -175,7 +192,7 @@ def test_a_snapshot_that_cannot_be_written_is_a_clear_reply(start, tmp_path) -> 
 def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     from datetime import UTC, datetime
 
-    from vicinal.service import learner
+    from vicinal.service import planned_changes
 
     class Backwards(datetime):
         year_now = 2030
@@ -186,7 +203,7 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
             return datetime(cls.year_now, 1, 1, tzinfo=UTC)
 
     client = start()
-    monkeypatch.setattr(learner, "datetime", Backwards)
+    monkeypatch.setattr(planned_changes, "datetime", Backwards)
     client.learn("a parrot", "birds", key="one")
     client.learn("a parrot and a dog", "dogs", key="two")
     client.forget(6)

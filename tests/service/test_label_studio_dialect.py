@@ -1,4 +1,7 @@
-"""Requests of Label Studio, as it sends them; the next prediction reflects each annotation."""
+"""Requests of Label Studio, recorded and replayed; the next prediction reflects each annotation.
+
+``make label-studio-test`` runs Label Studio itself and records what it sends.
+"""
 
 import json
 from pathlib import Path
@@ -9,7 +12,9 @@ from tests.service.conftest import WRITE
 from vicinal.service.errors import ServiceError
 from vicinal.service.label_config import read_label_config
 
-RECORDED = json.loads((Path(__file__).parent / "label_studio_requests.json").read_text())
+FILE = Path(__file__).parent / "label_studio_requests.json"
+REQUESTS = json.loads(FILE.read_text(encoding="utf-8"))["requests"]
+RECORDED = {name: request["body"] for name, request in REQUESTS.items()}
 HEADERS = {"Authorization": f"Bearer {WRITE}"}
 
 
@@ -26,6 +31,35 @@ def send(client, name: str, **changes):
     reply = client.post("/label-studio/webhook", json=body, headers=HEADERS)
     assert reply.status_code == 201, reply.text
     return reply.json()
+
+
+def test_the_recorded_session_is_answered_as_label_studio_expects(client) -> None:
+    """Every request with its own headers, in the order in which Label Studio sent them."""
+    expected = {"health": 200, "setup": 200, "predict": 200, "predict-one": 200}
+    rows = []
+    for name, request in REQUESTS.items():
+        reply = client.request(
+            request["method"], request["path"], headers=request["headers"], json=request["body"]
+        )
+        assert reply.status_code == expected.get(name, 201), (name, reply.text)
+        rows.append((name, client.facts()["rows"]))
+    assert [name for name, _ in rows] == [
+        *("health", "setup", "imported", "predict", "created", "predict-one", "updated"),
+        *("training", "deleted", "skipped"),
+    ]
+    assert [count for _, count in rows] == [6, 6, 6, 6, 7, 7, 7, 7, 6, 6]
+
+
+def test_a_skipped_task_teaches_nothing(client) -> None:
+    text = RECORDED["created"]["task"]["data"]["body"]
+    before = choices(client, text)
+    send(client, "skipped")
+    assert client.facts()["rows"] == 6
+    send(client, "created")
+    cancelled = {**RECORDED["created"]["annotation"], "was_cancelled": True}
+    send(client, "updated", annotation=cancelled)  # labelled first, skipped later
+    assert client.facts()["rows"] == 6
+    assert choices(client, text) == before
 
 
 def test_health_and_setup(client) -> None:
@@ -73,10 +107,10 @@ def test_an_annotation_is_learned_changed_and_deleted(client) -> None:
     assert client.facts()["rows"] == 6
 
 
-def test_deletions_in_the_form_of_newer_releases(client) -> None:
+def test_deletions_in_the_form_of_older_releases(client) -> None:
     send(client, "created")
-    annotation = RECORDED["created"]["annotation"]["id"]
-    send(client, "deleted", action="ANNOTATIONS_DELETED", annotations=[{"id": annotation}])
+    annotation = {"id": RECORDED["created"]["annotation"]["id"]}
+    send(client, "deleted", action="ANNOTATION_DELETED", annotations=None, annotation=annotation)
     assert client.facts()["rows"] == 6
 
 

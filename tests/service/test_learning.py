@@ -1,14 +1,20 @@
 """Learning: exact, durable before the reply, replayed after a restart, never doubled."""
 
 import json
+import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
 from tests.service.conftest import TEXTS, WRITE, text_model
 
-from vicinal import load
+from vicinal import MLkNN, load
+from vicinal.index import TrainingRows
+from vicinal.preprocess import TextVectorizer
 from vicinal.service import Limits
 from vicinal.service.learner import Learner
 from vicinal.service.served_model import ServedModel
@@ -107,8 +113,13 @@ def test_idempotency_keys_repeat_the_first_reply(start) -> None:
     assert reply.json()["repeated"]
 
 
+def snapshots_in(folder: Path) -> list[str]:
+    """Return the versions that have a snapshot."""
+    return sorted(path.name for path in folder.glob("[0-9]*") if path.is_dir())
+
+
 def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
-    client = start(limits=Limits(changes_per_snapshot=3, snapshots_kept=2))
+    client = start(limits=Limits(rows_per_snapshot=3, snapshots_kept=2))
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     headers = {"Authorization": f"Bearer {WRITE}"}
     client.learn("a parrot", "birds")
@@ -119,8 +130,99 @@ def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
     for number in range(6):
         client.learn(f"parrot {number}", "birds")
     start()  # stops the first one, which waits for its snapshots
-    assert sorted(path.name for path in folder.iterdir())[-1] == "000000000007"
-    assert len(list(folder.iterdir())) <= 2
+    assert snapshots_in(folder)[-1] == "000000000007"
+    assert len(snapshots_in(folder)) <= 2
+    graphs = {path.name.removesuffix(".graph.npz") for path in folder.glob("*.npz")}
+    assert graphs == set(snapshots_in(folder))
+
+
+def test_snapshots_are_due_by_rows_not_by_requests(start, tmp_path) -> None:
+    """One request of many rows is as long to replay as many requests of one row."""
+    limits = Limits(rows_per_snapshot=3)
+    client = start(limits=limits)
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    rows = [{"text": f"a parrot {number}", "labels": ["birds"]} for number in range(3)]
+    client.learn("a whale", "fish")
+    assert not folder.exists()
+    assert client.post("/v1/models/pets/learn", json={"rows": rows}, headers=headers).is_success
+    for _ in range(100):
+        if folder.exists() and snapshots_in(folder):
+            break
+        time.sleep(0.02)
+    assert snapshots_in(folder) == ["000000000002"]
+
+
+def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
+    client = start()
+    for number in range(4):
+        client.learn(f"a parrot {number}", "birds")
+    before = client.predict("parrot")
+    start(store=tmp_path / "other.sqlite")
+    folder = tmp_path / "taught.sqlite.snapshots" / "pets"
+    shutil.rmtree(folder)
+    leftover = folder / ".000000000003.killed.unfinished"
+    leftover.mkdir(parents=True)
+    (leftover / "model.X.npy").touch()
+    again = start(limits=Limits(rows_per_snapshot=3))
+    assert again.predict("parrot") == before
+    for _ in range(100):
+        if snapshots_in(folder) == ["000000000004"]:
+            return
+        time.sleep(0.02)
+    raise AssertionError(list(folder.iterdir()))
+
+
+@pytest.mark.parametrize("damage", [None, "flipped", "short", "of other rows", "absent"])
+def test_a_restart_uses_the_saved_graph_or_searches_it(
+    start, tmp_path, damage, monkeypatch
+) -> None:
+    """The graph of a snapshot saves a search; whatever happens to it, the model is the same."""
+    client = start(models={"pets": graph_model()})
+    client.learn("a parrot", "birds")
+    client.post("/v1/models/pets/snapshot", headers={"Authorization": f"Bearer {WRITE}"})
+    client.learn("a cat and a dog", "cats")
+    before = client.predict(*QUERIES)
+    client.app.state.engines["pets"]._schedule = None  # ends without a snapshot, as if killed
+    start(store=tmp_path / "other.sqlite")
+    file = tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001.graph.npz"
+    content = bytearray(file.read_bytes())
+    if damage == "flipped":
+        content[len(content) // 3] ^= 0xFF
+        file.write_bytes(content)
+    elif damage == "short":
+        file.write_bytes(content[:-50])
+    elif damage == "of other rows":
+        np.savez(file, ids=np.zeros((3, 1), dtype=np.int32), values=np.zeros((3, 1)))
+    elif damage == "absent":
+        file.unlink()
+    trained, searched = graph_model(), []
+    search = TrainingRows.query_self
+    monkeypatch.setattr(
+        TrainingRows, "query_self", lambda self, k: searched.append(k) or search(self, k)
+    )
+    again = start(models={"pets": trained})
+    assert again.predict(*QUERIES) == before
+    assert bool(searched) == (damage is not None)
+
+
+def graph_model() -> Pipeline:
+    """Return a model of texts whose method needs the neighbour graph to learn."""
+    model = Pipeline([("words", TextVectorizer()), ("estimator", MLkNN(2, metric="cosine"))])
+    return model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
+
+
+def test_a_long_history_is_replayed_in_parts(start, tmp_path, monkeypatch) -> None:
+    from vicinal.service import learner
+
+    client = start()
+    for number in range(5):
+        client.learn(f"a parrot {number}", "birds")
+    before = client.predict("parrot")
+    start(store=tmp_path / "other.sqlite")
+    shutil.rmtree(tmp_path / "taught.sqlite.snapshots")
+    monkeypatch.setattr(learner, "REPLAY_BYTES", 1)
+    assert start().predict("parrot") == before
 
 
 def test_the_log_of_what_was_taught(client) -> None:

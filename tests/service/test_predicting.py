@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,12 +121,49 @@ def test_examples_are_words_of_training_rows(client) -> None:
     assert all(example["text"] for example in examples)
 
 
-def test_explain_without_explanations_says_so(client) -> None:
-    reply = client.post("/v1/models/pets/explain", json={"rows": [{"text": "cat"}]})
-    if reply.status_code == 501:
-        assert "InstanceKNN" in reply.json()["error"]["message"]
-    else:
-        assert reply.json()["results"][0]["labels"]
+def explained(client, text: str, **more) -> dict[str, Any]:
+    """Return the explanation of the label cats."""
+    body = {"rows": [{"text": text}], "labels": ["cats"], **more}
+    reply = client.post("/v1/models/pets/explain", json=body)
+    assert reply.status_code == 200, reply.text
+    return reply.json()["results"][0]["labels"][0]
+
+
+def test_the_parts_of_an_explanation_sum_to_the_score(client) -> None:
+    found = explained(client, "a cat and a kitten play")
+    parts = sum(part["share"] for part in found["parts"])
+    assert found["base"] + parts == pytest.approx(found["value"], abs=1e-12)
+    assert found["score"] == dict_of(client.predict("a cat and a kitten play"))["cats"]
+    assert "without" not in found
+
+
+def dict_of(reply: dict[str, Any]) -> dict[str, float]:
+    return {each["label"]: each["score"] for each in reply["results"][0]["scores"]}
+
+
+def test_words_are_listed_by_what_the_score_loses_without_them(client) -> None:
+    """Every loss is that of the text without the word; words without a loss are not listed."""
+    words = ["the", "cat", "and", "kitten", "park", "unknown"]
+    found = explained(client, " ".join(words), without=True)
+    whole = dict_of(client.predict(" ".join(words)))["cats"]
+    losses = {}
+    for word in words:
+        rest = " ".join(each for each in words if each != word)
+        losses[word] = whole - dict_of(client.predict(rest))["cats"]
+    assert {each["feature"]: each["loss"] for each in found["without"]} == pytest.approx(
+        {word: loss for word, loss in losses.items() if loss > 0}
+    )
+    listed = [each["loss"] for each in found["without"]]
+    assert listed == sorted(listed, reverse=True)
+    assert min(losses.values()) <= 0 < max(losses.values())
+
+
+def test_a_text_without_known_words_and_too_many_rows(client) -> None:
+    assert explained(client, "zzz", without=True)["without"] == []
+    body = {"rows": [{"text": "cat"}] * 17, "without": True}
+    reply = client.post("/v1/models/pets/explain", json=body)
+    assert reply.status_code == 422
+    assert "at most 16 rows" in reply.json()["error"]["message"]
 
 
 def test_unknown_models_are_named(client) -> None:

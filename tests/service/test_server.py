@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,7 +29,14 @@ typer.run(serve)
 class Server:
     """``vicinal serve`` in a process of its own."""
 
-    def __init__(self, model: Path, store: Path, log: Path, script: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Path,
+        store: Path,
+        log: Path,
+        script: str | None = None,
+        below: tuple[str, ...] = (),
+    ) -> None:
         with socket.socket() as free:
             free.bind((HOST, 0))
             self.port = free.getsockname()[1]
@@ -37,7 +45,7 @@ class Server:
         environment = {**os.environ, "VICINAL_WRITE_TOKEN": WRITE}
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", start, *arguments],
+                [*below, sys.executable, "-c", start, *arguments],
                 stdout=stream,
                 stderr=stream,
                 env=environment,
@@ -79,8 +87,9 @@ class Server:
 def launch(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def begin(script: str | None = None) -> Server:
-        servers.append(Server(model_folder, tmp_path / "taught.sqlite", tmp_path / "log", script))
+    def begin(script: str | None = None, below: tuple[str, ...] = ()) -> Server:
+        store, log = tmp_path / "taught.sqlite", tmp_path / "log"
+        servers.append(Server(model_folder, store, log, script, below))
         return servers[-1].wait()
 
     yield begin
@@ -94,7 +103,7 @@ def test_sigterm_finishes_saves_and_ends_well(launch, tmp_path) -> None:
     server.learn("a parrot", "birds")
     assert server.stop(signal.SIGTERM) == 0
     snapshots = tmp_path / "taught.sqlite.snapshots" / "pets"
-    assert [path.name for path in snapshots.iterdir()] == ["000000000001"]
+    assert [path.name for path in snapshots.iterdir() if path.is_dir()] == ["000000000001"]
     log = (tmp_path / "log").read_text()
     assert WRITE not in log
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
@@ -136,6 +145,30 @@ def test_kill_loses_and_doubles_nothing(launch) -> None:
         assert server.ask("/v1/models/pets")["rows"] == 6 + sent
     assert sorted(acknowledged) == list(range(6, 6 + sent))
     assert sent > 20
+
+
+@pytest.mark.slow
+def test_the_reply_is_sent_after_the_commit_is_on_disk(launch, tmp_path) -> None:
+    """The system calls of a whole server, from the write of an example to the reply."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    trace = tmp_path / "trace"
+    calls = "trace=pwrite64,fdatasync,write,sendto,sendmsg"
+    below = ("strace", "-f", "-s", "5000", "-e", calls, "-o", str(trace))
+    try:
+        server = launch(below=below)
+    except AssertionError:
+        if "ptrace" in (tmp_path / "log").read_text():
+            pytest.skip("strace may not trace here")
+        raise
+    server.learn("a parrot that is seen in the trace", "birds")
+    lines = [line.split(maxsplit=1)[1] for line in trace.read_text().splitlines()]
+    replied = next(place for place, line in enumerate(lines) if 'row_ids\\":[' in line)
+    is_written = [line.startswith("pwrite64") and "seen in the trace" in line for line in lines]
+    assert True in is_written[:replied]
+    between = lines[is_written.index(True) : replied]
+    assert any(line.startswith("fdatasync") for line in between)
+    assert lines[replied].startswith(("sendto", "sendmsg", "write"))
 
 
 def test_death_between_commit_and_reply(launch) -> None:

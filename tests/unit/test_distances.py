@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_method import repeatable
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
@@ -89,7 +90,7 @@ def test_a_new_distance_is_searched(manhattan: Distance, as_sparse: bool) -> Non
 def test_every_method_takes_a_new_distance(manhattan: Distance, method: str, tmp_path: Any) -> None:
     rng = np.random.default_rng(2)
     X, Y = rng.random((40, 4)), (rng.random((40, 5)) < 0.4).astype(int)
-    model = METHODS[method](metric="manhattan").fit(X[:30], Y[:30])
+    model = repeatable(method, metric="manhattan").fit(X[:30], Y[:30])
     assert model.metric_ == "manhattan"
     assert np.array_equal(
         model.kneighbors(X, 3, return_distance=False),
@@ -98,7 +99,7 @@ def test_every_method_takes_a_new_distance(manhattan: Distance, method: str, tmp
     if hasattr(model, "partial_fit"):
         model.partial_fit(X[30:], Y[30:]).forget([2, 35])
         left = np.setdiff1d(np.arange(40), [2, 35])
-        scratch = METHODS[method](metric="manhattan").fit(X[left], Y[left])
+        scratch = repeatable(method, metric="manhattan").fit(X[left], Y[left])
         assert np.array_equal(model.predict_proba(X), scratch.predict_proba(X))
     model.save(tmp_path / "model")
     assert np.array_equal(vicinal.load(tmp_path / "model").predict(X), model.predict(X))

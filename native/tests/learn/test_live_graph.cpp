@@ -56,7 +56,14 @@ struct Mirror {
   std::vector<bool> live;
   LiveGraph<double> graph;
   LiveLabels live_labels;
-  VoteTallies tallies;
+  GroupedTallies tallies;
+
+  static constexpr std::int64_t n_groups = 3;
+
+  // Any rule that does not change while rows move will do.
+  static std::int32_t group_of(const Row& row) {
+    return static_cast<std::int32_t>(std::count(row.begin(), row.end(), 0.0)) % n_groups;
+  }
 
   Mirror(Metric metric, std::int64_t k, std::int64_t spare, std::int64_t n_columns,
          std::int64_t n_labels)
@@ -67,7 +74,7 @@ struct Mirror {
         n_labels(n_labels),
         graph(CsrView<double>{no_rows, {}, {}, n_columns}, metric, k, spare, {}, 0),
         live_labels(PatternView{no_rows, {}, n_labels}),
-        tallies(k, n_labels) {}
+        tallies(k, n_labels, n_groups) {}
 
   static constexpr std::int64_t no_rows[1] = {0};
 
@@ -85,6 +92,7 @@ struct Mirror {
     labels.push_back(own);
     live.push_back(true);
     live_labels.add(own);
+    tallies.add_row(group_of(row));
     tallies.count(live_labels, slot, graph.lists().nearest(slot), 1);
     follow();
   }
@@ -118,6 +126,7 @@ struct Mirror {
   void compact() {
     const auto moved = graph.compact();
     live_labels.renumber(moved);
+    tallies.renumber(moved);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       CHECK((moved[i] >= 0) == live[i]);
@@ -141,9 +150,10 @@ struct Mirror {
 
   bool tallies_agree() const {
     const std::int64_t width = k + 1;
-    std::vector<std::int64_t> with_label(n_labels * width), without_label(n_labels * width);
-    std::vector<std::int64_t> with_expected(n_labels * width), without_expected(n_labels * width);
-    tallies.tables(std::count(live.begin(), live.end(), true), width, with_label, without_label);
+    const std::size_t size = n_groups * n_labels * width;
+    std::vector<std::int64_t> with_label(size), without_label(size);
+    std::vector<std::int64_t> with_expected(size), without_expected(size);
+    tallies.tables(width, with_label, without_label);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!live[i]) continue;
       std::vector<std::int64_t> votes(n_labels, 0);
@@ -151,7 +161,8 @@ struct Mirror {
         for (const std::int32_t label : labels[each.id]) ++votes[label];
       for (std::int32_t label = 0; label < n_labels; ++label) {
         const bool has = std::find(labels[i].begin(), labels[i].end(), label) != labels[i].end();
-        ++(has ? with_expected : without_expected)[label * width + votes[label]];
+        const std::int64_t cell = (group_of(rows[i]) * n_labels + label) * width + votes[label];
+        ++(has ? with_expected : without_expected)[cell];
       }
     }
     return with_label == with_expected && without_label == without_expected;
@@ -223,6 +234,25 @@ void a_graph_that_begins_with_rows_is_the_same() {
   }
 }
 
+std::vector<Neighbor> nearest_cosines(const std::vector<Row>& rows, std::size_t i) {
+  const auto norm = [](const Row& row) { return std::sqrt(squared_norm<double>(row)); };
+  std::vector<Neighbor> all;
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    double dot = 0;
+    bool shares = false;
+    for (std::size_t c = 0; c < rows[i].size(); ++c) {
+      dot += rows[i][c] * rows[j][c];
+      shares = shares || (rows[i][c] != 0 && rows[j][c] != 0);
+    }
+    if (j != i && shares)
+      all.push_back({key_of(Metric::cosine, dot, norm(rows[i]), norm(rows[j])),
+                     static_cast<std::int32_t>(j)});
+  }
+  std::sort(all.begin(), all.end(), before);
+  if (all.size() > 2) all.resize(2);
+  return all;
+}
+
 // Squares that overflow or vanish: the definition's values, and its order.
 void extreme_values_are_those_of_the_definition() {
   const double huge = 1e200, tiny = 1e-200;
@@ -237,11 +267,63 @@ void extreme_values_are_those_of_the_definition() {
   }
 }
 
+// A key is compared with a limit without a division first. Cosines by the definition of exact.hpp,
+// where squares vanish or overflow so that a norm or a product of norms is 0 or infinite.
+void extreme_cosines_are_those_of_the_definition() {
+  const std::vector<double> palette{1e200, 1e160, 1.0, 1e-160, 1e-170, -1e-170, -1.0, -1e160};
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<Row> rows;
+    LiveGraph<double> graph(CsrView<double>{Mirror::no_rows, {}, {}, 3}, Metric::cosine, 2, 1, {},
+                            0);
+    for (int step = 0; step < 12; ++step) {
+      Row row = random_row(random, 3, palette);
+      rows.push_back(row);
+      std::vector<std::int32_t> columns;
+      std::vector<double> values;
+      for (std::int32_t j = 0; j < 3; ++j)
+        if (row[j] != 0) {
+          columns.push_back(j);
+          values.push_back(row[j]);
+        }
+      graph.learn({columns, values});
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        CHECK(same(graph.lists().nearest(static_cast<std::int32_t>(i)), nearest_cosines(rows, i)));
+    }
+  }
+}
+
+// More rows than are summed up at a time: the neighbours lie in different blocks.
+void neighbors_are_found_in_every_block() {
+  constexpr std::int32_t n_rows = LiveRows<double>::block_slots + 40;
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> indices, ids(n_rows, -1);
+  for (std::int32_t row = 0; row < n_rows; ++row) {
+    if (row % 8194 == 7) indices.push_back(0);
+    indices.push_back(1 + row % 3);
+    indptr.push_back(static_cast<std::int64_t>(indices.size()));
+  }
+  const std::vector<double> values(indices.size(), 1.0);
+  LiveGraph<double> graph({indptr, indices, values, 4}, Metric::dot, 9, 0, ids, 1);
+  const std::vector<std::int32_t> column{0};
+  const std::vector<double> one{1.0};
+  const std::int32_t slot = graph.learn({column, one});
+  std::vector<Neighbor> expected;
+  for (std::int32_t row = 7; row < n_rows; row += 8194) expected.push_back({-1.0, row});
+  CHECK(expected.back().id >= LiveRows<double>::block_slots);
+  CHECK(same(graph.lists().nearest(slot), expected));
+  CHECK(graph.changes().size() == expected.size());
+  graph.forget(slot);
+  CHECK(graph.changes().size() == expected.size());
+}
+
 }  // namespace
 
 int main() {
   every_step_equals_a_fresh_search();
   a_graph_that_begins_with_rows_is_the_same();
   extreme_values_are_those_of_the_definition();
+  extreme_cosines_are_those_of_the_definition();
+  neighbors_are_found_in_every_block();
   return check::report();
 }

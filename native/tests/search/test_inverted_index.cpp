@@ -132,6 +132,50 @@ void removed_rows_are_not_found() {
   CHECK(none);
 }
 
+// What store() writes, in memory that starts at a cache line.
+AlignedVector<std::byte> stored(const InvertedIndex<double>& index) {
+  AlignedVector<std::byte> bytes;
+  index.store([&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
+}
+
+void a_stored_index_answers_the_same() {
+  for (const std::vector<double>& palette :
+       {std::vector{1.0}, std::vector{0.5}, std::vector{1.0, -1.0, 0.5}})
+    for (const Metric metric : {Metric::cosine, Metric::dot, Metric::euclidean}) {
+      const auto rows = random_rows<double>(700, 60, 8.0, palette, 3);
+      const IndexOptions options{metric, 512, Simd::plain, true};
+      const InvertedIndex<double> index(rows.view(), options);
+      const auto bytes = stored(index);
+      const InvertedIndex<double> again(rows.view(), options, bytes);
+      CHECK(index.bytes() > 0);
+      CHECK(again.bytes() == 0);
+      const auto found = [&](const InvertedIndex<double>& each) {
+        Found lists{std::vector<std::int32_t>(700 * 5, -1), std::vector<double>(700 * 5, 0.0)};
+        each.search(rows.view(), {}, {}, 0, {lists.ids, lists.values, 5, 700}, {});
+        return lists;
+      };
+      CHECK(found(index) == found(again));
+      CHECK(stored(again) == bytes);
+      const InvertedIndex<double> other(rows.view(), {metric, 1024, Simd::plain, true});
+      CHECK_THROWS(ArchiveError, InvertedIndex<double>(rows.view(), options, stored(other)));
+    }
+}
+
+void stored_bytes_that_are_cut_short_are_refused() {
+  const auto rows = random_rows<double>(60, 30, 5.0, {1.0, 0.5}, 4);
+  const InvertedIndex<double> index(rows.view(), {});
+  const auto bytes = stored(index);
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    CHECK_THROWS(ArchiveError,
+                 InvertedIndex<double>(rows.view(), {}, std::span(bytes).first(size)));
+  auto longer = bytes;
+  longer.resize(bytes.size() + 1);
+  CHECK_THROWS(ArchiveError, InvertedIndex<double>(rows.view(), {}, longer));
+}
+
 void an_interrupt_stops_a_search() {
   const auto rows = random_rows<double>(3000, 60, 8.0, {1.0, -1.0, 0.5}, 5);
   CHECK_THROWS(Interrupted, search(rows.view(), rows.view(), Metric::euclidean, 500, true, 512,
@@ -211,6 +255,8 @@ int main() {
   a_large_feature_space_changes_nothing();
   leave_one_out_is_by_index();
   removed_rows_are_not_found();
+  a_stored_index_answers_the_same();
+  stored_bytes_that_are_cut_short_are_refused();
   an_interrupt_stops_a_search();
   features_are_found_and_others_are_not();
   a_lookup_tells_features_apart();

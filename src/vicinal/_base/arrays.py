@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Csr: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
 else:
     Csr = sparse.csr_array  # SciPy before 1.16 cannot subscript it when the program runs
-"""Canonical: rows sorted, no repeats, no stored zeros."""
+"""Canonical: rows sorted, no duplicates, no stored zeros."""
 
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
@@ -37,7 +37,7 @@ def stack_rows(blocks: Sequence[Csr]) -> Csr:
 def is_stored(pattern: Csr, where: Csr) -> Bool:
     """Tell for each entry stored in `where` whether `pattern` stores it too.
 
-    Both have the same shape, rows sorted and no repeats. Memory: 8 bytes a stored entry of either.
+    Both are canonical and of the same shape. Memory: 8 bytes per stored entry of either.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def is_stored(pattern: Csr, where: Csr) -> Bool:
 
 
 def cell_ids(matrix: Csr) -> Int:
-    """Return ``row × columns + column`` of each stored entry; rises where the rows are sorted."""
+    """Return ``row × columns + column`` of each stored entry; ascending if rows are sorted."""
     n_columns = np.int64(matrix.shape[1])
     return row_ids(matrix) * n_columns + matrix.indices
 

@@ -1,9 +1,9 @@
-"""Sparse matrices that were checked once, made in a microsecond and never checked again.
+"""Sparse matrices that are known to be valid, built in a microsecond and never checked again.
 
-SciPy's constructor takes 40 microseconds, and a look at every entry takes as long as there are
-entries; a prediction of one row makes a dozen matrices. Those that are made here from arrays known
-to be sound carry their arrays in the types that the compiled core takes, which is also the sign
-that they need no check: :func:`known_parts`. Their arrays are read-only.
+SciPy's constructor takes 40 microseconds, and checking every entry takes time proportional to the
+number of entries; predicting one row builds a dozen matrices. The matrices built here from valid
+arrays also store these arrays in the types of the compiled core, which marks them as checked: see
+:func:`known_parts`. Their arrays are read-only.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _LARGEST = np.iinfo(np.int32).max
 
 
 class Parts(NamedTuple):
-    """The structure of a matrix as the compiled core takes it, and the room behind its rows."""
+    """The structure of a matrix in the types of the compiled core, and spare capacity for rows."""
 
     indptr: Int
     indices: Int32
@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays of rows with room for more: row starts as int64 and as int32, columns, values."""
+    """Growing arrays of rows: row starts as int64 and as int32, column ids, values."""
 
     indptr: GrowingArray
     indptr32: GrowingArray
@@ -39,7 +39,7 @@ class Room(NamedTuple):
     data: GrowingArray
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Leave the room out of pickles: a matrix holds what it uses of it."""
+        """Omit spare capacity from pickles."""
         return type(None), ()
 
 
@@ -62,7 +62,7 @@ def checked_csr(
     indptr32 : ndarray of int32, optional
         The same as `indptr`; SciPy keeps both index arrays in one type.
     room : Room, optional
-        The arrays of which the others are views.
+        The growing arrays of which the others are views.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def checked_csr(
 
 
 def known_parts(matrix: object) -> Parts | None:
-    """Return the structure of a matrix that was made by :func:`checked_csr`, else None.
+    """Return the structure of a matrix built by :func:`checked_csr`, or None for other matrices.
 
-    None as well once SciPy has given the matrix another structure.
+    Also None once SciPy has changed the structure of the matrix.
     """
     attributes = getattr(matrix, "__dict__", {})
     parts: Parts | None = attributes.get(_MARK)
@@ -99,9 +99,9 @@ def known_parts(matrix: object) -> Parts | None:
 
 
 def owned_csr(matrix: Csr) -> Csr:
-    """Return a matrix whose structure is the caller's own, to be changed at will.
+    """Return a matrix with a copy of the structure, which the caller may change.
 
-    It is checked again when it comes back. Its values are not copied.
+    It is checked again if it is passed back. Its values are not copied.
     """
     parts = known_parts(matrix)
     if parts is None:
@@ -121,7 +121,7 @@ def owned_csr(matrix: Csr) -> Csr:
 def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
     """Return a matrix with the structure of a canonical one and other finite values.
 
-    Zeros among them stay stored.
+    Zero values stay stored.
     """
     parts = known_parts(matrix)
     n_rows, n_columns = matrix.shape
@@ -134,9 +134,9 @@ def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
 
 
 def adopted(matrix: Csr) -> Csr:
-    """Return a canonical, finite matrix as a checked one, the same arrays where their types fit.
+    """Return a canonical, finite matrix as a checked one, sharing arrays if their types fit.
 
-    Matrices of 2^31 entries or more stay as they are.
+    Matrices of 2^31 entries or more are returned unchanged.
     """
     if known_parts(matrix) is not None or int(matrix.indptr[-1]) >= _LARGEST:
         return matrix
@@ -150,7 +150,7 @@ def adopted(matrix: Csr) -> Csr:
 
 
 def plain_csr(matrix: Csr) -> Csr:
-    """Return a matrix of its own arrays, as SciPy makes them: to be pickled or saved."""
+    """Return a copy as an ordinary SciPy matrix, to be pickled or saved."""
     if known_parts(matrix) is None:
         return matrix
     parts = (matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy())
@@ -160,7 +160,7 @@ def plain_csr(matrix: Csr) -> Csr:
 
 
 def widened(matrix: Csr, n_columns: int) -> Csr:
-    """Return the same rows with further columns, which are empty."""
+    """Return the same rows with empty columns appended."""
     if matrix.shape[1] == n_columns:
         return matrix
     shape = (int(matrix.shape[0]), n_columns)
@@ -171,10 +171,10 @@ def widened(matrix: Csr, n_columns: int) -> Csr:
 
 
 def with_rows(matrix: Csr, fresh: Csr) -> Csr:
-    """Return the rows of both; those of `fresh` are written behind the others where there is room.
+    """Return the rows of both; `fresh` is written into spare capacity after the others if possible.
 
-    Both are canonical and have as many columns. Time: that of `fresh` alone, except when the room
-    is used up and all rows are copied to larger arrays.
+    Both are canonical and have the same number of columns. Time: proportional to `fresh`, except
+    when the capacity is exhausted and all rows are copied to larger arrays.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
 
 
 def stacked(matrices: Sequence[Csr]) -> Csr:
-    """Return the rows of canonical matrices one below the other, in arrays of their own."""
+    """Return the rows of canonical matrices one below the other, in new arrays."""
     parts = [known_parts(matrix) for matrix in matrices]
     known = [each for each in parts if each is not None]
     if len(matrices) == 1:

@@ -1,7 +1,7 @@
-"""Deprecated names: they keep working for a while, and say what to use instead.
+"""Deprecated names, which still work but warn and name their replacement.
 
-The policy is in ``docs/project/versions.md``. Every deprecation is a value with the version in
-which the name goes, so that a test fails when that version is reached and the name still exists.
+The policy is in ``docs/project/versions.md``. Every deprecation states the version that removes the
+name, and a test fails if that version is reached and the name still exists.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ class Deprecation:
     Parameters
     ----------
     name : str
-        As users write it.
+        The full name, as in user code.
     instead : str
-        What to use: the end of a sentence that begins with "use".
+        The replacement: the end of a sentence that starts with "use".
     since, removed_in : str
-        The versions that first warn and that first lack the name.
+        The first version that warns, and the first without the name.
 
     Examples
     --------
@@ -40,14 +40,14 @@ class Deprecation:
 
     @property
     def message(self) -> str:
-        """What the warning says."""
+        """The text of the warning."""
         return (
             f"{self.name} is deprecated since {self.since} and will be removed in "
             f"{self.removed_in}: use {self.instead}"
         )
 
     def warn(self, stacklevel: int = 1) -> None:
-        """Warn at the caller's line, or further up."""
+        """Warn at the line of the caller, or of a caller further up the stack."""
         warn(self.message, DeprecationWarning, stacklevel=stacklevel + 2)
 
     def is_due(self, version: str) -> bool:

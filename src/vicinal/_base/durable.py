@@ -20,7 +20,7 @@ def sync_folder(folder: Path) -> None:
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # Windows opens no folders
+    except PermissionError:  # Windows does not open folders
         return
     try:
         os.fsync(descriptor)

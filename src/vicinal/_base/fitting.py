@@ -1,4 +1,4 @@
-"""A fit that fails leaves the estimator as it was."""
+"""Restore an estimator if a fit fails."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def unchanged_on_failure(estimator: object) -> Iterator[None]:
-    """Give an estimator its attributes back if what is done within fails, by Ctrl-C too.
+    """Restore the attributes of an estimator if the block fails or is interrupted by Ctrl-C.
 
     Examples
     --------
@@ -32,12 +32,12 @@ def unchanged_on_failure(estimator: object) -> Iterator[None]:
     except BaseException:
         for name in [name for name in attributes if name not in before]:
             del attributes[name]
-        attributes.update(before)  # nothing is missing at any time: others may be reading
+        attributes.update(before)  # never missing in between, because other threads may read
         raise
 
 
 def all_or_nothing(fit: Method) -> Method:
-    """Let a method leave its object as it was if it fails."""
+    """Decorate a method so that its object is restored if the method fails."""
 
     @wraps(fit)
     def safe(self: object, *given: object, **named: object) -> object:

@@ -1,14 +1,14 @@
-"""Memory that was freed, handed back to the system."""
+"""Return freed memory to the operating system."""
 
 import ctypes
 import sys
 
 
 def release_free_memory() -> None:
-    """Hand freed memory back to the system, where its C library can (glibc); else do nothing.
+    """Return freed memory to the system if the C library supports it (glibc); otherwise do nothing.
 
-    Large arrays that are freed stay with the process for its next allocations. Where a limit on
-    memory is to hold, that is too much.
+    By default the C library keeps freed memory for later allocations, so that a process could
+    exceed a memory limit that its live arrays respect.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Arrays that grow at their end while others read what was there before.
+"""Arrays that can be appended to while other threads read their earlier entries.
 
-Rows that a model learns are written behind those it has, so that learning one row copies one row.
-Whoever holds a view of the rows before keeps exactly those: nothing that was once handed out is
-written again.
+New rows of a model are written after the existing ones, so that adding one row copies one row.
+Existing views never change, because entries that were once returned are never overwritten.
 """
 
 from typing import Any
@@ -13,19 +12,19 @@ from numpy.typing import NDArray
 from vicinal._base.fork_lock import ForkLock
 
 GROWTH = 0.125
-"""Share of unused room when an array is copied to a larger one: an entry is copied 9 times in all
-while an array grows from nothing, and an eighth of the memory is unused at most."""
+"""Share of spare capacity when an array is copied to a larger one: while an array grows, each entry
+is copied about 9 times in total, and at most an eighth of the memory is unused."""
 LEAST_ROOM = 64
-"""Entries of unused room at least."""
+"""Minimum spare capacity in entries."""
 
 
 class GrowingArray:
-    """An array with room behind the entries that are in use.
+    """An array with spare capacity after the entries in use.
 
     Parameters
     ----------
     values : ndarray
-        Kept by reference and never written to: the first entries that are added go to a copy.
+        Kept by reference and never changed: adding the first entries makes a copy.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class GrowingArray:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, unused room included."""
+        """Memory in bytes, including spare capacity."""
         return int(self._values.nbytes)
 
     def head(self, count: int) -> NDArray[Any]:
@@ -58,11 +57,11 @@ class GrowingArray:
         return view
 
     def extended(self, count: int, fresh: NDArray[Any]) -> "GrowingArray":
-        """Return the array whose first `count` entries are these, followed by `fresh`.
+        """Return an array that consists of the first `count` entries, followed by `fresh`.
 
-        It is this one where there is room and no other continuation was written there.
+        It is this object if there is capacity and no other continuation has been written there.
         """
-        if len(fresh) == 0:  # nothing is written to an array that may be read-only
+        if len(fresh) == 0:  # the array may be read-only
             return self
         stop = count + len(fresh)
         with self._writing:
@@ -80,7 +79,7 @@ class GrowingArray:
         return larger
 
     def _takes(self, count: int, stop: int, fresh: NDArray[Any]) -> bool:
-        """Tell whether entries can be written from `count` on as they are."""
+        """Tell whether `fresh` can be written in place from `count` on."""
         return (
             count == self._used
             and stop <= len(self._values)

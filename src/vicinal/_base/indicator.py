@@ -1,4 +1,4 @@
-"""The one door for label indicators: every 0/1 matrix a user passes is checked here, once."""
+"""Validate label indicators: every 0/1 matrix that a user passes is checked here, once."""
 
 from typing import Any, cast
 
@@ -19,11 +19,11 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     Y : array-like or SciPy sparse, shape (n, L)
         Values 0 and 1 as bool, integer or float. Stored zeros are zeros.
     name : str
-        What the caller calls the argument, for the error.
+        Name of the argument in error messages.
 
     Notes
     -----
-    Memory: 8 bytes a label held, whatever L is. The caller's arrays are never changed.
+    Memory: 8 bytes per label of a row, whatever L is. The caller's arrays are never changed.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
-    # SciPy keeps both index arrays in one type: 64 bits only where the count of ones needs them.
+    # SciPy requires one type for both index arrays: 64 bits only if there are 2^31 ones or more.
     small = ones.nnz <= np.iinfo(np.int32).max
     index_type = np.int32 if small else np.int64
     indices, indptr = ones.indices.astype(index_type), ones.indptr.astype(index_type)
@@ -63,7 +63,7 @@ def _dense_ones(Y: object, name: str) -> Csr:
 
 
 def _number_array(Y: object, name: str) -> NDArray[Any]:
-    """Return `Y` as an array of numbers; text is refused, not read as numbers."""
+    """Return `Y` as an array of numbers; text is an error, even if it could be parsed."""
     try:
         array = np.asarray(Y)
         if array.dtype.kind == "O":
@@ -76,7 +76,7 @@ def _number_array(Y: object, name: str) -> NDArray[Any]:
 
 
 def _refuse_others(values: NDArray[Any], allowed: Bool, name: str) -> None:
-    """Raise with the first value that is neither 0 nor 1."""
+    """Raise an error that names the first value other than 0 and 1."""
     if not allowed.all():
         at = int(np.argmin(allowed))
         place = f" in row {at // values.shape[1]}" if values.ndim == 2 else ""

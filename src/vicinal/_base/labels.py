@@ -1,4 +1,4 @@
-"""Labels as users have them: an indicator, dense or sparse, or the label names of each row."""
+"""Labels in the forms that users pass: a dense or sparse indicator, or label names per row."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,29 +11,30 @@ from vicinal._base.arrays import Csr
 from vicinal._base.checked_csr import adopted, widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
+from vicinal._base.quick_csr import quick_indicator
 from vicinal._base.scalars import check_encodable, check_sequence
 
 Kind = Literal["dense", "sparse", "flat"]
 COLLECTIONS = (list, tuple, set, frozenset)
-"""What may hold the label names of a row."""
+"""Types that may contain the label names of a row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A label indicator with its names, and the kind of array to answer in.
+    """A label indicator with its names, and the type of array that ``predict`` returns.
 
     Parameters
     ----------
     matrix : csr_array of int32, shape (n, L)
         Canonical indicator.
     names : tuple of str
-        One per label; ``"0"``, ``"1"``, … where the caller gave none.
+        One per label; ``"0"``, ``"1"``, … if the caller gave none.
     kind : {"dense", "sparse", "flat"}
-        What ``predict`` answers in: an ndarray where labels came as one (or as a frame), CSR where
-        they came sparse or as names, one value per row where they came one-dimensional.
+        What ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if they
+        were sparse or names, one value per row if they were one-dimensional.
     dtype : str
-        The number type that ``predict`` answers in: that of the indicator, int32 for names,
-        float64 for float types that SciPy or saved models do not know.
+        The number type that ``predict`` returns: that of the indicator, int32 for names, float64
+        for float types that SciPy or saved models do not support.
     """
 
     matrix: Csr
@@ -45,10 +46,10 @@ class Labels:
 def read_labels(
     Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
 ) -> Labels:
-    """Return the labels of `n_rows` rows, however they came.
+    """Return the labels of `n_rows` rows, given in any supported form.
 
-    `label_names` name the columns of an indicator, or give the order (and further labels) where
-    rows come as names.
+    `label_names` name the columns of an indicator; for rows of names, they state the order of the
+    labels and may include further labels.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def read_labels(
 def _any_labels(
     Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
 ) -> Labels:
-    """Return the labels of `n_rows` rows, of which there may be none."""
+    """Return the labels of `n_rows` rows; there may be no labels at all."""
     if Y is None:
         raise InvalidArgumentError(
             name, "labels", "None: fit requires y to be passed, but the target y is None"
@@ -91,9 +92,9 @@ def _any_labels(
         dtype = _dtype(Y)
     check_encodable(name if given is None else "label_names", names)
     if matrix.shape[0] != n_rows:
-        raise InvalidArgumentError(name, f"{n_rows} rows, as X has", f"{matrix.shape[0]} rows")
+        raise InvalidArgumentError(name, f"{n_rows} rows, as in X", f"{matrix.shape[0]} rows")
     if len(names) != matrix.shape[1] or len(set(names)) != len(names):
-        expected = f"{matrix.shape[1]} different names, one a label"
+        expected = f"{matrix.shape[1]} different names, one per label"
         raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
     return Labels(matrix, names, kind, dtype)
 
@@ -103,7 +104,7 @@ def extended_labels(
 ) -> Labels:
     """Return the labels of known rows and of `n_rows` further ones; new names come last.
 
-    Where `Y` brings no names, its columns are those of the known labels.
+    If `Y` has no names, its columns are those of the known labels.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def extended_labels(
 def further_labels(
     known: tuple[str, ...], Y: object, n_rows: int, label_names: Sequence[str] | None = None
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the labels of further rows among known names and new ones, and all names.
+    """Return the labels of further rows, with known labels first, and all label names.
 
     Examples
     --------
@@ -128,10 +129,13 @@ def further_labels(
     >>> moved.toarray().tolist(), names
     ([[1, 0, 1]], ('a', 'b', 'c'))
     """
+    quick = None if label_names is not None else quick_indicator(Y, n_rows, len(known))
+    if quick is not None:
+        return quick, known
     fresh = _any_labels(Y, n_rows, label_names)
     if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
         if len(fresh.names) != len(known):
-            expected = f"{len(known)} labels, as the model has"
+            expected = f"{len(known)} labels, as in the model"
             raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
         return adopted(fresh.matrix), known
     moved, names = aligned(fresh.matrix, fresh.names, known)
@@ -184,7 +188,7 @@ def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: st
 def listed(Y: object) -> object:
     """Return a column of label-name collections (a Series, an array of lists) as a list.
 
-    Anything else is returned as it is.
+    Anything else is returned unchanged.
 
     Examples
     --------
@@ -204,7 +208,7 @@ def listed(Y: object) -> object:
 
 
 def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
-    """Return one collection of label names per row; a cell that is none is named by its row.
+    """Return one collection of label names per row, or raise an error that names the bad row.
 
     Examples
     --------
@@ -254,13 +258,13 @@ def _checked_names(label_names: object) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise InvalidArgumentError("label_names", "strings", repr(name))
-    return tuple(map(str, names))  # NumPy's strings are a type of their own
+    return tuple(map(str, names))  # converts NumPy's string type
 
 
 def _from_names(
     Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
 ) -> tuple[Csr, tuple[str, ...]]:
-    """Return the indicator of `Y` and its label names: those given, or sorted."""
+    """Return the indicator of `Y` and its label names: the given ones, or all in sorted order."""
     label_rows(Y, name)
     if given is None:
         given = tuple(sorted({str(label) for collection in Y for label in collection}))
@@ -281,19 +285,30 @@ def is_flat(Y: object) -> bool:
     return is_row and np.asarray(Y).dtype.kind in "biuf"
 
 
+def as_column(Y: Any) -> Any:
+    """Return one number per row as one column, and anything else unchanged.
+
+    Examples
+    --------
+    >>> as_column([0, 1]).shape, as_column([["a"], []])
+    ((2, 1), [['a'], []])
+    """
+    return np.asarray(Y)[:, None] if is_flat(Y) else Y
+
+
 def _has_columns(Y: object) -> bool:
     """Tell whether `Y` is a data frame, whose columns have names."""
     return hasattr(Y, "columns") and not sparse.issparse(Y)
 
 
 def _column_names(Y: object, count: int) -> tuple[str, ...]:
-    """Return the column names of a data frame, numbers for anything else."""
+    """Return the column names of a data frame, or numbers for anything else."""
     columns = cast("Any", Y).columns if _has_columns(Y) else range(count)
     return tuple(map(str, columns))
 
 
 def _dtype(Y: object) -> str:
-    """Return the number type to answer in, of this machine's byte order; int64 for mixed frames."""
+    """Return the number type for ``predict``, in native byte order; int64 for mixed frames."""
     dtype = cast("Any", Y).dtype if sparse.issparse(Y) else np.asarray(Y).dtype
     if dtype.kind == "O":
         return "int64"

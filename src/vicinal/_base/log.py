@@ -1,7 +1,7 @@
-"""The ``vicinal`` logger: what was guessed (INFO) and what looks wrong (WARNING).
+"""The ``vicinal`` logger: guesses (level INFO) and suspicious input (level WARNING).
 
-The library adds no handler, so that Python shows warnings and hides the rest until the caller
-configures logging. The command line prints both to standard error.
+The library adds no handler, so that Python shows only warnings until the caller configures logging.
+The command line prints both to standard error.
 """
 
 import logging

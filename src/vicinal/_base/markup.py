@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 class Html(str):
-    """Text that is markup and is inserted unchanged."""
+    """Markup, which is inserted unchanged."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Strict parsing of ``.npy`` headers, for files from untrusted sources.
 
-NumPy's own reader repairs headers of Python 2 with a tokenizer, and raises whatever that does.
+NumPy's own reader repairs headers of Python 2 with a tokenizer, which may raise any exception.
 """
 
 import ast
@@ -55,7 +55,7 @@ def read_npy_header(stream: BinaryIO) -> NpyHeader:
         raise ValueError(f"a header longer than {_MOST_BYTES} bytes")
     text = stream.read(length)
     if len(text) < length:
-        raise ValueError("a header cut off")
+        raise ValueError("a truncated header")
     try:
         found = ast.literal_eval(text.decode("utf-8").strip())
     except _NO_LITERAL:

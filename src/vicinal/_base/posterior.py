@@ -6,10 +6,11 @@ r"""The arithmetic of the ML-kNN family: prior, likelihood, posterior.
     P(E \mid H_b) &= \frac{s + v_b}{s\,m + n_b} \\
     r &= \frac{P(H_1) P(E \mid H_1)}{P(H_1) P(E \mid H_1) + P(H_0) P(E \mid H_0)}
 
-Of *n* rows :math:`n_1` carry the label (:math:`n_0` do not), and of those :math:`v_1` (of these
-:math:`v_0`) showed the evidence *E*, one of *m* outcomes. Without smoothing (s = 0) there can be
-0/0: as a probability it counts as 0, and where both products of the posterior are 0, the posterior
-is the prior.
+Of *n* rows, :math:`n_1` have the label and :math:`n_0` do not; :math:`v_1` of the former and
+:math:`v_0` of the latter show the evidence *E*, one of *m* outcomes. Without smoothing (s = 0) a
+probability of 0/0 counts as 0, and if both products of the posterior are 0, it is the prior. If
+the two products are equal, the posterior is exactly 1/2, at which labels are predicted: products
+that differ by no more than their rounding errors count as equal.
 
 All functions work element-wise on arrays, so that the same counts give the same bits everywhere.
 The module depends only on NumPy because the evaluation on a GPU uses it too.
@@ -57,12 +58,21 @@ def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Flo
     --------
     >>> posterior(np.array([0.5, 0.3]), np.array([0.75, 0.0]), np.array([0.25, 0.0]))
     array([0.75, 0.3 ])
+
+    11/12 · 1/11 and 1/12 · 1 are equal, which their rounded products are not:
+
+    >>> posterior(np.array([11 / 12]), np.array([1 / 11]), np.array([1.0]))
+    array([0.5])
     """
     joint_with = prior_with * likelihood_with
     joint_without = (1 - prior_with) * likelihood_without
     total = joint_with + joint_without
     undecided = total == 0
-    return np.where(undecided, prior_with, joint_with / np.where(undecided, 1, total))
+    result = joint_with / np.where(undecided, 1, total)
+    # Three roundings of each product, and that of the prior, which 1 − P(H1) takes over.
+    rounding = 2 * np.finfo(np.float64).eps * (total + prior_with * likelihood_without)
+    result = np.where(np.abs(joint_with - joint_without) <= rounding, 0.5, result)
+    return np.where(undecided, prior_with, result)
 
 
 def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:

@@ -1,8 +1,8 @@
 """Validate the structure of sparse matrices before SciPy or native code reads them.
 
-SciPy trusts ``indptr`` and the ids; a wrong one makes its loops, and ours, read outside the arrays.
-Its own ``check_format`` subtracts neighbouring row starts, and such a difference wraps around:
-``[0, 2, 2_000_000, -2**31]`` seems to rise. Here neighbours are compared, never subtracted.
+SciPy trusts ``indptr`` and the ids; wrong ones make its loops, and ours, read out of bounds. Its
+``check_format`` subtracts consecutive row starts, and a difference can overflow: it accepts
+``[0, 2, 2_000_000, -2**31]``. Here row starts are compared, never subtracted.
 """
 
 from typing import Any, cast
@@ -51,7 +51,7 @@ def check_compressed(
     indptr : ndarray of integers, shape (rows + 1,)
         The first must be 0, and they must not decrease.
     indices : ndarray of integers
-        Those that a row refers to must be columns.
+        Those in use must be valid column ids.
     n_values : int
         The number of stored values.
     shape : (rows, columns)

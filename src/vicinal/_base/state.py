@@ -1,8 +1,8 @@
 """The saved state of fitted parts: plain values and arrays, no code.
 
-A part that can be saved has ``get_state()``, a dictionary of such values and further parts, and a
-class method ``from_state(state)`` that checks every value before it builds anything: the folder
-may come from anywhere. The readers below do the checking and say what is wrong.
+A part that can be saved has ``get_state()``, which returns a dictionary of such values and further
+parts, and a class method ``from_state(state)``, which checks every value first, because the folder
+may come from an untrusted source. The readers below check values and raise clear errors.
 """
 
 from collections.abc import Iterator, Mapping
@@ -142,7 +142,7 @@ def read_csr(state: Mapping[str, State], key: str, shape: tuple[int | None, int 
 
 
 def read_part(state: Mapping[str, State], key: str, kind: type[Any]) -> Any:
-    """Return ``state[key]``, a part of type `kind` that was built before this one."""
+    """Return ``state[key]``, which must be a part of type `kind`."""
     value = read_value(state, key)
     if not isinstance(value, kind):
         raise ModelFormatError(f"{key}: expected a {kind.__name__}, got {type(value).__name__}")

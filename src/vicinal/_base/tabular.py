@@ -1,4 +1,4 @@
-"""Tables that leave as pandas frames, Markdown, LaTeX or HTML."""
+"""Tables that can be exported as pandas frames, Markdown, LaTeX or HTML."""
 
 import html
 import math
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from vicinal._base.errors import MissingExtraError
 
 MOST_SHOWN = 20
-"""Rows that a notebook shows of a table before it says how many more there are."""
+"""Maximum number of rows that a notebook shows."""
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "_": r"\_", "&": r"\&", "%": r"\%",
     "$": r"\$", "#": r"\#", "^": r"\^{}", "~": r"\~{}",
@@ -25,7 +25,7 @@ class Cells(NamedTuple):
 
 
 class Tabular(ABC):
-    """What every table offers; a subclass gives :meth:`cells`."""
+    """Base of tables; subclasses define :meth:`cells`."""
 
     @abstractmethod
     def cells(self) -> Cells:
@@ -41,7 +41,7 @@ class Tabular(ABC):
         return pandas.DataFrame(rows, columns=header)
 
     def to_markdown(self) -> str:
-        r"""Return the table in Markdown; numbers to four decimals, at the right.
+        r"""Return the table in Markdown; floats have four decimals, numbers are right-aligned.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Tabular(ABC):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return the table for a notebook, its first rows if there are many."""
+        """Return the table for a notebook, or its first rows if there are many."""
         header, rows = self.cells()
         cells = "".join(f"<th>{html.escape(name)}</th>" for name in header)
         right = _numeric(rows, len(header))
@@ -83,7 +83,7 @@ class Tabular(ABC):
 
 
 def shown(value: object) -> str:
-    """Return a cell as a reader sees it.
+    """Return a cell as text.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def shown(value: object) -> str:
 
 
 def in_latex(text: str) -> str:
-    r"""Return text with LaTeX's own signs escaped.
+    r"""Return text with LaTeX's special characters escaped.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def in_latex(text: str) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    """Return text that stays in its cell."""
+    """Return text without bars and line breaks, which would end a cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
@@ -119,7 +119,7 @@ def _html_row(row: Sequence[object], right: Sequence[bool]) -> str:
 
 
 def _numeric(rows: Sequence[Sequence[object]], width: int) -> list[bool]:
-    """Tell which columns hold numbers only, dashes aside."""
+    """Tell which columns contain only numbers and missing values."""
     return [
         any(isinstance(row[at], int | float) for row in rows)
         and all(row[at] is None or isinstance(row[at], int | float) for row in rows)

@@ -1,4 +1,4 @@
-"""How many threads the compiled core may use."""
+"""The number of threads of the compiled core and of BLAS."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,19 +15,19 @@ from vicinal._base.validation import check_integer
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 MOST_THREADS = 1024
-"""Past this many another thread only costs."""
+"""Maximum number of threads; more would only add overhead."""
 
 _within: ContextVar[int | None] = ContextVar("threads of the surrounding call", default=None)
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Threads to use for `n_jobs`: −1 for all there are, −2 for all but one, and so on.
+    """Return the number of threads for `n_jobs`: −1 for all cores, −2 for all but one, and so on.
 
-    None for as many as the surrounding call may use (:func:`using_threads`), else for all.
+    None stands for the number of the surrounding call (:func:`using_threads`), or all cores.
 
-    "All there are" are the cores this process may run on, fewer where ``OMP_NUM_THREADS`` or a
-    surrounding :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the
-    former, so that parallel fits do not fight over the cores. Never more than ``MOST_THREADS``.
+    "All cores" are those this process may run on, or fewer if ``OMP_NUM_THREADS`` or a surrounding
+    :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the former, so
+    that parallel fits do not compete for cores. The maximum is ``MOST_THREADS``.
 
     Examples
     --------
@@ -51,10 +51,10 @@ def thread_count(n_jobs: int | None = None) -> int:
 
 @contextmanager
 def using_threads(n_jobs: int | None) -> Iterator[None]:
-    """Let what is called within, and names no number itself, use as many threads as `n_jobs` says.
+    """Set the number of threads of all calls inside the block that do not state their own.
 
-    For callers that know `n_jobs` and stand far from the loops: the methods between them need not
-    pass it on. Holds in this thread only; not to be held open by a generator that yields.
+    Functions between the caller that knows `n_jobs` and the loops need not pass it on. Applies to
+    the current thread only; do not keep it open across a ``yield``.
 
     Examples
     --------
@@ -70,21 +70,21 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
 
 
 def one_blas_thread() -> threadpool_limits:
-    """Return a context in which each matrix product runs on the thread that asks for it.
+    """Return a context in which BLAS computes each matrix product on the calling thread.
 
-    For loops that bring threads of their own. Cheap: the libraries are looked up once, which takes
+    For loops with threads of their own. The libraries are looked up only once, because that takes
     longer than a small search.
     """
     return _libraries().limit(limits=1, user_api="blas")
 
 
 def library_threads(most: int | None = None) -> threadpool_limits:
-    """Return a context in which BLAS and OpenMP use as many threads as the surrounding call may.
+    """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
 
     Parameters
     ----------
     most : int or None
-        No more than this, for work so small that threads would wait for each other.
+        Upper limit, for work so small that threads would mostly wait for each other.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def library_threads(most: int | None = None) -> threadpool_limits:
 
 
 def on_one_blas_thread(method: Call) -> Call:
-    """Let a method give the same bits whatever number of threads matrix products may use.
+    """Decorate a method so that its result does not depend on the number of BLAS threads.
 
-    BLAS splits a product by its threads, and each split rounds in another order.
+    BLAS divides a product among its threads, and every division rounds in another order.
     """
 
     @wraps(method)
@@ -121,11 +121,11 @@ def _available() -> int:
 
 @cache
 def _openmp() -> ThreadpoolController:
-    """Find the OpenMP runtimes loaded when first asked; scikit-learn brings one."""
+    """Find the OpenMP runtimes that are loaded at the first call; scikit-learn includes one."""
     return _libraries().select(user_api="openmp")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the libraries loaded when first asked that have threads of their own."""
+    """Find the libraries with thread pools that are loaded at the first call."""
     return ThreadpoolController()

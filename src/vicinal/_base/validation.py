@@ -1,6 +1,6 @@
-"""The one door: every matrix and number a user passes is checked here, once.
+"""Validate input: every matrix and number that a user passes is checked here, once.
 
-Behind it the stages and the compiled core rely on what is promised here and check nothing again.
+The stages and the compiled core rely on these checks and do not repeat them.
 """
 
 from typing import Any, cast
@@ -12,6 +12,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.quick_csr import copied_csr
 from vicinal._base.scalars import (
     check_encodable,
     check_flag,
@@ -69,7 +70,7 @@ def check_features(X: object, name: str = "X", n_features: int | None = None) ->
     """Return `X` as a finite float matrix: C-contiguous ndarray, or canonical CSR where sparse.
 
     float32 and float64 are kept; every other number type becomes float64. The caller's arrays are
-    never changed, and not copied where they are already as wanted.
+    never changed, and only copied if they have to be converted.
     """
     if isinstance(X, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
@@ -104,9 +105,9 @@ def _dense(X: object, name: str) -> NDArray[Any]:
 
 
 def check_readable(X: object, name: str = "X") -> None:
-    """Refuse what must not reach scikit-learn's own checks, which read and keep it.
+    """Raise for input that scikit-learn's own checks would accept but that must not be used.
 
-    Sparse arrays that do not fit each other, and column names that no file could hold.
+    That is inconsistent sparse arrays, and column names that UTF-8 cannot encode.
     """
     check_sparse_structure(X, name)
     columns = getattr(X, "columns", None)
@@ -115,10 +116,10 @@ def check_readable(X: object, name: str = "X") -> None:
 
 
 def owned(matrix: Features, given: object) -> Features:
-    """Return a checked matrix that no caller can change: itself, or a copy.
+    """Return a checked matrix that the caller cannot change: itself or a copy.
 
-    A copy is made where `matrix` shares writeable memory with what the caller gave. Read-only
-    arrays, such as those of a :class:`~vicinal.datasets.Dataset`, are kept as they are.
+    A copy is made if `matrix` shares writeable memory with `given`. Read-only arrays, such as those
+    of a :class:`~vicinal.datasets.Dataset`, are not copied.
 
     Examples
     --------
@@ -130,11 +131,13 @@ def owned(matrix: Features, given: object) -> Features:
     """
     if not any(_may_change(part, given) for part in _parts(matrix)):
         return matrix
+    if known_parts(matrix) is not None:
+        return copied_csr(cast("Csr", matrix))
     return matrix.copy()
 
 
 def _parts(matrix: Any) -> list[NDArray[Any]]:
-    """Return the arrays that a matrix is made of."""
+    """Return the arrays of a matrix."""
     if not sparse.issparse(matrix):
         return [matrix]
     names = ("data", "indices", "indptr")
@@ -142,17 +145,16 @@ def _parts(matrix: Any) -> list[NDArray[Any]]:
 
 
 def _may_change(part: NDArray[Any], given: object) -> bool:
-    """Tell whether a caller who gave `given` can still write to an array made of it."""
+    """Tell whether a caller who passed `given` can still write to an array derived from it."""
     if isinstance(given, list | tuple):
         return False
     if sparse.issparse(given) or isinstance(given, np.ndarray):
-        shared = any(np.may_share_memory(part, own) for own in _parts(given))
-        return shared and part.flags.writeable
-    return True  # a data frame, which may write where its arrays are read-only
+        return part.flags.writeable and any(np.may_share_memory(part, own) for own in _parts(given))
+    return True  # a data frame may change its data even if its arrays are read-only
 
 
 def canonical_csr(X: object, name: str = "X") -> Csr:
-    """Return sparse `X` as CSR with sorted rows, repeats summed and no stored zeros."""
+    """Return sparse `X` as CSR with sorted rows, duplicates summed and no stored zeros."""
     if known_parts(X) is not None:
         return cast("Csr", X)
     if cast("Any", X).ndim != 2:
@@ -172,13 +174,13 @@ def canonical_csr(X: object, name: str = "X") -> Csr:
 
 
 def sound_csr(X: object, name: str) -> Csr:
-    """Return sparse `X` as CSR that native code can read; what it stores stays as it is.
+    """Return sparse `X` as CSR that native code can read safely, without canonicalising it.
 
-    The last row ends where the arrays do, also where SciPy's arrays are longer.
+    Unused entries at the end of SciPy's arrays are cut off.
     """
     check_sparse_structure(X, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
-    if cast("Any", X).format in ("lil", "dok", "dia"):  # whose entries SciPy copies unchecked
+    if cast("Any", X).format in ("lil", "dok", "dia"):  # SciPy converts these without checks
         check_sparse_structure(matrix, name)
     n_stored = int(matrix.indptr[-1])
     if len(matrix.indices) != n_stored or len(matrix.data) != n_stored:

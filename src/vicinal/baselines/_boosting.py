@@ -2,13 +2,15 @@ r"""Cell weights and confidences of AdaBoost.MH, used by both boosting baselines
 
 A cell is a pair of row and label, :math:`Y_i[l] = \pm 1`. Given the scores f so far, its weight is
 
-.. math:: D(i, l) \propto \exp(-Y_i[l]\, f_l(x_i)), \qquad \sum_{i,l} D(i, l) = 1.
+.. math:: D(i, l) \propto w_i \exp(-Y_i[l]\, f_l(x_i)), \qquad \sum_{i,l} D(i, l) = 1,
+
+where :math:`w_i` is the weight of the row, 1 by default: a row of weight w counts as w equal rows.
 
 For a subset of the rows, let :math:`W_+` be the total weight of the rows that have label l and
 :math:`W_-` the weight of those that do not. The score of the label in this subset is
 
 .. math:: c_l = \tfrac12 \ln \frac{W_+ + \varepsilon}{W_- + \varepsilon}, \qquad
-          \varepsilon = \frac{1}{nL},
+          \varepsilon = \frac{1}{nL}, \quad n = \sum_i w_i,
 
 which minimises the loss up to ε and stays finite if all rows of the subset agree.
 
@@ -32,18 +34,21 @@ def signs(Y: Csr) -> Float:
     return dense
 
 
-def signed_distribution(targets: Float, scores: Float) -> Float:
+def signed_distribution(targets: Float, scores: Float, row_weights: Float) -> Float:
     """Return Y · D: the weight of each cell, with the sign of its target.
+
+    A row of weight w stands for w equal rows, whose cells are added up.
 
     Examples
     --------
-    >>> signed_distribution(np.array([[1.0, -1.0]]), np.zeros((1, 2)))
+    >>> signed_distribution(np.array([[1.0, -1.0]]), np.zeros((1, 2)), np.ones(1))
     array([[ 0.5, -0.5]])
     """
     loss = -targets * scores
     weights = np.exp(loss - loss.max())
-    weights /= weights.sum()
-    grains = np.rint(np.ldexp(weights, GRAIN_BITS))
+    weights /= (weights * row_weights[:, None]).sum()
+    # Rounded before and after: whole weights give what so many equal rows give.
+    grains = np.rint(np.rint(np.ldexp(weights, GRAIN_BITS)) * row_weights[:, None])
     exact: Float = targets * np.ldexp(grains, -GRAIN_BITS)
     return exact
 

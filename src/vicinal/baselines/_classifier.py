@@ -17,11 +17,18 @@ from vicinal._base.labels import Labels, read_labels
 from vicinal._base.validation import check_features, check_readable, owned
 from vicinal.decision import Threshold
 from vicinal.estimators.method import Method, declare
+from vicinal.estimators.sample_weights import check_sample_weight, refuse_fit_arguments
 from vicinal.estimators.targets import for_label_indicators, refuse_one_dimensional
 from vicinal.scores import DENSE_LIMIT, Scores
 
 BLOCK_CELLS = 2**22
 """Maximum number of temporary values while scoring: 32 MiB of float64."""
+
+ORDER_OF_ROWS = (
+    "its solver visits rows in an order of its own and stops at a tolerance, so that a weight "
+    "would not equal a repeated row"
+)
+"""Why a support vector machine has no weighted form here."""
 
 
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -50,22 +57,30 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _score(self, X: Features) -> Float:
         """Return the score of each label for float64 rows."""
 
-    def fit(self, X: object, Y: object) -> Self:
+    def fit(self, X: object, Y: object, **unsupported: object) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, m)
         Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        **unsupported
+            ``sample_weight`` is refused with an error that says why.
         """
+        refuse_fit_arguments(self, unsupported, ORDER_OF_ROWS)
         with unchanged_on_failure(self):
-            rows = self._read(X, reset=True)
-            refuse_one_dimensional(Y)
-            labels = read_labels(Y, int(rows.shape[0]))
-            check_cells(*labels.matrix.shape)
+            rows, labels = self._read_rows(X, Y)
             self._learn(rows, labels.matrix)
             self._keep(labels)
         return self
+
+    def _read_rows(self, X: object, Y: object) -> tuple[Features, Labels]:
+        """Return the checked training rows and their labels."""
+        rows = self._read(X, reset=True)
+        refuse_one_dimensional(Y)
+        labels = read_labels(Y, int(rows.shape[0]))
+        check_cells(*labels.matrix.shape)
+        return rows, labels
 
     def decision_function(self, X: object) -> Float:
         """Return the score of every row and label: float64, shape (n, L)."""
@@ -114,6 +129,42 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def classes_(self) -> NDArray[Any]:
         """The two classes of each label, shape (L, 2): scikit-learn's scorers need them."""
         return np.broadcast_to([0, 1], (len(self.label_names_), 2))
+
+
+class WeightedClassifier(MultiLabelClassifier):
+    """Base class of the baselines whose training rows may have weights."""
+
+    @abstractmethod
+    def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
+        """Learn from rows, their labels and their weights, which are above 0."""
+
+    def _learn(self, X: Features, Y: Csr) -> None:
+        """Learn from rows that count once each."""
+        self._learn_weighted(X, Y, np.ones(int(Y.shape[0])))
+
+    def fit(
+        self, X: object, Y: object, sample_weight: object = None, **unsupported: object
+    ) -> Self:
+        """Learn from rows and their labels, which may have weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+        sample_weight : array-like of shape (n,), optional
+            A row of weight w counts as w equal rows; rows of weight 0 are left out.
+        """
+        refuse_fit_arguments(self, unsupported, "")
+        with unchanged_on_failure(self):
+            rows, labels = self._read_rows(X, Y)
+            weights = check_sample_weight(sample_weight, int(rows.shape[0]))
+            if weights is None:
+                self._learn(rows, labels.matrix)
+            else:
+                kept = np.flatnonzero(weights)
+                self._learn_weighted(rows[kept], labels.matrix[kept], weights[kept])
+            self._keep(labels)
+        return self
 
 
 def check_cells(n_rows: int, n_labels: int) -> None:

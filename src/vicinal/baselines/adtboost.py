@@ -24,12 +24,12 @@ from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer, check_real
 from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
-from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
+from vicinal.baselines._classifier import WeightedClassifier, row_blocks
 from vicinal.baselines._splits import Split, SplitFinder, rows_above
 from vicinal.estimators.method import Method
 
 
-class ADTBoostMH(MultiLabelClassifier):
+class ADTBoostMH(WeightedClassifier):
     """An alternating decision tree for all labels.
 
     Parameters
@@ -94,10 +94,11 @@ class ADTBoostMH(MultiLabelClassifier):
         self.smoothing = smoothing
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Features, Y: Csr) -> None:
+    def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Grow the tree."""
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
-        tree = _Growing(X, Y, self._smoothing(Y), thread_count(self.n_jobs))
+        smoothing = self._smoothing(float(weights.sum()) * Y.shape[1])
+        tree = _Growing(X, Y, weights, smoothing, thread_count(self.n_jobs))
         for _ in range(n_rounds):
             if not tree.grow():
                 break
@@ -107,10 +108,10 @@ class ADTBoostMH(MultiLabelClassifier):
         self.z_ = np.array([split.z for split in tree.splits], dtype=np.float64)
         self.confidences_ = np.stack(tree.confidences)
 
-    def _smoothing(self, Y: Csr) -> float:
+    def _smoothing(self, n_cells: float) -> float:
         """Return ε."""
         if self.smoothing is None:
-            return 1.0 / (Y.shape[0] * Y.shape[1])
+            return 1.0 / n_cells
         return check_real("smoothing", self.smoothing, low=np.finfo(np.float64).tiny)
 
     def _score(self, X: Features) -> Float:
@@ -137,7 +138,10 @@ class ADTBoostMH(MultiLabelClassifier):
 class _Growing:
     """A tree while it is grown, and its training rows."""
 
-    def __init__(self, X: Features, Y: Csr, smoothing: float, n_threads: int) -> None:
+    def __init__(
+        self, X: Features, Y: Csr, weights: Float, smoothing: float, n_threads: int
+    ) -> None:
+        self._row_weights = weights
         self._smoothing = smoothing
         self._finder = SplitFinder(X, int(Y.shape[1]), n_threads)
         self._targets = signs(Y)
@@ -184,4 +188,4 @@ class _Growing:
 
     def _weights(self) -> Float:
         """Return the signed weights of cells given the current tree."""
-        return signed_distribution(self._targets, self._scores)
+        return signed_distribution(self._targets, self._scores, self._row_weights)

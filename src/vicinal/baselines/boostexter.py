@@ -21,12 +21,12 @@ from vicinal._base.arrays import Bool, Csr, Features, Float, Int
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import check_integer
 from vicinal.baselines._boosting import confidences, half_logistic, signed_distribution, signs
-from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
+from vicinal.baselines._classifier import WeightedClassifier, row_blocks
 from vicinal.baselines._splits import Split, SplitFinder, rows_above
 from vicinal.estimators.method import Method
 
 
-class BoosTexter(MultiLabelClassifier):
+class BoosTexter(WeightedClassifier):
     """Boosted one-feature stumps (real AdaBoost.MH).
 
     Parameters
@@ -78,18 +78,19 @@ class BoosTexter(MultiLabelClassifier):
         self.n_rounds = n_rounds
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Features, Y: Csr) -> None:
+    def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Add stumps one at a time."""
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         finder = SplitFinder(X, int(Y.shape[1]), thread_count(self.n_jobs))
         targets = signs(Y)
+        smoothing = 1.0 / (float(weights.sum()) * Y.shape[1])
         everyone = np.ones(len(targets), dtype=np.bool_)
         scores, stumps = np.zeros_like(targets), list[tuple[Split, Float]]()
         for _ in range(n_rounds):
-            signed = signed_distribution(targets, scores)
+            signed = signed_distribution(targets, scores, weights)
             split = finder.best(signed, everyone) or _unsplit(signed)
             above = finder.above(split)
-            added = _both_sides(signed, above)
+            added = _both_sides(signed, above, smoothing)
             scores += added[above.astype(np.int64)]
             stumps.append((split, added))
             if split.threshold == np.inf:
@@ -117,9 +118,8 @@ class BoosTexter(MultiLabelClassifier):
         return half_logistic(self.decision_function(X))
 
 
-def _both_sides(signed: Float, above: Bool) -> Float:
+def _both_sides(signed: Float, above: Bool, smoothing: float) -> Float:
     """Return the confidences at and below a threshold and above it, shape (2, L)."""
-    smoothing = 1.0 / signed.size
     return np.stack([confidences(signed, part, smoothing) for part in (~above, above)])
 
 

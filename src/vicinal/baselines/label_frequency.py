@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float
-from vicinal.baselines._classifier import MultiLabelClassifier
+from vicinal._base.arrays import Csr, Features, Float, row_ids
+from vicinal.baselines._classifier import WeightedClassifier
 from vicinal.decision import Threshold
 from vicinal.estimators.method import Method
 from vicinal.scores import Scores
 
 
-class LabelFrequency(MultiLabelClassifier):
+class LabelFrequency(WeightedClassifier):
     """Score each label by its frequency in the training rows; predict those of at least 0.5.
 
     Attributes
@@ -29,10 +29,10 @@ class LabelFrequency(MultiLabelClassifier):
 
     frequencies_: Float
 
-    def _learn(self, X: Features, Y: Csr) -> None:
+    def _learn_weighted(self, X: Features, Y: Csr, weights: Float) -> None:
         """Count."""
-        counts = np.bincount(Y.indices, minlength=int(Y.shape[1]))
-        self.frequencies_ = counts / int(Y.shape[0])
+        counts = np.bincount(Y.indices, weights[row_ids(Y)], minlength=int(Y.shape[1]))
+        self.frequencies_ = counts / float(weights.sum())
 
     def _score(self, X: Features) -> Float:
         """Return the frequencies for every row."""

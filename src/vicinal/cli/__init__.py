@@ -1,7 +1,8 @@
 """The command line: ``vicinal data | train | evaluate | predict | explain | tune | serve | …``.
 
-Comes in: words a person typed. Goes out: tables and progress bars on a terminal, JSON where asked.
-Bad input ends with one clear line and exit code 2. Imports everything, is imported by nothing.
+Input: the arguments that a person typed. Output: tables and progress bars on a terminal, or JSON.
+Bad input ends with one clear line and exit code 2. This package may import every other one, and no
+other package imports it.
 """
 
 import sys
@@ -10,7 +11,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the program; Ctrl-C ends it with one line, also while it is still being loaded."""
+    """Run the program; Ctrl-C ends it with one line, even while it is still loading."""
     try:
         from vicinal.cli.app import run
 

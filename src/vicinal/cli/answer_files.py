@@ -1,22 +1,29 @@
-"""Predictions as files: JSON lines, CSV, TSV or Parquet, by the ending of the name."""
+"""Write predictions as JSON lines, CSV, TSV or Parquet, chosen by the file extension."""
 
 import csv
+import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.cli.answers import Prediction
+from vicinal.datasets.files import write_data, written_beside
 
 COLUMNS = ("row", "labels", "label_scores", "best", "best_scores")
-"""Columns of a table of predictions: the labels of each row with their scores, then the best."""
+"""Columns of a table of predictions: the predicted labels and their scores, then the best labels
+and theirs."""
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = (";", "|", ",")
-Writer = Callable[[Iterable[Prediction], Path], None]
+GROUP_ROWS = 10_000
+"""Rows of a Parquet file that are written at a time."""
+Writer = Callable[[Iterable[Prediction], Path], int]
+"""Writes predictions to a file and returns how many there were."""
 
 
 def answer_writer(path: Path) -> Writer:
-    """Return what writes predictions in the format that a file name asks for."""
+    """Return the function that writes predictions in the format of a file extension."""
     ending = path.suffix.lower()
     if ending in (".jsonl", ".ndjson"):
         return _write_json_lines
@@ -29,31 +36,69 @@ def answer_writer(path: Path) -> Writer:
     raise InvalidArgumentError("--output", known, repr(str(path)))
 
 
-def _write_json_lines(answers: Iterable[Prediction], path: Path) -> None:
+def _write_json_lines(answers: Iterable[Prediction], path: Path) -> int:
     """Write one JSON object per line."""
-    with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(answer.as_json() + "\n" for answer in answers)
+    count = Counted(answers)
+    write_data(path, (answer.as_json() + "\n" for answer in count))
+    return count.n_rows
 
 
-def _write_csv(answers: Iterable[Prediction], path: Path) -> None:
+def _write_csv(answers: Iterable[Prediction], path: Path) -> int:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
-    with path.open("w", encoding="utf-8-sig", newline="") as stream:
-        writer = csv.writer(stream, delimiter=DELIMITERS[path.suffix.lower()])
-        writer.writerow(COLUMNS)
-        for answer in answers:
-            row, labels, scores, best, best_scores = cells(answer)
-            lists: list[Sequence[object]] = [labels, scores, best, best_scores]
-            writer.writerow([row, *map(joined, lists)])
+    count = Counted(answers)
+    write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()]))
+    return count.n_rows
 
 
-def _write_parquet(answers: Iterable[Prediction], path: Path) -> None:
-    """Write one row per prediction, labels and scores as lists. Memory: all predictions."""
+def _csv_lines(answers: Iterable[Prediction], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a table."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter)
+    writer.writerow(COLUMNS)
+    yield "\ufeff" + line.getvalue()
+    for answer in answers:
+        line.seek(0)
+        line.truncate()
+        row, labels, scores, best, best_scores = cells(answer)
+        lists: list[Sequence[object]] = [labels, scores, best, best_scores]
+        writer.writerow([row, *map(joined, lists)])
+        yield line.getvalue()
+
+
+def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
+    """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    rows = [cells(answer) for answer in answers]
-    table = {name: [row[at] for row in rows] for at, name in enumerate(COLUMNS)}
-    parquet.write_table(pa.Table.from_pydict(table), str(path))
+    remaining = iter(answers)
+    group = list(islice(remaining, GROUP_ROWS))
+    is_named = bool(group) and isinstance(group[0].row, str)
+    words, numbers = pa.list_(pa.string()), pa.list_(pa.float64())
+    kinds = (pa.string() if is_named else pa.int64(), words, numbers, words, numbers)
+    schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+    n_rows = 0
+    with written_beside(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
+        while group:
+            columns = zip(*map(cells, group), strict=True)
+            values = {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}
+            writer.write_table(pa.Table.from_pydict(values, schema))
+            n_rows += len(group)
+            group = list(islice(remaining, GROUP_ROWS))
+    return n_rows
+
+
+class Counted:
+    """Predictions that are counted as they pass."""
+
+    def __init__(self, answers: Iterable[Prediction]) -> None:
+        self._answers = answers
+        self.n_rows = 0
+
+    def __iter__(self) -> Iterator[Prediction]:
+        """Yield the predictions."""
+        for answer in self._answers:
+            self.n_rows += 1
+            yield answer
 
 
 def cells(answer: Prediction) -> tuple[str | int, list[str], list[float], list[str], list[float]]:
@@ -69,7 +114,7 @@ def cells(answer: Prediction) -> tuple[str | int, list[str], list[float], list[s
 
 
 def joined(values: Sequence[object]) -> str:
-    """Return a list as one cell: separated by a sign that no label has, else as JSON.
+    """Return a list as one cell: joined by a separator that no value contains, else as JSON.
 
     Examples
     --------
@@ -84,7 +129,7 @@ def joined(values: Sequence[object]) -> str:
 
 
 def _check_pyarrow() -> None:
-    """Say which extra writes Parquet, before the work."""
+    """Raise an error that names the extra for Parquet, before any work is done."""
     try:
         import pyarrow as pa
     except ImportError:

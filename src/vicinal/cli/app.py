@@ -49,7 +49,7 @@ add_reproduce(app)
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and stop, where that is wanted."""
+    """Print the version and exit, if the option is given."""
     if wanted:
         say(f"vicinal {version('vicinal')}")
         raise typer.Exit
@@ -68,15 +68,15 @@ def program(
 
 
 INTERRUPTED = 130
-"""What a command comes to that Ctrl-C has ended."""
+"""The exit code of a command that Ctrl-C has ended."""
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""What a word on the command line that makes no sense raises."""
+"""The base class of Typer's errors for invalid arguments; Typer does not export it."""
 
 
 def run() -> None:
-    """Run the program; what a user can cause is one line on standard error and exit code 2."""
-    if sys.stdout is None:  # closed by the caller, who wants to see nothing
+    """Run the program; errors that a user can cause are one line on stderr and exit code 2."""
+    if sys.stdout is None:  # the caller has closed it
         sys.stdout = io.StringIO()
     never_fail_to_print()
     try:
@@ -100,7 +100,10 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    """Print the message on one line, with nothing in it read as markup; none after a help text."""
+    """Print a message on one line without interpreting markup, and exit with code 2.
+
+    The message is empty, and nothing is printed, if Typer has shown a help text instead.
+    """
     line = escape(visible(" ".join(message.split())))
     if line:
         errors.print(f"[bold red]error[/]: {line}", soft_wrap=True, highlight=False)

@@ -1,4 +1,4 @@
-"""Words of the command line as methods to compare."""
+"""Turn arguments of the command line into methods to compare."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,16 +15,16 @@ from vicinal.estimators.method import parameters as parameters_of
 def candidates(
     methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """Return the estimators to compare, by the names of tables.
+    """Return the estimators to compare, by their names in tables.
 
     Parameters
     ----------
     methods : sequence of str
         Names of methods and baselines, or ``module:Class``.
     settings : mapping of str to object
-        By ``method.parameter``, or by ``parameter`` for every method that has it.
+        Values by ``method.parameter``, or by ``parameter`` for every method that has it.
     neighbors : sequence of int
-        Each method with each number of neighbours; none for the methods' own.
+        Compare each method with each of these numbers of neighbours; if empty, with its default.
 
     Examples
     --------
@@ -41,8 +41,8 @@ def candidates(
         for k in neighbors:
             name = method_of(find_method(method)).neighbors
             if name is None:
-                expected = f"methods that use neighbours, which {method} does not"
-                raise InvalidArgumentError("--neighbors", expected, k)
+                expected = "--methods that have a number of neighbours"
+                raise InvalidArgumentError("--neighbors", expected, method)
             found[f"{method} k={k}"] = make_estimator(method, {**own, name: k}, "--methods")
     return found
 
@@ -50,7 +50,7 @@ def candidates(
 def tuned_candidates(
     methods: Sequence[str], settings: Mapping[str, object], metric: str
 ) -> dict[str, Tuned]:
-    """Return methods whose settings are chosen inside each fold, those given excepted.
+    """Return methods whose settings are tuned inside each fold, except those in `settings`.
 
     Examples
     --------
@@ -59,8 +59,8 @@ def tuned_candidates(
     """
     for method in methods:
         if method in BASELINES:
-            raise InvalidArgumentError("--tune", "methods, not baselines", repr(method))
-    candidates(methods, settings)  # which refuses what the methods do not know
+            raise InvalidArgumentError("--tune", "methods that are not baselines", repr(method))
+    candidates(methods, settings)  # raises for settings that the methods do not have
     return {
         f"{method} tuned": Tuned(method, metric, params=_own_settings(method, settings) or None)
         for method in methods
@@ -68,7 +68,7 @@ def tuned_candidates(
 
 
 def parse_numbers(option: str, words: str | None) -> list[int]:
-    """Return whole numbers separated by commas.
+    """Return the integers of a list separated by commas.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def parse_numbers(option: str, words: str | None) -> list[int]:
     try:
         numbers = [int(word) for word in words.split(",")]
     except ValueError:
-        raise InvalidArgumentError(option, "numbers separated by commas", repr(words)) from None
+        raise InvalidArgumentError(option, "integers separated by commas", repr(words)) from None
     return [check_integer(option, number, low=1) for number in dict.fromkeys(numbers)]
 
 
 def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of one method; those given for it alone come last."""
+    """Return the settings of one method; those for it alone override the shared ones."""
     shared = {name: value for name, value in settings.items() if name in parameters(method)}
     prefix = f"{method}."
     own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
@@ -93,11 +93,12 @@ def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, obje
 
 
 def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> None:
-    """Refuse settings that no method of the comparison has."""
+    """Raise for settings that no method of the comparison has."""
     for setting in settings:
         method, dot, _ = setting.rpartition(".")
         if dot and method not in methods:
-            raise InvalidArgumentError("--set", f"a method of {', '.join(methods)}", repr(setting))
+            expected = f"method.parameter=value with a method of {', '.join(methods)}"
+            raise InvalidArgumentError("--set", expected, repr(setting))
         if not dot and not any(setting in parameters(each) for each in methods):
             expected = f"a parameter of {', '.join(methods)}"
             raise InvalidArgumentError("--set", expected, repr(setting))

@@ -1,4 +1,4 @@
-"""``vicinal compare``: methods against each other, on folds or published splits."""
+"""``vicinal compare``: compare methods on cross-validation folds or published splits."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ def compare(
     *,
     table: TableChoice,
 ) -> None:
-    """Compare methods on data sets: every metric on every fold, tests, and a report."""
+    """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.compared import named_sources
     from vicinal.cli.settings import method_words
     from vicinal.comparison import run_comparison
@@ -83,7 +83,7 @@ def compare(
 def chosen_candidates(
     names: Sequence[str], settings: Sequence[str], neighbors: str | None, tune_for: str | None
 ) -> Mapping[str, object]:
-    """Return the methods to compare: as set, at several k, or tuned for a metric."""
+    """Return the methods to compare: with given settings, at several k, or tuned for a metric."""
     from vicinal.cli.candidates import candidates, parse_numbers, tuned_candidates
     from vicinal.cli.settings import parse_settings
 
@@ -91,27 +91,27 @@ def chosen_candidates(
     if tune_for is None:
         return candidates(names, given, parse_numbers("--neighbors", neighbors))
     if neighbors is not None:
-        raise InvalidArgumentError("--neighbors", "none together with --tune", neighbors)
+        raise InvalidArgumentError("--neighbors", "no value together with --tune", neighbors)
     return tuned_candidates(names, given, tune_for)
 
 
 def stored_results(
     path: Path, data: Sequence[str], methods: Sequence[str], folds: str | None
 ) -> "list[Result]":
-    """Return the comparison that a file holds, or the part of it that was asked for."""
+    """Return the results in a file, restricted to these data sets, methods and folds."""
     from vicinal.comparison.outcome import EXPERIMENT, experiment_name
     from vicinal.results import ResultStore
 
     if not path.is_file():
-        raise InvalidArgumentError("--from", "a file of results", repr(str(path)))
+        raise InvalidArgumentError("--from", "an existing results file", repr(str(path)))
     found = [each for each in ResultStore(path).read() if each.experiment.startswith(EXPERIMENT)]
     if folds is not None:
         wanted = experiment_name(parse_folds(folds))
         found = [each for each in found if each.experiment == wanted]
     experiments = sorted({each.experiment for each in found})
     if len(experiments) > 1:
-        said = f"{path} holds {', '.join(experiments)}"
-        raise InvalidArgumentError("--folds", "which of the comparisons to show", said)
+        expected = f"the folds of one comparison in {path} ({', '.join(experiments)})"
+        raise InvalidArgumentError("--folds", expected, folds)
     found = [
         each
         for each in found
@@ -119,7 +119,8 @@ def stored_results(
         and (not methods or each.method.partition(" ")[0] in methods or each.method in methods)
     ]
     if not found:
-        raise InvalidArgumentError("--from", "a file with such results", repr(str(path)))
+        expected = "a file with results of these data sets, methods and folds"
+        raise InvalidArgumentError("--from", expected, repr(str(path)))
     return found
 
 
@@ -157,7 +158,7 @@ def show(results: "Sequence[Result]", metrics: Sequence[str], alpha: float, json
 def write_report(
     results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
-    """Write the report; the metrics asked for come first."""
+    """Write the report; the metrics of ``--metric`` come first."""
     from vicinal.cli.extensions import reported_figures
     from vicinal.report import comparison_report
     from vicinal.report.comparison_report import SHOWN

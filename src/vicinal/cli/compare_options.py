@@ -20,29 +20,33 @@ MethodsOption = Annotated[
 ]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option(help="Metric to rank by; repeatable, the first decides the order."),
+    typer.Option(help="Metric to rank by; repeatable. By default hamming-loss."),
 ]
 FoldsOption = Annotated[
-    str | None, typer.Option(help="Number of folds (10), or split: the published one.")
+    str | None,
+    typer.Option(help="Number of cross-validation folds (10 by default), or split: published."),
 ]
-SeedsOption = Annotated[int, typer.Option(help="Sets of folds, each with its own seed.", min=1)]
+SeedsOption = Annotated[
+    int, typer.Option(help="How often to repeat cross-validation, each with its own seed.", min=1)
+]
 NeighborsOption = Annotated[
     str | None,
-    typer.Option(help="Numbers of neighbours, separated by commas; every method at each."),
+    typer.Option(help="Numbers of neighbours to try with every method, separated by commas."),
 ]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="A parameter, as method.name=value, or name=value for all that have it."
+        "--set",
+        help="A parameter: method.name=value, or name=value for every method that has it.",
     ),
 ]
 TuneOption = Annotated[
     bool,
-    typer.Option("--tune", help="Choose settings inside each fold's training rows, by --metric."),
+    typer.Option("--tune", help="Tune each method for --metric on each fold's training rows."),
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed runs are reused.")]
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-AlphaOption = Annotated[float, typer.Option(help="Level of significance.", min=0, max=1)]
+AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]

@@ -1,4 +1,4 @@
-"""Data of ``vicinal compare``: tables are read as every other command reads them."""
+"""The data sets of ``vicinal compare``; tables are read in the same way as by other commands."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +17,12 @@ from vicinal.results.digest import digest_of
 
 
 def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
-    """Return the data of a comparison by name; tables are read as every command reads them."""
+    """Return the data sets of a comparison by name."""
     named: dict[str, Any] = {}
     for each in data:
         name = Path(each).name
         if name in named:
-            raise InvalidArgumentError("DATA", "different names", f"{name!r} twice")
+            raise InvalidArgumentError("DATA", "files with different names", f"{name!r} twice")
         named[name] = _compared(each, table)
     return named
 
@@ -46,6 +46,6 @@ def _compared(data: str, table: TableChoice) -> Any:
 
 
 def _content(X: Any) -> object:
-    """Return rows as a digest takes them: objects as their text."""
+    """Return rows in a form that can be hashed: mixed columns as text."""
     is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
     return repr(X.tolist()) if is_mixed else X

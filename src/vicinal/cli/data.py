@@ -36,7 +36,7 @@ def list_data(json: JsonFlag = False) -> None:
 
 
 def _facts(listing: "Listing") -> dict[str, object]:
-    """Return what the list says of a data set."""
+    """Return the columns of the list for one data set."""
     entry = listing.entry
     return {
         "name": entry.name,
@@ -44,7 +44,7 @@ def _facts(listing: "Listing") -> dict[str, object]:
         "features": entry.n_features,
         "labels": entry.n_labels,
         "split": None if entry.split is None else " + ".join(f"{n:,}" for n in entry.split),
-        "at hand": listing.at_hand,
+        "available locally": listing.at_hand,
     }
 
 
@@ -71,7 +71,7 @@ def describe(
 @reads_tables
 def convert(
     data: Annotated[str, typer.Argument(help="A name from `vicinal data list`, or a file.")],
-    target: Annotated[Path, typer.Argument(help="File to write; its ending says the format.")],
+    target: Annotated[Path, typer.Argument(help="File to write; its extension sets the format.")],
     rows: RowsOption = "all",
     *,
     table: TableChoice,

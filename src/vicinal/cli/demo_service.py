@@ -1,4 +1,4 @@
-"""``vicinal demo --serve``: the embedded data on a page."""
+"""``vicinal demo --serve``: serve a model of the embedded data, with a web page."""
 
 import tempfile
 from pathlib import Path
@@ -38,7 +38,7 @@ def serve_demo(neighbors: int, port: int) -> None:
 
 
 def text_model(data: Dataset, estimator: NeighborEstimator) -> Pipeline:
-    """Return a fitted model that reads texts, from a data set whose columns are words."""
+    """Fit a model that reads texts, on a data set whose columns are words."""
     words = TextVectorizer(weighting="binary")
     words.vocabulary_ = {word: column for column, word in enumerate(data.feature_names)}
     words.idf_ = None

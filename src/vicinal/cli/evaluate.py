@@ -1,9 +1,11 @@
-"""``vicinal evaluate``: how well a saved model does on a data set."""
+"""``vicinal evaluate``: measure how well a saved model predicts a data set."""
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     DataArgument,
@@ -14,6 +16,12 @@ from vicinal.cli.options import (
 from vicinal.cli.output import JsonFlag, errors, out, print_json
 from vicinal.cli.table_options import TableChoice, reads_tables
 
+if TYPE_CHECKING:
+    from vicinal._base.arrays import Csr
+    from vicinal.cli.source import Source
+    from vicinal.estimators.model import Model
+    from vicinal.scores import Scores
+
 
 @reads_tables
 def evaluate_model(
@@ -21,34 +29,74 @@ def evaluate_model(
     data: DataArgument,
     rows: RowsOption = "auto",
     conventions: Annotated[
-        str, typer.Option(help="Edge cases as in: vicinal, sklearn, mulan, meka.")
+        str, typer.Option(help="Edge cases as defined by: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Predict the rows of a data set and compare with its labels."""
-    from vicinal._base.labels import aligned
-    from vicinal.cli.scoring import score
-    from vicinal.cli.source import new_source
+    """Predict the rows of a data set and compare the predictions with its labels.
+
+    Rows are read, predicted and counted in blocks: memory does not grow with the number of rows.
+    """
+    from vicinal._base.progress import shown
+    from vicinal.cli.source_blocks import new_blocks
     from vicinal.estimators import load as load_model
-    from vicinal.metrics import evaluate, metrics_table
-    from vicinal.metrics.alignment import widen, widen_labels
+    from vicinal.estimators.model import estimator_of
+    from vicinal.metrics import MetricAccumulator, metrics_table
+    from vicinal.metrics.conventions import check_conventions
 
     import_modules(imports)
+    rules = check_conventions(conventions)
+    running: MetricAccumulator | None = None
     fitted = load_model(model)
-    source = new_source(fitted, data, rows, "test", table, labelled=True)
-    estimator, scores = score(fitted, source)
-    predicted = estimator.decide(scores)
-    truth, _ = aligned(source.labels(), source.label_names, estimator.label_names_)
-    strangers = truth.shape[1] - predicted.shape[1]
-    if strangers:
-        errors.print(f"{strangers} labels of the data are unknown to the model: always missed")
-        scores, predicted = widen(scores, strangers), widen_labels(predicted, strangers)
-    found = evaluate(truth, predicted, scores, conventions=conventions)
+    with shown(), new_blocks(fitted, data, rows, "test", table, labelled=True) as sources:
+        for truth, predicted, scores in _judged(fitted, sources):
+            if running is None:
+                counts = training_counts(estimator_of(fitted), truth.shape[1])
+                running = MetricAccumulator(conventions=rules, **counts)
+            running.add(truth, predicted, scores)
+    if running is None:
+        raise InvalidArgumentError("DATA", "at least one row", sources.name)
+    found = running.result()
     if json:
         print_json(found)
     else:
-        column = f"{source.name}, {source.n_rows:,} rows"
-        out.print(metrics_table({column: found}))
+        out.print(metrics_table({f"{sources.name}, {running.n_rows:,} rows": found}))
+
+
+def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr, Csr, Scores]]":
+    """Yield true labels, predicted labels and scores of rows, some at a time."""
+    from vicinal._base.labels import aligned
+    from vicinal.cli.scoring import scored_blocks
+    from vicinal.estimators.model import estimator_of
+    from vicinal.metrics.alignment import widen, widen_labels
+
+    estimator = estimator_of(model)
+    names = estimator.label_names_
+    for start, source, scores in scored_blocks(model, sources):
+        truth, everything = aligned(source.labels(), source.label_names, names)
+        n_unknown = len(everything) - len(names)
+        if n_unknown and not start:
+            errors.print(
+                f"{n_unknown} labels of the data are unknown to the model: never predicted"
+            )
+        predicted = widen_labels(estimator.decide(scores), n_unknown)
+        yield truth, predicted, widen(scores, n_unknown)
+
+
+def training_counts(estimator: Any, n_labels: int) -> dict[str, Any]:
+    """Return what the propensity-scored metrics need of the rows a model was trained on.
+
+    Labels that the model does not know were seen in no training row. Nothing is returned for models
+    that keep no labels, or too few for propensities: those metrics are then left out.
+    """
+    import numpy as np
+
+    Y = getattr(getattr(estimator, "scoring_", None), "Y", None)
+    if Y is None or Y.shape[0] < 3:
+        return {}
+    counts = np.zeros(n_labels)
+    counts[: Y.shape[1]] = Y.sum(axis=0)
+    return {"train_label_counts": counts, "n_train_rows": int(Y.shape[0])}

@@ -1,4 +1,4 @@
-"""``vicinal explain``: why a model gives the rows of a file their labels."""
+"""``vicinal explain``: explain the labels that a model predicts for the rows of a file."""
 
 import sys
 from pathlib import Path
@@ -24,21 +24,28 @@ def explain_rows(
     file: Annotated[str, typer.Argument(help="A data file, or a data set by name.")],
     chosen: Annotated[
         list[str] | None,
-        typer.Option("--label", help="A label to explain; repeatable. Default: the best ones."),
+        typer.Option(
+            "--label", help="A label to explain; repeatable. Default: predicted and best."
+        ),
     ] = None,
     top: Annotated[
-        int, typer.Option(help="Best labels to explain besides those predicted.", min=0)
+        int, typer.Option(help="How many best labels to explain besides the predicted ones.", min=0)
     ] = 5,
-    limit: Annotated[int, typer.Option(help="Most rows to explain, the first ones.", min=1)] = 5,
+    limit: Annotated[
+        int, typer.Option(help="Explain at most this many rows, from the first on.", min=1)
+    ] = 5,
     what_if: Annotated[
-        bool, typer.Option("--what-if", help="Find what removed would drop a predicted label.")
+        bool,
+        typer.Option(
+            "--what-if", help="Find the neighbours and features that decide a predicted label."
+        ),
     ] = False,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page in one file instead.")
+        Path | None, typer.Option("--html", help="Write an HTML page to this file instead.")
     ] = None,
     learned_from: Annotated[
         str | None,
-        typer.Option(help="The texts the model was trained on, to show neighbours with theirs."),
+        typer.Option(help="File of the training texts, to show the texts of neighbours."),
     ] = None,
     rows: RowsOption = "all",
     imports: ImportOption = None,
@@ -46,7 +53,7 @@ def explain_rows(
     *,
     table: TableChoice,
 ) -> None:
-    """Explain the labels of each row: scores as sums of neighbours and features."""
+    """Explain the labels of each row: how neighbours and features add up to each score."""
     from vicinal.cli.scoring import rows_for
     from vicinal.cli.source import new_source
     from vicinal.estimators import explain
@@ -70,7 +77,8 @@ def explain_rows(
     _print(found, html, json)
     if n_rows < source.n_rows:
         errors.print(
-            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)", highlight=False
+            f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)",
+            highlight=False,
         )
 
 
@@ -87,7 +95,7 @@ def _training_texts(model: "Model", file: str | None, table: TableChoice) -> lis
     n_known = estimator_of(model).search_.n_ids
     if found.n_rows != n_known:
         raise InvalidArgumentError(
-            "--learned-from", f"the {n_known} rows the model learned from", f"{found.n_rows} rows"
+            "--learned-from", f"the {n_known} training rows of the model", f"{found.n_rows} rows"
         )
     return list(cast("list[str]", found.X))
 

@@ -1,4 +1,4 @@
-"""What other distributions add to the program, found through their entry points."""
+"""Commands and figures of other distributions, found through their entry points."""
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
@@ -18,15 +18,15 @@ REPORTED_FIGURES = "vicinal.reported_figures"
 """Entry points of this group return figures that papers report, as ``ReportedCell`` values."""
 
 FORWARDED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-"""Settings of a command that leaves its whole line, ``--help`` too, to the command it finds."""
+"""Settings of a command that passes all arguments, even ``--help``, to another command."""
 
 
 def add_reproduce(app: typer.Typer) -> None:
-    """Add ``reproduce``, which is looked up and loaded when it is called."""
+    """Add ``reproduce``, which is found and loaded only when it is called."""
 
     @app.command(context_settings=FORWARDED)
     def reproduce(context: typer.Context) -> object:
-        """Run the experiments of the papers and show their figures beside ours."""
+        """Reproduce the experiments of the papers and compare with the published figures."""
         found = find_command("reproduce", "vicinal-reproduction")
         inner = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         inner.command("reproduce")(found)
@@ -35,7 +35,7 @@ def add_reproduce(app: typer.Typer) -> None:
 
 
 def find_command(name: str, distribution: str) -> Callable[..., None]:
-    """Return the function behind a command, or say which distribution has it."""
+    """Return the function of a command, or raise an error that names its distribution."""
     for found in entry_points(group=COMMANDS, name=name):
         command: Callable[..., None] = found.load()
         return command
@@ -43,7 +43,7 @@ def find_command(name: str, distribution: str) -> Callable[..., None]:
 
 
 def reported_figures() -> Iterator["ReportedCell"]:
-    """Yield the figures that installed distributions know from papers; none without them."""
+    """Yield the published figures that other installed distributions provide, if any."""
     for found in entry_points(group=REPORTED_FIGURES):
         cells: Any = found.load()
         yield from cells()

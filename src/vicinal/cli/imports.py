@@ -1,4 +1,4 @@
-"""Modules of the user's own, for methods that are defined outside the library."""
+"""Import the user's modules, which define methods outside the library."""
 
 import sys
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from vicinal._base.errors import InvalidArgumentError
 
 
 def import_modules(modules: Sequence[str] | None, methods: Sequence[str] = ()) -> None:
-    """Import modules; the current folder is searched last, so that it shadows nothing.
+    """Import modules; the current folder is searched last, so that it hides no other module.
 
     Parameters
     ----------
     modules : sequence of str or None
-        What ``--import`` names.
+        The modules of ``--import``.
     methods : sequence of str
-        Names of methods: one that is ``module:Class`` may be in the current folder too.
+        Names of methods; the module of ``module:Class`` may be in the current folder too.
     """
     here = str(Path.cwd())
     if (modules or any(":" in method for method in methods)) and here not in sys.path:

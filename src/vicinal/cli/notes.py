@@ -1,4 +1,4 @@
-"""What the library logs, on standard error: notes about what was guessed, and warnings."""
+"""Print the library's log on standard error: notes about what it guessed, and warnings."""
 
 import logging
 import warnings
@@ -18,7 +18,7 @@ class _Printer(logging.Handler):
     """Prints each message on one line."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a message; nothing in it is read as markup."""
+        """Print a message without interpreting markup."""
         level = logging.WARNING if record.levelno >= logging.WARNING else logging.INFO
         line = escape(" ".join(record.getMessage().split()))
         errors.print(f"{STYLES[level]}: {line}", soft_wrap=True, highlight=False)
@@ -31,7 +31,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def printed_notes() -> Iterator[None]:
-    """Print what the library logs and warns of while a command runs, one line each."""
+    """Print log messages and warnings while a command runs, one line each."""
     printer, level, show = _Printer(), logger.level, warnings.showwarning
     logger.addHandler(printer)
     logger.setLevel(logging.INFO)

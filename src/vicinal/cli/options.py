@@ -1,7 +1,7 @@
-"""Arguments and options that several commands share; nothing here loads more than Typer.
+"""Arguments and options that several commands share; this module imports only Typer.
 
-What the help lists is known without loading the packages that do the work; a test compares it with
-what they offer.
+The help texts list methods and steps without loading the packages that define them; a test checks
+that the lists are complete.
 """
 
 import re
@@ -13,13 +13,13 @@ import typer
 import vicinal
 
 BASELINES = ("adtboost", "br-svm", "boostexter", "frequency", "rank-svm")
-"""What ``vicinal compare`` takes besides the methods."""
+"""Baselines that ``vicinal compare`` accepts besides the methods."""
 STEPS = ("minmax", "binary", "tfidf", "bm25", "unit")
-"""What ``--preprocess`` takes."""
+"""The steps that ``--preprocess`` accepts."""
 
 
 def command_name(estimator: str) -> str:
-    """Return what the command line calls an estimator class.
+    """Return the name of an estimator class on the command line.
 
     Examples
     --------
@@ -38,7 +38,7 @@ ModelArgument = Annotated[
     Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
 ]
 MethodOption = Annotated[
-    str, typer.Option(help=f"One of: {METHODS}; or module:Class for a class of your own.")
+    str, typer.Option(help=f"One of: {METHODS}; or module:Class for your own class.")
 ]
 ImportOption = Annotated[
     list[str] | None,
@@ -49,8 +49,11 @@ ImportOption = Annotated[
 ]
 PreprocessOption = Annotated[
     str,
-    typer.Option(help=f"none, or separated by commas: {', '.join(STEPS)}; auto: minmax if dense."),
+    typer.Option(
+        help=f"Steps separated by commas: {', '.join(STEPS)}; or none; auto: minmax if dense."
+    ),
 ]
 RowsOption = Annotated[
-    str, typer.Option(help="Which rows: train, test, all; auto is the split's, else all.")
+    str,
+    typer.Option(help="Rows to use: train, test or all; auto: the train/test split, else all."),
 ]

@@ -20,21 +20,32 @@ from vicinal.cli.table_options import TableChoice
 from vicinal.cli.tables import is_table_file, text_step
 from vicinal.datasets import Reading
 from vicinal.datasets.streams import RowChunk, TextChunk, text_chunks, xc_chunks
+from vicinal.estimators import Blend, LabelRidge
 from vicinal.index import SegmentedIndex
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
 from vicinal.preprocess import TextVectorizer
 
 
 def streamed_source(
-    data: str, folder: Path, table: TableChoice, preprocess: str
-) -> tuple[Source, list[tuple[str, Any]]]:
-    """Write the rows of a file to a folder, chunk by chunk; return them mapped, with fitted steps.
+    data: str,
+    folder: Path,
+    table: TableChoice,
+    preprocess: str,
+    estimator: Any,
+    max_memory: float,
+) -> tuple[Source, list[tuple[str, Any]], SegmentedIndex]:
+    """Write the rows of a file to a folder in chunks; return them memory-mapped, and fitted steps.
 
-    Memory: a chunk of the file, the labels (8 bytes each) and, of texts, the words that occur. The
-    preprocessing steps are fitted on the mapped rows and applied chunk by chunk.
+    The third result is the index of the rows that `estimator` will be fitted on, with postings on
+    disk. Memory: one chunk of the file, the labels (8 bytes each), `max_memory` GB and, for texts,
+    the vocabulary. The preprocessing steps are fitted on the memory-mapped rows and applied in
+    chunks.
     """
+    check_method(estimator)
+    if not max_memory >= 2**20 / 1e9:
+        raise InvalidArgumentError("--max-memory", "at least 0.002 GB", max_memory)
     if not Path(data).is_file():
-        raise InvalidArgumentError("DATA", "a file, for --out-of-core", data)
+        raise InvalidArgumentError("DATA", "a file, because of --out-of-core", data)
     names: tuple[str, ...] = ()
     first: list[tuple[str, Any]] = []
     reading = None
@@ -45,22 +56,40 @@ def streamed_source(
     else:
         chunks = xc_chunks(data)
     steps = make_steps(preprocess, True)
-    X, Y = _written(chunks, folder / ("rows" if not steps else "rows-before-preprocessing"))
+    options = {
+        "metric": getattr(estimator, "metric", "cosine"),
+        "max_memory": int(max_memory * 1e9),
+    }
+    target = folder / ("rows" if not steps else "rows-before-preprocessing")
+    index, Y = _written(chunks, target, postings=not steps, **options)
     for number, (_, step) in enumerate(steps, start=1):
-        step.fit(X)
-        target = folder / ("rows" if number == len(steps) else f"rows-after-step-{number}")
-        X, _ = _written(_transformed(X, step), target)
+        step.fit(index.X)
+        is_last = number == len(steps)
+        target = folder / ("rows" if is_last else f"rows-after-step-{number}")
+        index, _ = _written(_transformed(index.X, step), target, postings=is_last, **options)
+    X = index.X
     names = names or tuple(f"label{label}" for label in range(Y.shape[1]))
     source = Source(Path(data).name, X, int(X.shape[0]), Y, names, None, reading=reading)
-    return source, [*first, *steps]
+    return source, [*first, *steps], index
+
+
+def check_method(estimator: Any) -> None:
+    """Refuse a method that copies all rows, before anything is read."""
+    if "algorithm" not in estimator.get_params() or isinstance(estimator, Blend | LabelRidge):
+        expected = (
+            "a method that leaves the rows on disk, with --out-of-core: instance-knn, mlknn, lcif"
+        )
+        got = f"{type(estimator).__name__}, which holds copies of all rows in memory"
+        raise InvalidArgumentError("--method", expected, got)
 
 
 def _reading(table: TableChoice) -> Reading:
-    """Return how a table is streamed: nothing is guessed, because that takes the whole file."""
+    """Return how to read a streamed table; guessing would need the whole file in memory."""
     for option in ("label_columns", "feature_columns", "row_names"):
         if getattr(table, option) is not None:
             name = "--" + option.replace("_", "-")
-            raise InvalidArgumentError(name, "nothing, with --out-of-core", getattr(table, option))
+            expected = "no value together with --out-of-core"
+            raise InvalidArgumentError(name, expected, getattr(table, option))
     return Reading(
         text=(table.text or "text",),
         labels=table.labels or "labels",
@@ -84,7 +113,7 @@ def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
 def _fitted_words(
     data: str, reading: Reading, vectorizer: TextVectorizer
 ) -> tuple[TextVectorizer, tuple[str, ...]]:
-    """Return the words and the labels of all texts: the first of two passes."""
+    """Return a vectorizer of all words, and all label names: the first of two passes."""
     frequency: Counter[str] = Counter()
     names: set[str] = set()
     counter = clone(vectorizer).set_params(min_df=1, weighting="binary")
@@ -97,7 +126,8 @@ def _fitted_words(
             advance(len(chunk.texts))
     words = sorted(word for word, count in frequency.items() if count >= vectorizer.min_df)
     if not words:
-        raise InvalidArgumentError("DATA", f"words in column {reading.text[0]!r}", data)
+        expected = f"texts in column {reading.text[0]!r} with words in at least --min-df of them"
+        raise InvalidArgumentError("DATA", expected, data)
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
     vectorizer.idf_ = None
     return vectorizer, tuple(sorted(names))
@@ -113,15 +143,17 @@ def _vectorised(
 
 
 def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
-    """Yield mapped rows after a fitted step, block by block."""
+    """Yield blocks of memory-mapped rows, transformed by a fitted step."""
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
         rows = as_csr(check_features(step.transform(run.rows(start, stop))))
         yield RowChunk(rows, as_csr(np.zeros((stop - start, 0))))
 
 
-def _written(chunks: Iterable[RowChunk], folder: Path) -> tuple[Csr, Csr]:
-    """Write rows to a folder; return them mapped, and their labels in memory."""
+def _written(
+    chunks: Iterable[RowChunk], folder: Path, **options: Any
+) -> tuple[SegmentedIndex, Csr]:
+    """Write rows to a folder; return their index, and their labels in memory."""
     labels: list[Csr] = []
 
     def rows() -> Iterator[Csr]:
@@ -131,5 +163,4 @@ def _written(chunks: Iterable[RowChunk], folder: Path) -> tuple[Csr, Csr]:
                 yield chunk.X
                 advance(int(chunk.X.shape[0]))
 
-    X = SegmentedIndex.build(rows(), folder).X
-    return X, stack_rows(labels)
+    return SegmentedIndex.build(rows(), folder, **options), stack_rows(labels)

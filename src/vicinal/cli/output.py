@@ -1,4 +1,4 @@
-"""What the program prints: tables for people, JSON for machines."""
+"""Print tables for people and JSON for machines."""
 
 import json
 import sys
@@ -22,29 +22,29 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of ta
 
 
 def check_target(option: str, path: Path | None) -> None:
-    """Refuse a file that could not be written, before the work that it is to hold."""
+    """Raise if a file cannot be written, before the results for it are computed."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise InvalidArgumentError(option, "a file in a folder that is there", str(path))
+        raise InvalidArgumentError(option, "a file in an existing folder", str(path))
 
 
 def dump_json(value: object, *, ascii_only: bool = False) -> str:
-    """Return one JSON document on one line; a number that is none is null."""
+    """Return one JSON document on one line; NaN becomes null."""
     text = json.dumps(without_nan(value), ensure_ascii=ascii_only, allow_nan=False)
     return visible_json(text)
 
 
 def print_json(value: object) -> None:
-    """Print one JSON document on one line, in ASCII where the output takes no more."""
+    """Print one JSON document on one line, in ASCII if the output cannot encode Unicode."""
     sys.stdout.write(dump_json(value, ascii_only=not speaks_unicode()) + "\n")
 
 
 def say(line: str) -> None:
-    """Print one line as it stands: brackets in it are no markup, and a long path is not broken."""
+    """Print one line unchanged: without interpreting markup, and without line breaks."""
     out.print(visible(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a header; numbers to the right."""
+    """Print rows under a header; numbers are right-aligned."""
     table = Table(title=escape(visible(title)), title_justify="left", header_style="bold")
     for column, name in enumerate(header):
         is_number = bool(rows) and isinstance(rows[0][column], int | float)
@@ -55,7 +55,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[objec
 
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:
-    """Print names and values, one a line."""
+    """Print names and values, one pair per line."""
     table = Table(title=escape(visible(title)), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -65,7 +65,7 @@ def print_facts(title: str, facts: Mapping[str, object]) -> None:
 
 
 def show(value: object) -> str:
-    """Return a value as a person reads it, control characters escaped.
+    """Format a value for people to read, with control characters escaped.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``vicinal plan``: what a search over many rows will take, before anybody pays for it."""
+"""``vicinal plan``: estimate the resources and cost of a search over many rows."""
 
 import json as json_format
 from dataclasses import asdict
@@ -10,7 +10,7 @@ import typer
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
 
 if TYPE_CHECKING:
-    from vicinal.index.cost_model import Constants
+    from vicinal.index.cost_model import Constants, Plan
 
 
 def plan_search(
@@ -21,7 +21,10 @@ def plan_search(
     neighbors: Annotated[int, typer.Option(help="Neighbours per query.", min=1)] = 15,
     queries: Annotated[float, typer.Option(help="Number of queries.")] = 1e6,
     workers: Annotated[
-        int | None, typer.Option(help="Machines; as many as hold the postings by default.", min=1)
+        int | None,
+        typer.Option(
+            help="Number of machines; by default enough to hold the postings in memory.", min=1
+        ),
     ] = None,
     cores: Annotated[int, typer.Option(help="Cores per machine.", min=1)] = 16,
     memory: Annotated[float, typer.Option(help="GB of memory per machine.", min=0.1)] = 64.0,
@@ -31,49 +34,58 @@ def plan_search(
     ] = False,
     constants: Annotated[
         Path | None,
-        typer.Option(help="File of constants: --calibrate writes it, other calls read it."),
+        typer.Option(help="File of measured speeds; written by --calibrate, else read."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Estimate disk, memory, machines, time and cost of a search over many rows."""
-    from vicinal.index.calibration import calibrated
-    from vicinal.index.cost_model import Constants, Machines, Workload, plan
+    from vicinal.index.cost_model import Machines, Workload, plan
 
     work = Workload(rows, nnz, labels, labels_per_row, neighbors, queries)
-    measured = Constants()
-    if calibrate:
-        with errors.status("Measuring this machine"):
-            measured = calibrated(nnz)
-        if constants is not None:
-            constants.write_text(json_format.dumps(asdict(measured), indent=1) + "\n")
-    elif constants is not None:
-        measured = read_constants(constants)
+    measured = _constants(nnz, calibrate, constants)
     found = plan(work, Machines(workers, cores, memory, price), measured)
-    facts: dict[str, object] = {
-        "rows": int(rows),
-        "rows on disk, GB": found.disk_gb,
-        "postings, GB": found.postings_gb,
-        "labels in memory, GB": found.labels_gb,
-        "leave-one-out graph, GB": found.graph_gb,
-        "machines": found.workers,
-        "postings fit in their memory": found.fits_in_memory,
-        "writing the rows, hours": found.seconds_to_write / 3600,
-        "building postings, seconds": found.seconds_to_build_postings,
-        "seconds per million queries": found.seconds_per_million_queries,
-        "all queries, hours": found.seconds_for_queries / 3600,
-        "leave-one-out graph, hours": found.seconds_for_graph / 3600,
-        "network, kB per query": found.network_kb_per_query,
-        "cost": found.cost,
-        "constants": _origin(calibrate, constants),
-    }
+    facts = {"rows": int(rows), **_facts(found), "constants": _origin(calibrate, constants)}
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
     else:
         print_facts("Plan", facts)
 
 
+def _constants(nnz: float, calibrate: bool, file: Path | None) -> "Constants":
+    """Return the speeds of a machine: measured now, read from a file, or the defaults."""
+    from vicinal.index.calibration import calibrated
+    from vicinal.index.cost_model import Constants
+
+    if not calibrate:
+        return Constants() if file is None else read_constants(file)
+    with errors.status("Measuring this machine"):
+        measured = calibrated(nnz)
+    if file is not None:
+        file.write_text(json_format.dumps(asdict(measured), indent=1) + "\n")
+    return measured
+
+
+def _facts(found: "Plan") -> dict[str, object]:
+    """Return the estimates by name."""
+    return {
+        "rows and postings on disk, GB": found.disk_gb,
+        "of these postings, GB": found.postings_gb,
+        "labels in memory, GB": found.labels_gb,
+        "leave-one-out graph, GB": found.graph_gb,
+        "machines": found.workers,
+        "postings fit in their memory": found.fits_in_memory,
+        "writing the rows, seconds": found.seconds_to_write,
+        "building and writing the postings, seconds": found.seconds_to_build_postings,
+        "seconds per million queries": found.seconds_per_million_queries,
+        "all queries, hours": found.seconds_for_queries / 3600,
+        "leave-one-out graph, hours": found.seconds_for_graph / 3600,
+        "network, kB per query": found.network_kb_per_query,
+        "cost": found.cost,
+    }
+
+
 def _origin(calibrate: bool, constants: Path | None) -> str:
-    """Say where the constants come from, and how to have better ones."""
+    """Return where the constants come from, and how to get better ones."""
     if calibrate:
         return "measured on this machine"
     if constants is not None:

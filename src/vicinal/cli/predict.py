@@ -1,7 +1,7 @@
-"""``vicinal predict``: labels for the rows of a file."""
+"""``vicinal predict``: predict labels for the rows of a file."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,36 +33,35 @@ def predict(
     *,
     table: TableChoice,
 ) -> None:
-    """Predict the labels of each row: the set decided on, and the best labels with scores."""
-    from vicinal._base.progress import part, shown
+    """Predict the labels of each row, and show the best labels with their scores."""
+    from vicinal._base.progress import shown
     from vicinal.cli.answer_files import answer_writer
-    from vicinal.cli.source import new_source
+    from vicinal.cli.source_blocks import new_blocks
     from vicinal.estimators import load as load_model
 
     check_target("--output", output)
     write = None if output is None else answer_writer(output)
     import_modules(imports)
     fitted = load_model(model)
-    source = new_source(fitted, file, rows, "all", table, labelled=False)
-    with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        answers = _answers(fitted, source, top)
+    with shown(), new_blocks(fitted, file, rows, "all", table, labelled=False) as sources:
+        answers = _answers(fitted, sources, top)
         if output is not None and write is not None:
-            write(answers, output)
+            n_rows = write(answers, output)
+            say(f"{n_rows:,} rows predicted, written to {output}")
+            return
         for answer in answers:
             if json:
                 print_json(answer._asdict())
             else:
                 sys.stdout.write(answer.as_line() + "\n")
-    if output is not None:
-        say(f"{source.n_rows:,} rows predicted, written to {output}")
 
 
-def _answers(model: "Model", source: "Source", top: int) -> "Iterator[Prediction]":
-    """Yield the predictions of a source's rows, which are scored some at a time."""
+def _answers(model: "Model", sources: "Iterable[Source]", top: int) -> "Iterator[Prediction]":
+    """Yield the predictions of rows that are read and scored in blocks."""
     from vicinal.cli.answers import predictions
-    from vicinal.cli.scoring import score_blocks
+    from vicinal.cli.scoring import scored_blocks
     from vicinal.estimators.model import estimator_of
 
     estimator = estimator_of(model)
-    for start, scores in score_blocks(model, source):
+    for start, source, scores in scored_blocks(model, sources):
         yield from predictions(estimator, scores, source.row_names, top, start)

@@ -1,4 +1,4 @@
-"""Who stands where, for a terminal and for machines."""
+"""The ranking of compared methods, as a table for people and as JSON."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +15,9 @@ STEPS = ("search", "fit", "predict")
 
 
 def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return data sets × methods, best mean rank first, the best of each data set in bold.
+    """Return a table of data sets × methods by mean rank, with the best values in bold.
 
-    Methods stand in rows where their names would not fit side by side.
+    If the terminal is too narrow for one column per method, methods are rows instead.
     """
     if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:
         return _by_method(found, seconds)
@@ -38,7 +38,7 @@ def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) ->
 
 
 def _by_method(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return methods × data sets: no name of a method is broken."""
+    """Return a table of methods × data sets, for narrow terminals."""
     table = Table(title=metric_title(found.metric), title_justify="left")
     table.add_column("method", no_wrap=True)
     for name in (*found.data, "mean rank", *(["group"] if found.differ else []), "seconds"):
@@ -54,7 +54,7 @@ def _by_method(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Ta
 
 
 def conclusion(found: Ranking) -> str:
-    """Say what the table shows, escaped for the terminal."""
+    """Return a sentence on what the table shows, with markup escaped."""
     notes = [verdict(found)]
     if found.left_out:
         notes.append(f"Left out because values are missing: {', '.join(found.left_out)}.")
@@ -66,7 +66,7 @@ def conclusion(found: Ranking) -> str:
 
 
 def spent_seconds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
-    """Return the seconds of each method by step, over all results."""
+    """Return the total seconds of each method, by step."""
     spent: dict[str, dict[str, float]] = {}
     for result in results:
         of_method = spent.setdefault(result.method, {})
@@ -76,7 +76,7 @@ def spent_seconds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
 
 
 def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
-    """Return the same as plain values."""
+    """Return the ranking as plain values."""
     tests = found.tests
     return {
         "metric": found.metric,
@@ -101,7 +101,7 @@ def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> 
 
 
 def _values(found: Ranking, data: str) -> list[str]:
-    """Return the cells of one data set, those that read best in bold."""
+    """Return the cells of one data set, with the best values in bold."""
     form = metric_form(found.metric)
     marks = [found.marks.get((data, method)) for method in found.methods]
     means = [mark.mean for mark in marks if mark is not None]

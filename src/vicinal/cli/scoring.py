@@ -1,60 +1,61 @@
-"""Rows of a source scored by a saved model, with a bar: what evaluating and predicting share."""
+"""Score the rows of a source with a saved model; shared by ``evaluate`` and ``predict``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.progress import part, shown
+from vicinal._base.progress import part
 from vicinal.cli.source import Source
-from vicinal.estimators import NeighborEstimator, prepared
+from vicinal.estimators import prepared
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
 
-BLOCK_ROWS = 4096
-"""Rows that ``vicinal predict`` reads, scores and writes at a time."""
+
+class ScoredRows(NamedTuple):
+    """Some rows with their scores; `start` is the number of the first of them."""
+
+    start: int
+    source: Source
+    scores: Scores
 
 
-def score(model: Model, source: Source) -> tuple[NeighborEstimator, Scores]:
-    """Return the estimator of a model and its scores of a source's rows."""
-    with shown(), part(f"Predicting {source.n_rows:,} rows"):
-        X, estimator = prepared(model, rows_for(model, source))
-        return estimator, estimator.scores(X)
+def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRows]:
+    """Yield blocks of rows with their scores, all by the current version of the model.
 
-
-def score_blocks(model: Model, source: Source) -> Iterator[tuple[int, Scores]]:
-    """Yield the scores of a source's rows, some at a time, with the number of the first row.
-
-    Memory: that of one block.
+    Memory: one block.
     """
-    rows: Any = rows_for(model, source)
     estimator = estimator_of(model).snapshot()
-    for start in range(0, max(source.n_rows, 1), BLOCK_ROWS):
-        X, _ = prepared(model, rows[start : start + BLOCK_ROWS])
-        yield start, estimator.scores(X)
+    start = 0
+    with part("Predicting rows") as advance:
+        for source in sources:
+            X, _ = prepared(model, rows_for(model, source))
+            yield ScoredRows(start, source, estimator.scores(X))
+            start += source.n_rows
+            advance(source.n_rows)
 
 
 def save_named(model: Model, source: Source, path: Path) -> None:
-    """Save a model with the names of the columns it learned from, if they have any."""
+    """Save a model with the names of its training columns, if they have names."""
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
     named_pipeline(steps, source.columns, source.reading).save(path)
 
 
 def rows_for(model: Model, source: Source) -> object:
-    """Return the rows of a source as a model takes them: its columns, in its order, by name."""
+    """Return the rows of a source with the columns of a model, matched by name."""
     X = source.X
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if columns is not None and source.columns is not None:
         X = in_order(cast("Any", X), source.columns, columns, estimator_of(model).label_names_)
     if sparse.issparse(X) and isinstance(model, Pipeline):
         scale = model.steps[0][1]
-        # A file of few rows may look sparse though those that the model learned from did not.
+        # A file of few rows may look sparse although the training data did not.
         if isinstance(scale, MinMax) and not scale.keeps_zeros:
             return cast("Any", X).toarray()
     return X
@@ -63,7 +64,7 @@ def rows_for(model: Model, source: Source) -> object:
 def in_order(
     X: Features, names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
 ) -> Features:
-    """Return the columns of `X`, called `names`, that are `wanted`; others may only be labels.
+    """Return the `wanted` columns of `X`; the other columns in `names` must be labels.
 
     Examples
     --------
@@ -77,6 +78,6 @@ def in_order(
     missing = [name for name in wanted if name not in place]
     further = [name for name in names if name not in {*wanted, *labels}]
     if missing or further or len(place) < len(names):
-        said = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} besides"
-        raise InvalidArgumentError("columns", f"the {len(wanted)} features the model learned", said)
+        got = f"no {missing[0]!r}" if missing else f"{(*further, *names)[0]!r} too"
+        raise InvalidArgumentError("columns", f"the {len(wanted)} features of the model", got)
     return X[:, [place[name] for name in wanted]]

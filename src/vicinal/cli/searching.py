@@ -1,4 +1,4 @@
-"""Where a command searches: in memory, within a memory limit, or on a cluster."""
+"""Choose where a command searches: in memory, within a memory limit, or on a cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,35 +6,29 @@ from pathlib import Path
 from typing import Any
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.index import SegmentedAlgorithm
+from vicinal.index import SegmentedAlgorithm, SegmentedIndex
 
 
 @contextmanager
-def searching(
-    estimator: Any, folder: Path | None, max_memory: float, cluster: str | None
-) -> Iterator[None]:
-    """Within, an estimator searches as the options say.
+def searching(estimator: Any, rows: SegmentedIndex | None, cluster: str | None) -> Iterator[None]:
+    """Make an estimator search as the options say, inside the ``with`` block.
 
     Parameters
     ----------
     estimator : estimator
-    folder : Path or None
-        Where streamed rows were written; None where they are in memory.
-    max_memory : float
-        GB of memory for the search of streamed rows.
+    rows : SegmentedIndex or None
+        Streamed rows; None if the rows are in memory.
     cluster : str or None
         Address of a Dask scheduler.
     """
-    if (cluster is not None or folder is not None) and "algorithm" not in estimator.get_params():
+    if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
     if cluster is not None:
-        yield from _on_cluster(estimator, cluster, folder)
+        yield from _on_cluster(estimator, cluster, None if rows is None else rows.folder)
         return
-    if folder is not None:
-        if not max_memory >= 2**20 / 1e9:
-            raise InvalidArgumentError("--max-memory", "at least 0.002 (GB)", max_memory)
-        estimator.set_params(algorithm=SegmentedAlgorithm(int(max_memory * 1e9)))
+    if rows is not None:
+        estimator.set_params(algorithm=SegmentedAlgorithm(rows.max_memory, rows))
     yield
 
 
@@ -44,5 +38,5 @@ def _on_cluster(estimator: Any, address: str, folder: Path | None) -> Iterator[N
     with connected(address) as client:
         estimator.set_params(algorithm=ClusterAlgorithm(client, folder))
         yield
-        # The model searches by itself once the cluster is gone.
+        # The saved model searches in memory, without the cluster.
         estimator.set_params(algorithm="auto")

@@ -1,4 +1,4 @@
-"""``vicinal serve``: models over HTTP."""
+"""``vicinal serve``: serve models over HTTP."""
 
 import json
 from collections.abc import Mapping
@@ -25,15 +25,15 @@ def serve(
     port: PortOption = 8000,
     store: Annotated[
         Path | None,
-        typer.Option(help="SQLite file for what is taught; by default beside the first model."),
+        typer.Option(help="SQLite file for learned rows; by default beside the first model."),
     ] = None,
     read_token: Annotated[
         str | None,
-        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token that reading needs."),
+        typer.Option(envvar="VICINAL_READ_TOKEN", help="Token required for reading."),
     ] = None,
     write_token: Annotated[
         str | None,
-        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token that changes need."),
+        typer.Option(envvar="VICINAL_WRITE_TOKEN", help="Token required for changes."),
     ] = None,
     read_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the read token.")
@@ -43,14 +43,14 @@ def serve(
     ] = None,
     vocabulary: Annotated[
         Path | None,
-        typer.Option(help="TSV of subjects (URI, label, notation) for Annif's dialect."),
+        typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
-        typer.Option(help="Last evaluation (`vicinal evaluate --json`): FILE, or ID=FILE."),
+        typer.Option(help="Output of `vicinal evaluate --json` to show: FILE, or ID=FILE."),
     ] = None,
 ) -> None:
-    """Serve models over HTTP, with a page to try and teach them."""
+    """Serve models over HTTP, with a web page to try and teach them."""
     sources = named_folders(models)
     kept = store or _default_store(next(iter(sources.values())))
     read = token("--read-token", read_token, read_token_file)
@@ -70,10 +70,11 @@ def start(
     metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Say what is served and who may change it, then serve until stopped."""
+    """Print what is served and who may change it, then serve until stopped."""
     try:
-        from vicinal.service.engine import About
+        from vicinal.service.about import About
         from vicinal.service.server import run_server
+        from vicinal.service.telemetry import log_as_json
         from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
@@ -83,6 +84,7 @@ def start(
         model_id: About(examples, (metrics or {}).get(model_id), words) for model_id in sources
     }
     limits = Limits()
+    log_as_json()
     app = create_app(
         sources,
         store=store,
@@ -94,13 +96,13 @@ def start(
     )
     shown = f"[{host}]" if ":" in host else host
     say(f"Serving {', '.join(sources)} at http://{shown}:{port}/ (API: /docs)")
-    say(f"What is taught is kept in {store} (--store)")
+    say(f"Rows that the models learn are stored in {store} (--store)")
     say(_who_may_change(write_token is not None, is_local))
     run_server(app, host, port, limits)
 
 
 def _who_may_change(has_token: bool, is_local: bool) -> str:
-    """Return the sentence that says who may teach.
+    """Return the sentence that says who may teach the models.
 
     Examples
     --------
@@ -108,14 +110,14 @@ def _who_may_change(has_token: bool, is_local: bool) -> str:
     'Read-only: nobody can teach the models without --write-token'
     """
     if has_token:
-        return "Teaching needs the write token"
+        return "Teaching the models requires the write token"
     if is_local:
         return "Anyone on this machine can teach the models (--write-token restricts it)"
     return "Read-only: nobody can teach the models without --write-token"
 
 
 def named_folders(words: list[str]) -> dict[str, Path]:
-    """Return the folders by id.
+    """Return the model folders by id.
 
     Examples
     --------
@@ -143,23 +145,24 @@ def evaluations(words: list[str], ids: list[str]) -> dict[str, dict[str, float |
             raise InvalidArgumentError("--metrics", f"ID=FILE with one of {', '.join(ids)}", word)
         content = json.loads(Path(file).read_text(encoding="utf-8"))
         if not isinstance(content, dict):
-            raise InvalidArgumentError("--metrics", "the JSON of vicinal evaluate", file)
+            raise InvalidArgumentError("--metrics", "a file of vicinal evaluate --json", file)
         numbers = {key: value for key, value in content.items() if isinstance(value, float | int)}
         found[model_id] = {key: float(value) for key, value in numbers.items()}
     return found
 
 
 def token(option: str, value: str | None, file: Path | None) -> str | None:
-    """Return a token given by an option, by the environment or by a file."""
+    """Return the token from an option, the environment or a file."""
     if value is not None and file is not None:
         raise InvalidArgumentError(option, f"either {option} or {option}-file", "both")
     if file is not None:
         value = file.read_text(encoding="utf-8").strip()
     if value is not None and not (len(value) >= 8 and value.isascii() and value.isprintable()):
-        raise InvalidArgumentError(option, "8 or more printable ASCII characters", "other text")
+        got = f"{len(value)} characters"
+        raise InvalidArgumentError(option, "8 or more printable ASCII characters", got)
     return value
 
 
 def _default_store(model: Path) -> Path:
-    """Return the file beside a model."""
+    """Return the default file for learned rows, beside a model."""
     return model.resolve().with_name(model.resolve().name + ".taught.sqlite")

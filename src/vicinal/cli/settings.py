@@ -1,4 +1,4 @@
-"""Words of the command line as estimators and preprocessing steps."""
+"""Turn arguments of the command line into estimators and preprocessing steps."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,10 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.log import logger
 from vicinal.estimators import METHODS
 from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
-from vicinal.estimators.pipeline import Pipeline
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:
-    """Return ``name=value`` words as a dictionary; values are Python literals, or else text.
+    """Return ``name=value`` arguments as a dictionary; values are Python literals, or else text.
 
     Examples
     --------
@@ -34,7 +33,7 @@ def parse_settings(words: Sequence[str]) -> dict[str, object]:
 
 
 def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
-    """Return ``name=value,value`` words as a grid; ``method.name=…`` is for one method.
+    """Return ``name=value,value`` arguments as a grid; ``method.name=…`` is for one method.
 
     Examples
     --------
@@ -57,12 +56,12 @@ def parse_grid(words: Sequence[str]) -> dict[str, object] | None:
 
 def method_class(method: str, option: str) -> type[Any]:
     """Return the class of a method, a baseline or ``module:Class``."""
-    import_module("vicinal.baselines")  # which registers the baselines
+    import_module("vicinal.baselines")  # registers the baselines
     return find_method(method, option)
 
 
 def method_words(names: Sequence[str]) -> list[str]:
-    """Return names of methods, those that ``quick`` and ``all`` stand for among them.
+    """Return the names of methods, with ``quick`` and ``all`` expanded.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def make_estimator(method: str, settings: Mapping[str, object], option: str = "-
 
 
 def neighbor_settings(method: str, k: int) -> dict[str, object]:
-    """Return the parameters that give a method k neighbours: LCIF has two.
+    """Return the parameters that set a method's number of neighbours to k; LCIF has two.
 
     Examples
     --------
@@ -100,26 +99,21 @@ def neighbor_settings(method: str, k: int) -> dict[str, object]:
 
 
 def check_saveable(option: str, methods: Sequence[str]) -> None:
-    """Refuse, before the work, methods whose models cannot be saved without pickle."""
+    """Raise for methods whose models cannot be saved without pickle, before any work is done."""
     for method in methods:
         if not can_be_saved(method_class(method, option)):
             raise InvalidArgumentError(
                 option,
-                "an estimator that can be saved without pickle: one of vicinal, or a class derived "
-                "from one that declares itself (method = Method(name=…)); tune, compare and bench "
-                "take any multi-label classifier",
+                "a method that can be saved without pickle: one of vicinal, or a class derived "
+                "from one with method = Method(name=…); tune, compare and bench accept any "
+                "multi-label classifier",
                 repr(method),
             )
-
-
-def make_model(steps: Sequence[tuple[str, Any]], estimator: Any) -> Pipeline:
-    """Return the pipeline of preprocessing steps and an estimator."""
-    return Pipeline([*steps, ("estimator", estimator)])
 
 
 def make_steps(names: str, is_sparse: bool) -> list[tuple[str, Any]]:
     """Return the preprocessing steps that ``--preprocess`` names."""
     steps = preprocess.make_steps(names, is_sparse, "--preprocess")
     if names == "auto" and steps:
-        logger.info("features scaled to [0, 1] (--preprocess none leaves them as they are)")
+        logger.info("features scaled to [0, 1] (--preprocess none leaves them unchanged)")
     return steps

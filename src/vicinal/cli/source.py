@@ -1,4 +1,4 @@
-"""Data on the command line: rows with features, or texts for a model that reads text."""
+"""Read the data of a command: rows with features, or texts for a model that reads texts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from vicinal.cli.tables import (
     table_options,
     table_steps,
 )
-from vicinal.datasets import Dataset, Reading, load, read_content, read_texts
+from vicinal.datasets import Content, Dataset, Reading, load, read_content, read_texts
 from vicinal.datasets.catalogue.registry import known
 from vicinal.datasets.names import is_numbered
 from vicinal.datasets.tables.read import STANDARD_INPUT
@@ -29,21 +29,21 @@ from vicinal.preprocess import TextVectorizer
 
 @dataclass(frozen=True)
 class Source:
-    """Rows as a model takes them, with what is known of their labels.
+    """Rows for a model, with their labels if the file has any.
 
     Parameters
     ----------
     name : str
-        What to call the data in a table.
+        The name of the data in tables.
     X : object
         Features, or a list of texts.
     n_rows : int
     Y : csr_array or None
-        Label indicator; None where the file has no labels.
+        Label indicator; None if the file has no labels.
     label_names : tuple of str
     row_names : tuple of str or None
     columns : tuple of str or None
-        Names of the features; None for texts, and where the file names none.
+        Names of the features; None for texts, and for files without feature names.
     reading : Reading or None
         How a table was read; None for other files.
     """
@@ -58,16 +58,16 @@ class Source:
     reading: Reading | None = None
 
     def labels(self) -> Csr:
-        """Return the label indicator, which must be there."""
+        """Return the label indicator, or raise if there is none."""
         if self.Y is None:
-            raise InvalidArgumentError("DATA", "rows with labels", self.name)
+            raise InvalidArgumentError("DATA", "rows with labels", f"{self.name} without labels")
         return self.Y
 
 
 def training_source(
     data: str, rows: str, table: TableChoice, preprocess: str
 ) -> tuple[Source, list[tuple[str, Any]]]:
-    """Return the rows to learn from and the steps before the estimator."""
+    """Return the training rows and the preprocessing steps."""
     if is_table_file(data):
         source = table_source(data, table)
         reading = source.reading or Reading()
@@ -79,18 +79,18 @@ def training_source(
 def new_source(
     model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
 ) -> Source:
-    """Return rows for a fitted model, read as those it learned from.
+    """Return rows for a fitted model, read in the same way as its training data.
 
     Parameters
     ----------
     model : Model
     data : str
-        A table, a file of features, a data set by name, or texts one per line.
+        A table, a file of features, the name of a data set, or a file with one text per line.
     rows, auto : str
-        Which rows of a data set with a split.
+        The rows to use of a data set with a train/test split; see :func:`choose_rows`.
     table : TableChoice
     labelled : bool
-        Whether the labels are wanted; without, a file need not have any.
+        Whether to read labels; if not, the file need not have any.
     """
     if is_table_file(data):
         return table_source(data, table, reading_for(model), labelled=labelled)
@@ -101,7 +101,7 @@ def new_source(
 
 
 def whole_dataset(data: str, table: TableChoice) -> Dataset:
-    """Return all rows as a data set; a table becomes features as ``vicinal train`` makes them."""
+    """Return all rows as a data set; a table gets the same features as in ``vicinal train``."""
     if not is_table_file(data):
         return load(data, **file_options(table))
     source = table_source(data, table)
@@ -122,14 +122,18 @@ def whole_dataset(data: str, table: TableChoice) -> Dataset:
 def features_source(
     data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
 ) -> Source:
-    """Return rows with features: all, or a part of a data set's split.
+    """Return rows with features: all, or one part of a data set's train/test split.
 
-    `unlabelled`: whether a file may do without labels.
+    `unlabelled`: whether a file may have no labels.
     """
     options = {} if known(data) else file_options(table)
     if unlabelled and not known(data):
         options["unlabelled"] = True
-    dataset = choose_rows(load(data, **options), rows, auto)
+    return dataset_source(choose_rows(load(data, **options), rows, auto), data)
+
+
+def dataset_source(dataset: Dataset, data: str) -> Source:
+    """Return the rows of a data set."""
     names = dataset.feature_names
     return Source(
         dataset.source or data,
@@ -145,10 +149,16 @@ def features_source(
 def table_source(
     path: str, table: TableChoice, reading: Reading | None = None, *, labelled: bool = True
 ) -> Source:
-    """Return the rows of a table; `reading` is that of the table a model learned from."""
+    """Return the rows of a table; `reading` says how a model's training table was read."""
     found = read_content(path, table_options(table), known=reading, labelled=labelled)
+    sets = found.labels or ()
+    names = found.reading.label_columns or tuple(sorted({label for row in sets for label in row}))
+    return content_source(path, found, names)
+
+
+def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
+    """Return rows of a table whose labels are `names`."""
     sets, how = found.labels, found.reading
-    names = how.label_columns or tuple(sorted({label for row in sets or () for label in row}))
     return Source(
         "standard input" if path == STANDARD_INPUT else Path(path).name,
         found.X,
@@ -162,12 +172,12 @@ def table_source(
 
 
 def reads_text(model: object) -> bool:
-    """Tell whether a fitted model takes texts rather than features."""
+    """Tell whether a fitted model reads texts rather than features."""
     return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TextVectorizer)
 
 
 def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
-    """Return the rows asked for; ``auto`` is the part named by `auto` where there is a split."""
+    """Return the rows that ``--rows`` selects; `auto` is the part for ``--rows auto``."""
     check_option("--rows", rows, ("auto", "all", "train", "test"))
     if rows == "auto":
         rows = auto if dataset.train is not None and dataset.test is not None else "all"

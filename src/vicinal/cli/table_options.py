@@ -1,7 +1,7 @@
-"""Options that say how to read a data file, the same on every command that reads one.
+"""Options that say how to read a data file; all commands that read one share them.
 
-A command with :func:`reads_tables` gets these options on its command line and their values as one
-argument, ``table``. Nothing here loads more than Typer.
+A command decorated with :func:`reads_tables` has these options, and gets their values as one
+argument, ``table``. This module imports only Typer.
 """
 
 import functools
@@ -17,19 +17,21 @@ from vicinal._base.errors import InvalidArgumentError
 
 PANEL = "Tables (CSV, TSV, JSON, Parquet) and other data files"
 SEPARATORS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
-"""Words for separators that are hard to type."""
+"""Names for separators that are hard to type."""
 
 
 def _option(*names: str, text: str) -> Any:
-    """Return an option of the panel."""
+    """Return an option in the panel of the help text."""
     return typer.Option(*names, help=text, rich_help_panel=PANEL)
 
 
 @dataclass(frozen=True)
 class TableChoice:
-    """What the command line says about a data file; None leaves the choice to its content."""
+    """How to read a data file; what is None is inferred from the file's content."""
 
-    text: Annotated[str | None, _option("--text", text="Columns of text, by commas.")] = None
+    text: Annotated[str | None, _option("--text", text="Columns of text, separated by commas.")] = (
+        None
+    )
     labels: Annotated[
         str | None, _option("--labels", text="Column of the labels, such as tags.")
     ] = None
@@ -48,62 +50,63 @@ class TableChoice:
     separator: Annotated[
         str | None,
         _option(
-            "--separator", text="What separates the labels in a cell; tab, space, newline, none."
+            "--separator",
+            text="Separator of the labels in a cell, such as ;, tab, space, newline or none.",
         ),
     ] = None
     encoding: Annotated[
-        str | None, _option("--encoding", text="utf-8, utf-16, cp1252, latin-1, …")
+        str | None,
+        _option("--encoding", text="Encoding of the file: utf-8, utf-16, cp1252, latin-1, …"),
     ] = None
     delimiter: Annotated[
-        str | None, _option("--delimiter", text="What separates the cells of a CSV file.")
+        str | None, _option("--delimiter", text="Separator of the cells of a CSV file.")
     ] = None
     tokens: Annotated[
-        str, _option("--tokens", text="Words of texts: unicode (every script), or ascii.")
+        str, _option("--tokens", text="Which words to find: unicode (every script), or ascii.")
     ] = "unicode"
     ngrams: Annotated[
-        int, _option("--ngrams", text="Most words in a row that make a feature: 2 adds pairs.")
+        int, _option("--ngrams", text="Longest n-grams of words to use as features: 2 adds pairs.")
     ] = 1
-    min_df: Annotated[
-        int, _option("--min-df", text="Keep words that are in at least so many texts.")
-    ] = 1
+    min_df: Annotated[int, _option("--min-df", text="Ignore words that occur in fewer texts.")] = 1
     stop_words: Annotated[
-        str | None, _option("--stop-words", text="english, or a file with one word per line.")
+        str | None,
+        _option("--stop-words", text="Words to ignore: english, or a file with one word per line."),
     ] = None
     xml: Annotated[
-        Path | None, _option("--xml", text="XML file that names the labels of an ARFF file.")
+        Path | None, _option("--xml", text="XML file with the label names of an ARFF file.")
     ] = None
     label_count: Annotated[
         int | None,
         _option(
             "--label-count",
-            text="How many attributes of an ARFF file are labels: the first n, or the last for -n.",
+            text="Number of label attributes in an ARFF file: n for the first n, -n for the last.",
         ),
     ] = None
 
     def separator_sign(self) -> str | None:
-        """Return the separator itself, for a word such as ``tab``."""
+        """Return the separator as a character, also for a name such as ``tab``."""
         given = self.separator
         return None if given is None else SEPARATORS.get(given, given)
 
     def delimiter_sign(self) -> str | None:
-        """Return the delimiter itself, for a word such as ``tab``."""
+        """Return the delimiter as a character, also for a name such as ``tab``."""
         given = self.delimiter
         return None if given is None else SEPARATORS.get(given, given)
 
     def column_list(self, name: str) -> list[str] | None:
-        """Return the columns that an option lists by commas."""
+        """Return the columns that an option lists."""
         given: str | None = getattr(self, name)
         if given is None:
             return None
         columns = [column.strip() for column in given.split(",") if column.strip()]
         if not columns:
             option = "--" + name.replace("_", "-")
-            raise InvalidArgumentError(option, "names of columns, by commas", repr(given))
+            raise InvalidArgumentError(option, "column names separated by commas", repr(given))
         return columns
 
 
 def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`TableChoice`, passed to it as ``table``.
+    """Add the options of :class:`TableChoice` to a command, which gets them as ``table``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables on the command line: what the options say, and the steps that read a table's columns."""
+"""Tables on the command line: their options, and the steps that preprocess their columns."""
 
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,14 @@ from vicinal.preprocess import MinMax, TextVectorizer
 
 
 def is_table_file(data: str) -> bool:
-    """Tell whether the data given on the command line is a table: a file, or standard input."""
+    """Tell whether DATA is a table: a file, or standard input."""
     if known(data):
         return False
     return is_table(data) and (data == STANDARD_INPUT or Path(data).is_file())
 
 
 def table_options(table: TableChoice) -> TableOptions:
-    """Return what the options say about a table."""
+    """Return the options for reading a table."""
     return TableOptions(
         text=table.column_list("text"),
         labels=table.labels,
@@ -37,7 +37,7 @@ def table_options(table: TableChoice) -> TableOptions:
 
 
 def file_options(table: TableChoice) -> dict[str, Any]:
-    """Return what the options say about a file that is no table."""
+    """Return the options for reading a file that is not a table."""
     options: dict[str, Any] = {}
     if table.encoding is not None:
         options["encoding"] = table.encoding
@@ -51,7 +51,7 @@ def file_options(table: TableChoice) -> dict[str, Any]:
 def text_step(table: TableChoice, weighting: str = "counts") -> TextVectorizer:
     """Return the step that turns texts into features."""
     if table.ngrams < 1:
-        raise InvalidArgumentError("--ngrams", "at least 1", table.ngrams)
+        raise InvalidArgumentError("--ngrams", "an integer of at least 1", table.ngrams)
     return TextVectorizer(
         weighting=weighting,
         tokens=table.tokens,
@@ -62,24 +62,26 @@ def text_step(table: TableChoice, weighting: str = "counts") -> TextVectorizer:
 
 
 def _stop_words(given: str | None) -> str | list[str] | None:
-    """Return the words to leave out: scikit-learn's English ones, or those of a file."""
+    """Return the words to ignore: scikit-learn's English stop words, or those in a file."""
     if given in (None, "none"):
         return None
     if given == "english":
         return given
     path = Path(str(given))
     if not path.is_file():
-        raise InvalidArgumentError("--stop-words", "english, none or a file of words", repr(given))
+        expected = "english, none or a file with one word per line"
+        raise InvalidArgumentError("--stop-words", expected, repr(given))
     lines = path.read_text(encoding="utf-8").splitlines()
     return [word.strip().lower() for word in lines if word.strip()]
 
 
 def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[tuple[str, Any]]:
-    """Return the steps before the estimator for a table that is read so.
+    """Return the preprocessing steps for a table.
 
-    Texts alone become counts of words, numbers alone are scaled as ``--preprocess`` says. Where a
-    row has both, or categories, each kind has its own step and the parts stand side by side: tf-idf
-    weights of unit length, numbers scaled to [0, 1], one column of 0 and 1 per category.
+    If all columns are texts, they become word counts; if all are numbers, ``--preprocess`` decides.
+    If the table has both, or categories, each kind has its own step, and their results are
+    concatenated: tf-idf weights of unit length, numbers scaled to [0, 1], and one column of 0 and 1
+    per category.
     """
     if not reading.numbers and not reading.categories:
         return [("words", text_step(table)), *make_steps(preprocess, True)]
@@ -100,9 +102,9 @@ def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[t
 
 
 def reading_for(model: Any) -> Reading | None:
-    """Return how the table that a model learned from was read; None where it was no table.
+    """Return how a model's training table was read; None if it was not trained on a table.
 
-    A model of another file's features takes a table whose numeric columns have their names.
+    A model trained on another file with named features reads their columns from a table.
     """
     reading: Reading | None = getattr(model, "reading_", None)
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)

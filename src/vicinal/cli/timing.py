@@ -1,4 +1,4 @@
-"""How long search and methods take: what ``vicinal bench`` measures."""
+"""Time the search and the methods, for ``vicinal bench``."""
 
 import time
 from collections.abc import Sequence
@@ -20,17 +20,18 @@ from vicinal.index import Index, build_index
 from vicinal.preprocess import make_steps
 from vicinal.scoring import Training
 from vicinal.selection.fold_source import PreparedFolds, Widths
+from vicinal.selection.grid import Search
 from vicinal.selection.splits import Split
 
 HELD_OUT = 5
-"""Without a published split, every so-many-th row is asked for."""
+"""Without a published split, every row with a number divisible by this is held out as a query."""
 SINGLE = 500
-"""Queries asked one by one."""
+"""Number of queries that are timed one by one."""
 
 
 @dataclass(frozen=True)
 class MethodTime:
-    """Seconds of one method."""
+    """The time that one method takes, in seconds."""
 
     method: str
     fit: float
@@ -38,23 +39,24 @@ class MethodTime:
 
 
 def held_out(dataset: Dataset, metric: str) -> Fold:
-    """Return the published split, or some rows held out, not searched; dense rows are scaled."""
+    """Return the published split, or one made here, without neighbours; dense rows are scaled."""
     train, test = dataset.train, dataset.test
     if train is None or test is None:
         ids = np.arange(dataset.n_rows)
         train, test = ids[ids % HELD_OUT != 0], ids[ids % HELD_OUT == 0]
     if len(train) < 2 or len(test) == 0:
-        raise InvalidArgumentError("DATA", "rows to learn from and to ask for", dataset.n_rows)
+        expected = "at least two training rows and one test row"
+        raise InvalidArgumentError("DATA", expected, f"{dataset.n_rows} rows")
     steps = make_steps("auto", sparse.issparse(dataset.X))
     folds = PreparedFolds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), steps, None)
-    return folds.fold(0, metric)
+    return folds.fold(0, Search(metric))
 
 
 def sizes(fold: Fold, neighbors: int) -> dict[str, object]:
-    """Return what the times depend on."""
+    """Return the sizes that the times depend on."""
     return {
         "rows searched": fold.training.n_rows,
-        "rows asked for": fold.X.shape[0],
+        "queries": fold.X.shape[0],
         "features": fold.X.shape[1],
         "labels": fold.Y.shape[1],
         "neighbours": neighbors,
@@ -64,28 +66,29 @@ def sizes(fold: Fold, neighbors: int) -> dict[str, object]:
 
 
 def time_search(fold: Fold, k: int) -> tuple[dict[str, object], Fold]:
-    """Time the index, a batch of queries, single queries and the graph of the rows themselves."""
+    """Time the index, a batch of queries, single queries and the graph of the training rows."""
     training = fold.training
     began = time.perf_counter()
     index = build_index(training.X, fold.graph.metric)
     built = time.perf_counter()
-    asked = index.query(fold.X, k)
+    query_graph = index.query(fold.X, k)
     answered = time.perf_counter()
-    among = index.query_self(k)
+    training_graph = index.query_self(k)
     ended = time.perf_counter()
     single = time_single_queries(index, fold.X[:SINGLE], k)
     facts: dict[str, object] = {
         "build the index, s": built - began,
-        "batch search, ms per query": 1000 * (answered - built) / max(asked.n_queries, 1),
+        "batch search, ms per query": 1000 * (answered - built) / max(query_graph.n_queries, 1),
         "single query, ms, median": float(np.percentile(single, 50)),
         "single query, ms, 99th percentile": float(np.percentile(single, 99)),
-        "graph of the rows, s": ended - answered,
+        "graph of the training rows, s": ended - answered,
     }
-    return facts, replace(fold, training=Training(among, training.Y, training.X), graph=asked)
+    searched = Training(training_graph, training.Y, training.X)
+    return facts, replace(fold, training=searched, graph=query_graph)
 
 
 def time_single_queries(index: Index, rows: Features, k: int) -> Sequence[float]:
-    """Return the milliseconds of each row asked alone, after one that does not count."""
+    """Return the milliseconds of each query on its own, after one query to warm up."""
     index.query(rows[:1], k)
     spent = []
     for at in range(rows.shape[0]):
@@ -97,7 +100,7 @@ def time_single_queries(index: Index, rows: Features, k: int) -> Sequence[float]
 
 
 def time_method(name: str, model: Any, fold: Fold) -> MethodTime:
-    """Time a method on the fold's graphs, if it uses neighbours."""
+    """Time the fit and the prediction of a method, with the fold's graphs if it uses neighbours."""
     with errors.status(f"Timing {name}"):
         began = time.perf_counter()
         fit_on(model, fold)

@@ -1,8 +1,8 @@
-"""``vicinal train``: from a data set to a saved model."""
+"""``vicinal train``: train a model on a data set and save it."""
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,10 @@ from vicinal.cli.options import (
 )
 from vicinal.cli.output import JsonFlag, print_facts, print_json
 from vicinal.cli.table_options import TableChoice, reads_tables
+
+if TYPE_CHECKING:
+    from vicinal.cli.source import Source
+    from vicinal.index import SegmentedIndex
 
 
 @reads_tables
@@ -33,28 +37,28 @@ def train(
     out_of_core: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for rows that are larger than memory: DATA (extreme-classification text, "
-            "JSONL, CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
+            help="Folder for data larger than memory: DATA (extreme-classification text, JSONL, "
+            "CSV, TSV or Parquet) is streamed to it, then searched within --max-memory."
         ),
     ] = None,
     max_memory: Annotated[
-        float, typer.Option(help="GB of memory for the search, with --out-of-core.")
+        float, typer.Option(help="GB of memory for the search with --out-of-core.")
     ] = 1.0,
     cluster: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler whose workers search.")
+        str | None, typer.Option(help="Address of a Dask scheduler; its workers do the search.")
     ] = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Learn from a data set and save the model.
+    """Train a model on a data set and save it.
 
-    Without --method it is the blend: neighbours and linear models, mixed without tuning.
+    The default method, blend, combines neighbours and linear models and needs no tuning.
     """
     from vicinal.cli.scoring import save_named
     from vicinal.cli.searching import searching
-    from vicinal.cli.settings import check_saveable, make_estimator, make_model, parse_settings
-    from vicinal.cli.source import training_source
+    from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
+    from vicinal.estimators import Pipeline
     from vicinal.persistence.folder import check_replaceable
 
     check_replaceable(output)
@@ -62,29 +66,21 @@ def train(
     check_saveable("--method", [method])
     estimator = make_estimator(method, parse_settings(settings or []))
     began = time.perf_counter()
-    if out_of_core is not None:
-        from vicinal.cli.out_of_core import streamed_source
-
-        with shown():
-            source, steps = streamed_source(data, out_of_core, table, preprocess)
-    else:
-        source, steps = training_source(data, rows, table, preprocess)
+    source, steps, streamed = _training_rows(
+        data, rows, out_of_core, table, preprocess, estimator, max_memory
+    )
+    if out_of_core is None:
         began = time.perf_counter()
-    model = make_model(steps, estimator)
-    # Streamed rows have gone through the steps already, chunk by chunk.
-    learner = estimator if out_of_core is not None else model
-    prefix = "" if out_of_core is not None else "estimator__"
-    names = {"label_names": source.label_names, "row_names": source.row_names}
+    model = Pipeline([*steps, ("estimator", estimator)])
     with (
         shown(),
-        searching(estimator, out_of_core and out_of_core / "rows", max_memory, cluster),
+        searching(estimator, streamed, cluster),
         part(f"Learning from {source.n_rows:,} rows"),
     ):
-        learner.fit(
-            source.X,
-            source.labels(),
-            **{f"{prefix}{key}": value for key, value in names.items()},
-        )
+        # Streamed rows are preprocessed already.
+        learner = model if out_of_core is None else estimator
+        names = {"label_names": source.label_names, "row_names": source.row_names}
+        learner.fit(source.X, source.labels(), **names)
     seconds = time.perf_counter() - began
     save_named(model, source, output)
     facts = {
@@ -100,3 +96,26 @@ def train(
         print_json(facts)
     else:
         print_facts("Trained", facts)
+
+
+def _training_rows(
+    data: str,
+    rows: str,
+    folder: Path | None,
+    table: TableChoice,
+    preprocess: str,
+    estimator: Any,
+    max_memory: float,
+) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex | None]":
+    """Return the training rows and the preprocessing steps; with a folder, rows are streamed.
+
+    The third result is the index of streamed rows.
+    """
+    from vicinal.cli.source import training_source
+
+    if folder is None:
+        return *training_source(data, rows, table, preprocess), None
+    from vicinal.cli.out_of_core import streamed_source
+
+    with shown():
+        return streamed_source(data, folder, table, preprocess, estimator, max_memory)

@@ -1,4 +1,4 @@
-"""``vicinal tune``: the best settings of methods on a data set."""
+"""``vicinal tune``: find the best settings of methods on a data set."""
 
 import time
 from pathlib import Path
@@ -27,28 +27,28 @@ SHORT = {
     "n_neighbors_feature": "k_feat",
     "mixing": "λ",
 }
-"""What tables for people call parameters; JSON and files have their names."""
+"""Short names of parameters in printed tables; JSON and files have the full names."""
 MANY_ROWS = 10_000
-"""Rows past which a coarse pass comes first by default."""
+"""Number of rows above which ``--fast`` is the default."""
 
 
 MethodsOption = Annotated[
     str,
     typer.Option(
         help=f"quick, all, or separated by commas: {METHODS}, module:Class. "
-        "Quick are those whose cost grows with rows × k only."
+        "The quick methods are those whose cost grows with rows × k only."
     ),
 ]
 MetricsOption = Annotated[
-    str, typer.Option(help="What to measure besides: all, or names separated by commas.")
+    str, typer.Option(help="Other metrics to measure: all, or names separated by commas.")
 ]
-FoldsOption = Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)]
+FoldsOption = Annotated[int, typer.Option(help="Number of cross-validation folds.", min=2)]
 FastOption = Annotated[
     bool | None,
     typer.Option(
         "--fast/--full",
-        help="Every third value first, then those around the best; "
-        f"the default where there are more than {MANY_ROWS:,} rows.",
+        help="Try every third value first, then those around the best; "
+        f"the default for more than {MANY_ROWS:,} rows.",
     ),
 ]
 SeedOption = Annotated[
@@ -59,10 +59,11 @@ GridOption = Annotated[
     typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="A parameter for all settings, name=value.")
+    list[str] | None, typer.Option("--set", help="A fixed parameter of all settings: name=value.")
 ]
 PerFoldOption = Annotated[
-    bool, typer.Option("--per-fold", help="Fit the steps in each fold, not once.")
+    bool,
+    typer.Option("--per-fold", help="Fit the preprocessing steps in each fold, not only once."),
 ]
 StoreOption = Annotated[
     Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
@@ -76,7 +77,7 @@ TableOption = Annotated[
 def tune_settings(
     data: DataArgument = "debtags",
     methods: MethodsOption = "quick",
-    metric: Annotated[str, typer.Option(help="What the model is chosen for.")] = "example-f1",
+    metric: Annotated[str, typer.Option(help="Metric to choose the model by.")] = "example-f1",
     metrics: MetricsOption = "all",
     folds: FoldsOption = 10,
     fast: FastOption = None,
@@ -88,14 +89,14 @@ def tune_settings(
     rows: RowsOption = "auto",
     store: StoreOption = None,
     values: TableOption = None,
-    plots: Annotated[Path | None, typer.Option(help="Folder to draw pictures in.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
-    """Cross-validate the settings of methods from one search; show the best for every metric."""
+    """Tune methods by cross-validation from one search; show the best settings per metric."""
     from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
     from vicinal.cli.source import training_source
     from vicinal.selection import tune
@@ -125,12 +126,12 @@ def tune_settings(
         refit=save is not None or plots is not None,
         label_names=source.label_names,
     )
-    _keep(found, source, values, plots, save)
+    _write(found, source, values, plots, save)
     _show(found, source, time.perf_counter() - began, as_json=json)
 
 
 def _check_files(table: Path | None, save: Path | None) -> None:
-    """Refuse what could not be written, before the work."""
+    """Raise for files that cannot be written, before any work is done."""
     from vicinal._base.validation import check_option
     from vicinal.persistence.folder import check_replaceable
 
@@ -141,14 +142,14 @@ def _check_files(table: Path | None, save: Path | None) -> None:
         check_replaceable(save)
 
 
-def _keep(
+def _write(
     found: "TuningResult",
     source: "Source",
     table: Path | None,
     plots: Path | None,
     save: Path | None,
 ) -> None:
-    """Write what was asked for."""
+    """Write the table, the plots and the model, if their options are given."""
     from vicinal.cli.scoring import save_named
 
     if table is not None:
@@ -161,7 +162,7 @@ def _keep(
 
 
 def draw_all(found: "TuningResult", folder: Path) -> None:
-    """Draw every picture that the settings tried allow."""
+    """Draw every plot for which enough settings were tried."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {
         "neighbors.png": found.plot_neighbors,
@@ -176,7 +177,7 @@ def draw_all(found: "TuningResult", folder: Path) -> None:
 
 
 def _show(found: "TuningResult", source: "Source", seconds: float, *, as_json: bool) -> None:
-    """Print the best setting for each metric, and of each method for the chosen one."""
+    """Print the best setting for each metric, and each method's best for the chosen metric."""
     names = list(dict.fromkeys(found.table.methods))
     by_method = {name: found.table.best(found.metric, name) for name in names}
     if as_json:
@@ -195,7 +196,7 @@ def _show(found: "TuningResult", source: "Source", seconds: float, *, as_json: b
     else:
         _print(found, source, seconds, by_method)
     if not found.complete:
-        errors.print("interrupted: this is the best so far")
+        errors.print("interrupted: these are the best settings so far")
         raise typer.Exit(130)
 
 
@@ -213,7 +214,7 @@ def _print(
 
 
 def _facts(best: "Best") -> dict[str, object]:
-    """Return a setting as JSON holds it."""
+    """Return a setting as plain values for JSON."""
     from vicinal.results.digest import plain
 
     params = {name: plain(value) for name, value in best.params.items()}

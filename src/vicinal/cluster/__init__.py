@@ -17,5 +17,6 @@ except ImportError:
 from vicinal.cluster.algorithm import ClusterAlgorithm, connected
 from vicinal.cluster.columns import column_graph
 from vicinal.cluster.index import ClusterIndex
+from vicinal.cluster.tasks import WorkersLostError
 
-__all__ = ["ClusterAlgorithm", "ClusterIndex", "column_graph", "connected"]
+__all__ = ["ClusterAlgorithm", "ClusterIndex", "WorkersLostError", "column_graph", "connected"]

@@ -1,12 +1,11 @@
 """Exact search over sparse rows on a Dask cluster."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from distributed import Client, Future
-from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int32
 from vicinal._base.errors import InvalidArgumentError
@@ -20,9 +19,15 @@ from vicinal.distances import Distance, get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.postings_cache import BYTES_PER_ENTRY
 from vicinal.index.row_ids import by_row_id, ids_at
-from vicinal.index.row_run import RowRun
+from vicinal.index.row_run import RowRun, are_same_rows
 from vicinal.index.segmented import DEFAULT_MEMORY
 from vicinal.index.widths import graph_width
+
+TASKS_PER_THREAD = 4
+"""So many tasks per thread at least, where there are enough queries: workers finish together."""
+
+FEWEST_QUERIES = 256
+"""A task of fewer queries costs more to hand out than to run."""
 
 
 class ClusterIndex:
@@ -45,7 +50,7 @@ class ClusterIndex:
     max_memory : int or None
         Bytes of postings that a worker process keeps; None for 1 GiB.
     block_queries : int
-        Queries per task.
+        Most queries per task; fewer where there would not be enough tasks for all workers.
 
     Notes
     -----
@@ -78,7 +83,8 @@ class ClusterIndex:
         self.max_memory = check_integer("max_memory", memory, low=2**20)
         self.block_queries = check_integer("block_queries", block_queries, low=1)
         entries = max(1, self.max_memory // (2 * BYTES_PER_ENTRY))
-        self._source: Source = read_source(client, source, entries)
+        self._source: Source = read_source(client, source, entries, metric)
+        self._groups = _groups(self._source.shards, self.max_memory)
         name = self._source.metric if metric is None else metric
         self._distance: Distance = get_distance(name)
         self._distance.native()
@@ -92,9 +98,7 @@ class ClusterIndex:
     def _holds(self, X: Features) -> bool:
         """Tell whether rows are mapped from the files that the workers search."""
         own = self._source.mapped
-        if own is None or not isinstance(X, sparse.csr_array) or X.shape != own.shape:
-            return False
-        return np.shares_memory(X.indices, own.indices) and np.shares_memory(X.data, own.data)
+        return own is not None and are_same_rows(X, own)
 
     @property
     def X(self) -> Csr:
@@ -187,15 +191,17 @@ class ClusterIndex:
     def _given_blocks(self, queries: Csr, search: Search) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each block of a caller's queries."""
         run = RowRun.of(queries, 0)
-        for start in range(0, len(run), self.block_queries):
-            rows = run.rows(start, min(start + self.block_queries, len(run)))
+        step = self._queries_per_task(len(run))
+        for start in range(0, len(run), step):
+            rows = run.rows(start, min(start + step, len(run)))
             yield partial(self._start, rows, None, search)
 
     def _own_blocks(self, search: Search) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each shard's own rows, some at a time."""
+        step = self._queries_per_task(self._source.n_places)
         for shard in self._source.shards:
-            for start in range(0, shard.n_rows, self.block_queries):
-                stop = min(start + self.block_queries, shard.n_rows)
+            for start in range(0, shard.n_rows, step):
+                stop = min(start + step, shard.n_rows)
                 rows = self._rows_of(shard, start, stop)
                 yield partial(self._start, rows, shard.first + start, search)
 
@@ -208,22 +214,45 @@ class ClusterIndex:
         return self._client.submit(_rows_between, rows, start, stop)
 
     def _start(self, queries: Csr | FileRows | Future, own: int | None, search: Search) -> Future:
-        """Start the search of one block of queries in every shard, and the merges."""
+        """Start the search of one block of queries in every group of shards, and the merges."""
         if not isinstance(queries, FileRows | Future):
             queries = self._client.submit(value, queries)
         parts = []
-        for shard in self._source.shards:
-            if isinstance(shard.rows, FileRows):
+        for group in self._groups:
+            first = group[0]
+            if isinstance(first.rows, FileRows):
+                files = [(shard.rows, shard.first) for shard in group]
+                task = self._client.submit(search_files, files, queries, own, search)
+            else:  # a block of rows: always a group of its own
+                name = str(first.rows.key)
                 task = self._client.submit(
-                    search_files, shard.rows, shard.first, queries, own, search
-                )
-            else:
-                name = str(shard.rows.key)
-                task = self._client.submit(
-                    search_block, shard.rows, name, shard.first, queries, own, search
+                    search_block, first.rows, name, first.first, queries, own, search
                 )
             parts.append(task)
         return merged(self._client, parts)
+
+    def _queries_per_task(self, n_queries: int) -> int:
+        """Return how many queries a task gets, so that every thread gets several tasks."""
+        threads = max(1, sum(self._client.nthreads().values()))
+        even = -(-n_queries * len(self._groups) // (TASKS_PER_THREAD * threads))
+        return max(1, min(self.block_queries, max(even, FEWEST_QUERIES)))
+
+
+def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
+    """Return shards that one task searches: neighbours whose stored postings a worker can hold.
+
+    A shard whose postings are built by workers is a group of its own.
+    """
+    groups: list[list[Shard]] = []
+    for shard in shards:
+        last = groups[-1] if groups else []
+        together = sum(each.stored_bytes for each in last) + shard.stored_bytes
+        is_stored = shard.stored_bytes > 0 and bool(last) and last[0].stored_bytes > 0
+        if is_stored and together <= max_memory:
+            last.append(shard)
+        else:
+            groups.append([shard])
+    return groups
 
 
 def _rows_between(rows: Csr, start: int, stop: int) -> Csr:

@@ -1,6 +1,7 @@
 """Parts of the rows that one task searches, and how a worker gets at them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,8 +17,7 @@ from vicinal.distances import get_distance
 from vicinal.index.postings_cache import PostingsCache, RowRange
 from vicinal.index.row_run import RowRun
 from vicinal.index.run_files import check_entries, open_run
-from vicinal.index.segment import Build
-from vicinal.index.simd import simd_level
+from vicinal.index.segment import Build, Segment
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,17 @@ class _Worker:
         for postings in tuple(self._postings.values()):
             postings.drop(run.token if run is not None else None)
 
-    def search(self, part: RowRange, search: Search, queries: Csr, own: Int32) -> Found:
-        """Search one range of rows."""
+    def search(self, parts: Sequence[RowRange], search: Search, queries: Csr, own: Int32) -> Found:
+        """Search ranges of rows one after the other: what is found in one narrows the next."""
+        shape = queries.shape[0], search.width
+        found = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
+        for part in parts:
+            segment = self._segment(part, search)
+            segment.search(queries, own, found, part.first, search.n_rows, search.n_threads, 32)
+        return found
+
+    def _segment(self, part: RowRange, search: Search) -> Segment:
+        """Return a range with its postings, kept ones or new."""
         with self._changing:
             postings = self._postings.setdefault(
                 (search.metric, search.max_memory), _postings(search)
@@ -89,33 +98,29 @@ class _Worker:
             lock = self._building.setdefault(part.key, Lock())
         with lock:  # two tasks of one shard build its postings once
             ((_, segment),) = postings.segments([part])
-        places = np.full((queries.shape[0], search.width), -1, dtype=np.int32)
-        keys = np.zeros(places.shape)
-        segment.search(
-            queries, own, (places, keys), part.first, search.n_rows, search.n_threads, 32
-        )
-        return places, keys
+        return segment
 
 
 _WORKER = _Worker()
 
 
 def _postings(search: Search) -> PostingsCache:
-    build = Build(get_distance(search.metric), 65_536, simd_level(None), patterns=True)
-    return PostingsCache(build, search.max_memory, 1)
+    return PostingsCache(Build.standard(get_distance(search.metric)), search.max_memory, 1)
 
 
 def search_files(
-    rows: FileRows, first: int, queries: Csr | FileRows, own_first: int | None, search: Search
+    rows: Sequence[tuple[FileRows, int]],
+    queries: Csr | FileRows,
+    own_first: int | None,
+    search: Search,
 ) -> Found:
-    """Search rows of a folder, which have the places from `first` on; a pure task.
+    """Search rows of folders, each with the place of its first row; a pure task.
 
     `queries` may be rows of a folder too; `own_first` is then the place of the first of them.
     """
-    run = _WORKER.run(rows)
-    part = RowRange(run, rows.start, rows.stop, first)
+    parts = [RowRange(_WORKER.run(each), each.start, each.stop, first) for each, first in rows]
     asked, own = _queries(queries, own_first)
-    return _WORKER.search(part, search, asked, own)
+    return _WORKER.search(parts, search, asked, own)
 
 
 def search_block(
@@ -124,7 +129,7 @@ def search_block(
     """Search rows that another task gave; a pure task."""
     run = _WORKER.block(name, rows)
     asked, own = _queries(queries, own_first)
-    return _WORKER.search(RowRange(run, 0, len(run), first), search, asked, own)
+    return _WORKER.search([RowRange(run, 0, len(run), first)], search, asked, own)
 
 
 def _queries(queries: Csr | FileRows, own_first: int | None) -> tuple[Csr, Int32]:

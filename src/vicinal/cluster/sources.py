@@ -3,7 +3,8 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,20 @@ from vicinal.index.manifest import MANIFEST
 from vicinal.index.row_run import RowRun
 from vicinal.index.run_store import FolderStore
 from vicinal.index.segmented import SegmentedIndex
+from vicinal.index.stored_postings import search_ranges
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows that one task searches; they have the places from `first` on."""
+    """Rows that are searched together; they have the places from `first` on.
+
+    `stored_bytes`: the size of their postings on disk; 0 where workers build them.
+    """
 
     rows: FileRows | Future
     first: int
     n_rows: int
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +72,19 @@ class Source:
         return sum(shard.n_rows for shard in self.shards)
 
 
-def read_source(client: Client, source: object, shard_entries: int) -> Source:
-    """Return the rows that a caller named, cut into shards of at most so many entries."""
+def read_source(client: Client, source: object, shard_entries: int, metric: str | None) -> Source:
+    """Return the rows that a caller named, cut into shards of at most so many entries.
+
+    Rows whose postings are stored are cut as those are; with another `metric` than that of their
+    folder the stored ones are of no use.
+    """
     if isinstance(source, SegmentedIndex):
         folder = source.folder
         if folder is None:
             raise InvalidArgumentError("source", "an index in a folder", "one in memory: pass X")
-        return _folder_source([folder], shard_entries)
+        return _folder_source([folder], shard_entries, metric)
     if isinstance(source, str | os.PathLike):
-        return _folder_source(_folders(Path(source)), shard_entries)
+        return _folder_source(_folders(Path(source)), shard_entries, metric)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         return _local_source(client, as_csr(check_features(source, "source")), shard_entries)
     return _block_source(client, _blocks(client, source))
@@ -91,7 +101,7 @@ def _folders(folder: Path) -> list[Path]:
     return found
 
 
-def _folder_source(folders: Sequence[Path], shard_entries: int) -> Source:
+def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | None) -> Source:
     shards: list[Shard] = []
     ids: list[Int32] = []
     removed: list[Int] = []
@@ -103,12 +113,16 @@ def _folder_source(folders: Sequence[Path], shard_entries: int) -> Source:
         known = store.manifest
         widths.add(known.n_features)
         for entry, run in zip(known.runs, store.runs(verify=False), strict=True):
+            if metric not in (None, known.metric):
+                entry, run = {**entry, "postings": []}, replace(run, postings=())
             name = str(folder.resolve())
             text = json.dumps(entry, sort_keys=True)
             mapped = run.rows(0, len(run)) if run.n_entries < 2**31 else None
-            for start, stop in run.ranges(shard_entries):
+            sizes = [each.data.nbytes for each in run.postings] or repeat(0)
+            ranges = search_ranges(run, shard_entries)
+            for (start, stop), stored_bytes in zip(ranges, sizes, strict=False):
                 rows = FileRows(name, text, known.n_features, start, stop)
-                shards.append(Shard(rows, place + start, stop - start))
+                shards.append(Shard(rows, place + start, stop - start, stored_bytes))
             ids.append(np.asarray(run.ids) + np.int32(n_ids))
             removed.append(np.flatnonzero(run.removed) + place)
             place += len(run)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import dask
-from distributed import Client, Future
+from distributed import Client, Future, KilledWorker
 
 from vicinal.cluster.merging import merge_found
 
@@ -35,6 +35,27 @@ def holding_data() -> Iterator[None]:
         yield
 
 
+class WorkersLostError(RuntimeError):
+    """Workers died again and again while they ran the same task."""
+
+
+def _result(future: Future) -> Any:
+    """Return the result of a task; errors that come from too little memory say what to do."""
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise WorkersLostError(
+            "workers died again and again while they searched, most likely for lack of memory: "
+            "start workers with --memory-limit 0, give ClusterIndex a smaller max_memory, or give "
+            f"workers fewer threads ({error})"
+        ) from error
+    except MemoryError as error:
+        raise MemoryError(
+            "a worker ran out of memory while it searched: give ClusterIndex a smaller max_memory "
+            f"or block_queries, or give workers fewer threads ({error})"
+        ) from error
+
+
 def in_flight(client: Client, starters: Iterable[Callable[[], Future]], most: int) -> Iterator[Any]:
     """Yield the results of tasks in order, at most so many started at a time.
 
@@ -45,10 +66,10 @@ def in_flight(client: Client, starters: Iterable[Callable[[], Future]], most: in
         for start in starters:
             running.append(start())
             if len(running) >= most:
-                yield running[0].result()
+                yield _result(running[0])
                 running.popleft().release()
         while running:
-            yield running[0].result()
+            yield _result(running[0])
             running.popleft().release()
     finally:
         if running:

@@ -12,7 +12,7 @@ from vicinal._base.validation import check_sequence
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.method import make_method
 from vicinal.results.digest import plain
-from vicinal.selection.grid import ANY_DISTANCE
+from vicinal.selection.grid import ANY_SEARCH, Search, search_of
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
 BASELINES = tuple(getattr(baselines, name).method.name for name in baselines.__all__)
@@ -44,9 +44,9 @@ class Candidate:
         return self.estimator.needed_neighbors()
 
     @property
-    def distance(self) -> str:
-        """The distance of its neighbours; for a method without one, any distance works."""
-        return str(self.estimator.metric) if self.n_neighbors else ANY_DISTANCE
+    def search(self) -> Search:
+        """How its neighbours are searched; for a method that uses none, any search works."""
+        return search_of(self.estimator) if self.n_neighbors else ANY_SEARCH
 
     def fresh(self, seed: int | None = None, n_jobs: int | None = None) -> Any:
         """Return an unfitted copy; `seed` replaces every random_state that is None."""

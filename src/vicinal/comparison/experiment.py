@@ -78,8 +78,9 @@ def run_comparison(
 
     Notes
     -----
-    In each fold the neighbours are searched once per distance, with the largest k of any method,
-    and all methods share the two graphs. Each method's result equals that of fitting it alone.
+    In each fold the neighbours are searched once per distance and index (``algorithm`` of the
+    estimators), with the largest k of any method, and all methods share the two graphs. Each
+    method's result equals that of fitting it alone.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from vicinal.comparison.candidates import Candidate
 from vicinal.comparison.compared_data import ComparedData
 from vicinal.results.digest import digest_of, plain
 from vicinal.selection.fold_source import PreparedFolds, Widths
+from vicinal.selection.grid import Search
 from vicinal.selection.splits import Split, read_splits
 
 Folds: TypeAlias = Any
@@ -80,8 +81,8 @@ def prepared_folds(
 
     Memory: 12 bytes per row and neighbour.
     """
-    widest: dict[str, int] = {}
+    widest: dict[Search, int] = {}
     for each in candidates:
-        widest[each.distance] = max(each.n_neighbors, widest.get(each.distance, 0))
+        widest[each.search] = max(each.n_neighbors, widest.get(each.search, 0))
     steps = dataset.preprocessing(preprocess)
     return PreparedFolds(dataset.X, dataset.Y, splits, Widths(widest), steps, n_jobs)

@@ -85,7 +85,7 @@ class Runner:
             for candidate in missing:
                 key = self._key(at, candidate, number)
                 if key not in self._trials and not self._has_failed(at, candidate):
-                    fold = current.fold(number, candidate.distance)
+                    fold = current.fold(number, candidate.search)
                     try:
                         trial = run_trial(candidate, fold, self.metrics, at.seed, self.n_jobs)
                     except FAILURES as error:

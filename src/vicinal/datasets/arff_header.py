@@ -62,7 +62,12 @@ class ArffFile:
 
 def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
     """Open an ARFF file and read its header."""
-    data = without_mark(open_data(path, max_bytes=max_bytes), path, encoding)
+    return parsed_header(open_data(path, max_bytes=max_bytes), path, encoding, max_bytes)
+
+
+def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
+    """Read the header in the content of an ARFF file, of which rows may be missing."""
+    data = without_mark(data, path, encoding)
     marker = _DATA_LINE.search(data)
     if marker is None:
         raise DataFormatError(str(path), "a line '@data'", "none" if data else "an empty file")
@@ -72,6 +77,17 @@ def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
         raise DataFormatError(str(path), "attributes before '@data'", "none")
     rows_line = header.count("\n") + 1
     return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line, max_bytes)
+
+
+def is_data_line(line: bytes) -> bool:
+    r"""Tell whether a line is the one after which rows begin.
+
+    Examples
+    --------
+    >>> is_data_line(b" @DATA \r\n"), is_data_line(b"1,2,3\n")
+    (True, False)
+    """
+    return _DATA_LINE.match(line) is not None
 
 
 def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:

@@ -214,12 +214,25 @@ def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
     never half-written.
     """
     path = Path(path)
+    with (
+        written_beside(path) as beside,
+        beside.open("xb") as raw,
+        _packer(path.suffix.lower(), raw) as stream,
+    ):
+        for chunk in chunks:
+            stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """Give a name beside a file to write to; what was written takes its place at the end.
+
+    Where the block fails, the file stays as it was.
+    """
     beside = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with naming(path):
-            with beside.open("xb") as raw, _packer(path.suffix.lower(), raw) as stream:
-                for chunk in chunks:
-                    stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
+            yield beside
             sync_file(beside)
         beside.replace(path)
         sync_folder(path.parent)

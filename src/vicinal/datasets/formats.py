@@ -1,6 +1,6 @@
 """The readers and writers of all file formats, chosen by a file's extension."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from vicinal._base.errors import InvalidArgumentError
@@ -30,6 +30,7 @@ WRITERS: dict[str, Callable[..., None]] = {
     "table": write_table,
     "npz": write_npz,
 }
+ARFF = ("mulan", "meka")
 ENDINGS = {
     ".meka.arff": "meka",
     ".arff": "mulan",
@@ -83,12 +84,24 @@ def read_file(
             [0, 1]], dtype=int32))
     """
     if file_format is None:
-        file_format = format_of(path)
-        if file_format == "mulan" and "xml" not in options and find_labels_xml(path) is None:
-            file_format = "meka"
+        file_format = file_format_of(path, options)
     if unlabelled and file_format in ("meka", "npz"):
         options["unlabelled"] = True
     return READERS[check_option("file_format", file_format, READERS)](path, **options)
+
+
+def file_format_of(path: FilePath, options: Mapping[str, Any]) -> str:
+    """Return the format to read a file in: the one given, that of its ending, or MEKA's.
+
+    An ARFF file is Mulan's where an XML file of its labels is given or stands beside it.
+    """
+    given = options.get("file_format")
+    if given is not None:
+        return check_option("file_format", given, READERS)
+    found = format_of(path)
+    if found == "mulan" and "xml" not in options and find_labels_xml(path) is None:
+        return "meka"
+    return found
 
 
 def write_file(
@@ -137,5 +150,7 @@ def format_of(path: FilePath) -> str:
             return name_of_format
     known = ", ".join(ENDINGS)
     raise InvalidArgumentError(
-        "path", f"a name that ends in one of {known} (or pass file_format)", str(path)
+        "path",
+        f"a name that ends in one of {known} (in Python, file_format= overrides the name)",
+        str(path),
     )

@@ -39,13 +39,17 @@ def read_meka(
         As for :func:`~vicinal.datasets.mulan.read_mulan`.
     """
     opened = open_arff(arff, encoding, max_bytes)
+    return dataset_of(opened, meka_labels(opened, n_labels, unlabelled), drop, nominal)
+
+
+def meka_labels(opened: ArffFile, n_labels: int | None, unlabelled: bool) -> range:
+    """Return which attributes are the labels, as ``-C n`` says or `n_labels` in its place."""
     count = _label_count(opened, unlabelled) if n_labels is None else n_labels
     n_attributes = len(opened.attributes)
     if abs(count) > n_attributes:
         expected = f"at least {abs(count)} attributes, as many as labels in '-C {count}'"
-        raise DataFormatError(str(arff), expected, str(n_attributes))
-    labels = range(count) if count >= 0 else range(n_attributes + count, n_attributes)
-    return dataset_of(opened, labels, drop, nominal)
+        raise DataFormatError(str(opened.path), expected, str(n_attributes))
+    return range(count) if count >= 0 else range(n_attributes + count, n_attributes)
 
 
 def _label_count(arff: ArffFile, unlabelled: bool) -> int:

@@ -53,14 +53,26 @@ def read_mulan(
     Memory: the unpacked text, 12 bytes per non-zero value, 8 per label of a row and 16 per row, and
     8 per cell if the features are dense.
     """
-    labels_file = xml or find_labels_xml(arff)
-    if labels_file is None:
+    labels_file = _labels_file(arff, xml)
+    opened = open_arff(arff, encoding, max_bytes)
+    return dataset_of(opened, mulan_labels(opened, labels_file), drop, nominal)
+
+
+def mulan_labels(opened: ArffFile, xml: FilePath | None) -> list[int]:
+    """Return which attributes are the labels, as an XML file says."""
+    labels_file = _labels_file(opened.path, xml)
+    names = read_labels_xml(labels_file, opened.max_bytes)
+    return _attributes_named(names, opened, labels_file)
+
+
+def _labels_file(arff: FilePath, xml: FilePath | None) -> FilePath:
+    """Return the XML file that was given, or the one beside the ARFF file."""
+    found = xml or find_labels_xml(arff)
+    if found is None:
         raise DataFormatError(
             str(arff), "an XML file of its labels in the same folder", f"no {_candidates(arff)[0]}"
         )
-    opened = open_arff(arff, encoding, max_bytes)
-    names = read_labels_xml(labels_file, max_bytes)
-    return dataset_of(opened, _attributes_named(names, opened, labels_file), drop, nominal)
+    return found
 
 
 def find_labels_xml(arff: FilePath) -> Path | None:

@@ -1,22 +1,25 @@
 """Files larger than memory, read in chunks: extreme-classification text, and texts in tables."""
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from itertools import chain, islice
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-from vicinal._base.errors import DataFormatError, MissingExtraError
+from vicinal._base.errors import DataFormatError
 from vicinal._base.validation import check_integer
 from vicinal.datasets.columns import labels_of
-from vicinal.datasets.files import FilePath, bare_name, open_stream
+from vicinal.datasets.files import FilePath, open_stream
 from vicinal.datasets.native_parsers import parse_xc
-from vicinal.datasets.tables.json_records import line_records
-from vicinal.datasets.tables.label_cells import cell_labels
+from vicinal.datasets.tables.content import joined
+from vicinal.datasets.tables.csv_records import DELIMITERS
+from vicinal.datasets.tables.labels import label_sets
+from vicinal.datasets.tables.options import TableOptions
+from vicinal.datasets.tables.read import table_ending
+from vicinal.datasets.tables.reading import Reading
+from vicinal.datasets.tables.row_stream import TableFile, record_blocks
+from vicinal.datasets.tables.text_cells import row_texts
 
 CHUNK_BYTES = 2**25
 """Number of bytes parsed at a time: 32 MiB."""
@@ -80,7 +83,8 @@ def _header(line: bytes, path: FilePath) -> tuple[int, int, int]:
         sizes = -1, -1, -1
     if min(sizes) < 0:
         got = repr(line[:60])
-        raise DataFormatError(str(path), "the counts of rows, features and labels", got, 1)
+        expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
+        raise DataFormatError(str(path), expected, got, 1)
     return sizes
 
 
@@ -137,7 +141,7 @@ def text_chunks(
     Parameters
     ----------
     path : path
-        The extension determines the format; all formats except Parquet may be compressed.
+        The extension determines the format; all formats may be compressed.
     text, labels : str
         Names of the columns. Labels are a list of names, or names joined by `separator`.
     separator : str
@@ -158,64 +162,11 @@ def text_chunks(
     [[['home', 'shop']], [['home']]]
     """
     check_integer("chunk_rows", chunk_rows, low=1)
-    if bare_name(path).lower().endswith(".parquet"):
-        records = _parquet_records(path, [text, labels], chunk_rows)
-    else:
-        records = _line_records(path, delimiter, encoding)
-    while chunk := list(islice(records, chunk_rows)):
-        rows = [_row(values, (text, labels), separator, line, path) for values, line in chunk]
-        yield TextChunk([text for text, _ in rows], [names for _, names in rows])
-
-
-def _line_records(
-    path: FilePath, delimiter: str | None, encoding: str
-) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each row of a CSV, TSV or JSON lines file, with its line number."""
-    name = bare_name(path).lower()
-    with open_stream(path) as stream:
-        lines = io.TextIOWrapper(stream, encoding, newline="")
-        try:
-            if name.endswith((".jsonl", ".ndjson")):
-                yield from line_records(lines, path)
-            else:
-                usual = "\t" if name.endswith(".tsv") else ","
-                reader = csv.DictReader(lines, delimiter=delimiter or usual, strict=True)
-                yield from ((row, reader.line_num) for row in reader)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise DataFormatError(str(path), f"rows of a table in {encoding}", str(error)) from None
-        finally:
-            lines.detach()
-
-
-def _parquet_records(
-    path: FilePath, columns: list[str], chunk_rows: int
-) -> Iterator[tuple[Mapping[str, Any], int]]:
-    try:
-        parquet: Any = import_module("pyarrow.parquet")
-        arrow: Any = import_module("pyarrow")
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
-    try:
-        with parquet.ParquetFile(path) as file:
-            batches = file.iter_batches(chunk_rows, columns=columns)
-            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
-            yield from ((row, number) for number, row in enumerate(rows, start=1))
-    except arrow.ArrowException as error:
-        raise DataFormatError(str(path), "a Parquet file", str(error)) from None
-
-
-def _row(
-    values: Mapping[str, Any], columns: tuple[str, str], separator: str, line: int, path: FilePath
-) -> tuple[str, list[str]]:
-    """Return the text and the labels of a row, each label once."""
-    for column in columns:
-        if values.get(column) is None:
-            got = f"columns {sorted(map(str, values))}"[:80]
-            raise DataFormatError(str(path), f"a column {column!r}", got, line)
-    text, cell = (values[column] for column in columns)
-    if not isinstance(text, str):
-        raise DataFormatError(str(path), f"text in {columns[0]!r}", repr(text)[:60], line)
-    labels = cell_labels(cell, separator)
-    if labels is None:
-        raise DataFormatError(str(path), f"labels in {columns[1]!r}", repr(cell)[:60], line)
-    return text, labels
+    ending = table_ending(path)
+    delimiter = delimiter or DELIMITERS.get(ending)
+    options = TableOptions(delimiter=delimiter, encoding=encoding)
+    reading = Reading(text=(text,), labels=labels, separator=separator)
+    file = TableFile(Path(path), str(path), ending)
+    for records in record_blocks(file, options, [text, labels], reading, chunk_rows):
+        texts = map(joined, row_texts(records, [text]))
+        yield TextChunk(list(texts), label_sets(records, reading))

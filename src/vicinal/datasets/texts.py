@@ -1,14 +1,17 @@
 """Raw texts, for models that include a text vectoriser."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
 
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.tables.content import check_text_only, read_content
-from vicinal.datasets.tables.encodings import decode_table
+from vicinal.datasets.tables.encodings import decode_table, find_encoding
 from vicinal.datasets.tables.options import TableOptions
 from vicinal.datasets.tables.read import is_table
 from vicinal.datasets.tables.reading import Reading
+from vicinal.datasets.tables.row_stream import byte_pieces, open_lines
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,24 @@ def read_texts(
     found = read_content(path, options, labelled=labels is not None or label_columns is not None)
     check_text_only(found.reading)
     return Texts(list(found.X), found.labels, found.row_names, found.reading)
+
+
+def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None) -> Iterator[Texts]:
+    r"""Yield the texts of a file that has one per line, some at a time.
+
+    The texts are those of :func:`read_texts`. Memory: one block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.txt"
+    ...     _ = path.write_text("buy milk\nsleep\nrun\n")
+    ...     [block.texts for block in text_blocks(path, 2)]
+    [['buy milk', 'sleep'], ['run']]
+    """
+    found = find_encoding(lambda: byte_pieces(Path(path)), path, encoding)
+    with open_lines(Path(path), found, None) as lines:
+        texts = chain.from_iterable(line.splitlines() for line in lines)
+        while block := list(islice(texts, block_rows)):
+            yield Texts(block)

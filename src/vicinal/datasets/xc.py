@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from vicinal._base.errors import DataFormatError
 from vicinal.datasets.cells import sparse_rows
 from vicinal.datasets.columns import features_of, labels_of
 from vicinal.datasets.dataset import Dataset
@@ -57,9 +58,11 @@ def read_xc(
     Memory: the unpacked text, and at the same time 12 bytes per feature value, 8 per label of a row
     and 16 per row.
     """
-    parts = parse_xc(without_mark(open_data(path, max_bytes=max_bytes), path), path)
-    label_names = _names(path, labels, "label", parts.n_labels, encoding, max_bytes)
-    feature_names = _names(path, features, "feature", parts.n_features, encoding, max_bytes)
+    content = without_mark(open_data(path, max_bytes=max_bytes), path)
+    refuse_text(content, path)
+    parts = parse_xc(content, path)
+    label_names = names_beside(path, labels, "label", parts.n_labels, encoding, max_bytes)
+    feature_names = names_beside(path, features, "feature", parts.n_features, encoding, max_bytes)
     return Dataset(
         X=features_of(parts.indptr, parts.indices, parts.values, parts.n_features),
         Y=labels_of(parts.label_indptr, parts.label_indices, parts.n_labels),
@@ -69,7 +72,15 @@ def read_xc(
     )
 
 
-def _names(
+def refuse_text(content: bytes, path: FilePath) -> None:
+    """Refuse a file that begins with words, with a hint to how a table would be named."""
+    first = content[:1000].split(b"\n", 1)[0]
+    if any(letter.isalpha() for letter in first.decode("utf-8", "replace")):
+        expected = "counts of rows, features and labels (a table of texts? name it .csv or .tsv)"
+        raise DataFormatError(str(path), expected, repr(first[:40].decode("utf-8", "replace")), 1)
+
+
+def names_beside(
     path: FilePath, given: FilePath | None, what: str, count: int, encoding: str, max_bytes: int
 ) -> Sequence[str]:
     """Return names from the given or found file, otherwise generated names."""

@@ -12,10 +12,11 @@ multi-label classification", DSAA 2017.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Float, row_ids
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_option
 from vicinal.decision.cells import check_truth
@@ -66,18 +67,42 @@ class CardinalityThreshold(SaveableRecord):
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> Threshold:
         """Return the same threshold from scores given in blocks of rows."""
-        return (_exact if self.method == "exact" else _two_pass)(blocks, int(Y.nnz))
+        return self._fit(((scores, None) for scores in blocks), int(Y.nnz))
+
+    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> Threshold:
+        """Return the threshold that ``fit`` finds where a row of weight w is there w times.
+
+        Memory: as for ``"exact"``, with the distinct scores in place of the labels.
+        """
+        return self._fit(_with_weights(blocks, weights), float(weights[row_ids(Y)].sum()))
+
+    def _fit(self, blocks: "Blocks", wanted: float) -> Threshold:
+        """Return the threshold by the method chosen."""
+        return (_exact if self.method == "exact" else _two_pass)(blocks, wanted)
 
 
-def _exact(blocks: Iterable[Scores], wanted: int) -> Threshold:
+Blocks: TypeAlias = Iterable[tuple[Scores, Float | None]]
+"""Scores of some rows, with the weights of these rows where they differ."""
+
+
+def _with_weights(blocks: Iterable[Scores], weights: Float) -> Blocks:
+    """Yield each block with the weights of its rows."""
+    start = 0
+    for scores in blocks:
+        stop = start + scores.shape[0]
+        yield scores, weights[start:stop]
+        start = stop
+
+
+def _exact(blocks: Blocks, wanted: float) -> Threshold:
     """Return the score t for which the number of scores > t is closest to `wanted`.
 
     The cells above t = ``values[j + 1]`` are those that score at least ``values[j]``. If two values
     of t are equally close, the larger is taken, which is the (N+1)-th largest score itself.
     """
     highest = HighestScores(wanted)
-    for scores in blocks:
-        highest.add(scores)
+    for scores, weights in blocks:
+        highest.add(scores, weights)
     values, counts = highest.merged()
     if len(values) == 0:
         return Threshold(0.0)
@@ -88,12 +113,12 @@ def _exact(blocks: Iterable[Scores], wanted: int) -> Threshold:
     return Threshold(float(values[-1]), inclusive=True)  # every cell passes
 
 
-def _two_pass(blocks: Iterable[Scores], wanted: int) -> Threshold:
+def _two_pass(blocks: Blocks, wanted: float) -> Threshold:
     """Return the paper's threshold: a coarse pass over [0, 1], then a fine one around its best."""
     hundredths = range(-5, 106)
     above = CellsAbove(np.array(hundredths) / 100)
-    for scores in blocks:
-        above.add(scores)
+    for scores, weights in blocks:
+        above.add(scores, weights)
     miss = dict(zip(hundredths, np.abs(above.counts - wanted).tolist(), strict=True))
     coarse = min(range(0, 101, 10), key=miss.__getitem__)
     return Threshold(min(range(coarse - 5, coarse + 6), key=miss.__getitem__) / 100)

@@ -1,31 +1,31 @@
-"""No row without a label."""
+"""Predict at least one label per row."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Int, row_ids
+from vicinal._base.arrays import Csr, Float, Int, row_ids
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision.indicator import from_entries
-from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, needs_of
+from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, fit_weighted, needs_of
 from vicinal.scores import Scores
 
 
 @dataclass(frozen=True)
 class NeverEmpty(SaveableRecord):
-    """Where a rule predicts nothing, predict the highest-scoring label.
+    """Predict the highest-scoring label if another rule predicts none.
 
     Parameters
     ----------
     rule : Decision
-        The rule that decides first.
+        The rule that is applied first.
     when_all_zero : {"most-frequent", "first"}
-        What a row gets whose highest score is 0 (no score is negative, so all are 0): the label
-        most training rows carry (the LCIF paper's methods), or the first label, as ties go
-        (BRkNN-a).
+        The label of a row whose highest score is 0 (scores are not negative, so all are 0): the
+        most frequent label of the training rows (methods of the LCIF paper), or the first label,
+        which wins all ties (BRkNN-a).
 
     Examples
     --------
@@ -54,12 +54,12 @@ class NeverEmpty(SaveableRecord):
 
     @property
     def n_folds(self) -> int | None:
-        """By how many folds the rule wants its scores made."""
+        """The number of folds for the scores that the rule is fitted on; None for leave-one-out."""
         return needs_of(self.rule).n_folds
 
     @property
     def by_blocks(self) -> bool:
-        """Whether the rule takes its scores some rows at a time."""
+        """Whether the rule accepts scores in blocks of rows."""
         return needs_of(self.rule).by_blocks
 
     def fit(self, scores: Scores, Y: Csr) -> "FittedNeverEmpty":
@@ -67,15 +67,21 @@ class NeverEmpty(SaveableRecord):
         return FittedNeverEmpty(self.rule.fit(scores, Y), self._label(Y))
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> "FittedNeverEmpty":
-        """Return the same from scores that come some rows at a time."""
+        """Fit the rule on scores in blocks of rows."""
         return FittedNeverEmpty(fit_blocks(self.rule, blocks, Y), self._label(Y))
+
+    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> "FittedNeverEmpty":
+        """Return the same from training rows of different weight."""
+        counts = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
+        rule = fit_weighted(self.rule, blocks, Y, weights)
+        return FittedNeverEmpty(rule, self.label_by_counts(counts))
 
     def _label(self, Y: Csr) -> int:
         """Return the label of rows whose scores are all 0."""
         return self.label_by_counts(np.bincount(Y.indices, minlength=Y.shape[1]))
 
-    def label_by_counts(self, counts: Int) -> int:
-        """Return the same from the number of rows that carry each label."""
+    def label_by_counts(self, counts: Int | Float) -> int:
+        """Return the label of rows whose scores are all 0, given the number of rows per label."""
         return int(np.argmax(counts)) if self.when_all_zero == "most-frequent" else 0
 
 
@@ -94,11 +100,11 @@ class FittedNeverEmpty(SaveableRecord):
 
     @property
     def cut(self) -> object:
-        """What the rule itself compares scores with, where it has a fixed threshold; else None."""
+        """The fixed threshold of the rule; None if it has none."""
         return getattr(self.rule, "cut", None)
 
     def decide(self, scores: Scores) -> Csr:
-        """Return the rule's labels, and the best one where it gives none."""
+        """Return the labels that the rule predicts, or the best label if there are none."""
         n_labels = scores.shape[1]
         if self.label_when_all_zero >= n_labels:
             raise InvalidArgumentError(

@@ -1,5 +1,7 @@
 """Pool all cells of training scores from blocks of rows, one block in memory at a time."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -37,6 +39,22 @@ def pooled(scores: Scores, floor: float = -np.inf) -> tuple[Float, Int]:
     return values[::-1], counts[::-1]
 
 
+def weighted_pooled(scores: Scores, weights: Float, floor: float = -np.inf) -> tuple[Float, Float]:
+    """Return the same where each cell counts by the weight of its row.
+
+    Examples
+    --------
+    >>> weighted_pooled(Scores.dense(np.array([[0.5, 0.2], [0.1, 0.5]])), np.array([3.0, 0.5]))
+    (array([0.5, 0.2, 0.1]), array([3.5, 3. , 0.5]))
+    """
+    cells = scores.toarray()
+    high = cells >= floor
+    values, group = np.unique(cells[high], return_inverse=True)
+    counts = np.zeros(len(values))
+    np.add.at(counts, group, np.repeat(weights, high.sum(axis=1)))
+    return values[::-1], counts[::-1]
+
+
 def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
     """Return the distinct base scores from `floor` up, ascending, and their numbers of cells."""
     n_rows, n_labels = scores.shape
@@ -53,7 +71,7 @@ class HighestScores:
 
     Parameters
     ----------
-    wanted : int
+    wanted : float
 
     Notes
     -----
@@ -69,20 +87,23 @@ class HighestScores:
     (array([0.9, 0.7, 0.3]), array([1, 1, 1]))
     """
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: float) -> None:
         self._wanted = wanted
         self._floor = -np.inf
         self._kept = 0
-        self._parts: list[tuple[Float, Int]] = []
+        self._parts: list[tuple[Float, Int | Float]] = []
 
-    def add(self, scores: Scores) -> None:
-        """Add the cells of a block."""
-        self._parts.append(pooled(scores, self._floor))
+    def add(self, scores: Scores, weights: Float | None = None) -> None:
+        """Add the cells of a block, each by the weight of its row where there are weights."""
+        if weights is None:
+            self._parts.append(pooled(scores, self._floor))
+        else:
+            self._parts.append(weighted_pooled(scores, weights, self._floor))
         waiting = sum(len(values) for values, _ in self._parts) - self._kept
         if waiting > self._kept + UNMERGED:
             self.merged()
 
-    def merged(self) -> tuple[Float, Int]:
+    def merged(self) -> tuple[Float, Int | Float]:
         """Return the distinct scores, descending, and their numbers of cells."""
         values, counts = _merged(self._parts)
         reached = int(np.searchsorted(np.cumsum(counts), self._wanted))
@@ -94,15 +115,16 @@ class HighestScores:
         return values, counts
 
 
-def _merged(parts: list[tuple[Float, Int]]) -> tuple[Float, Int]:
+def _merged(parts: list[tuple[Float, Int | Float]]) -> tuple[Float, Int | Float]:
     """Return the distinct scores of several parts, descending, and their numbers of cells."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
         return np.empty(0), np.empty(0, dtype=np.int64)
     ascending, group = np.unique(np.concatenate([each for each, _ in parts]), return_inverse=True)
-    cells = np.zeros(len(ascending), dtype=np.int64)
-    np.add.at(cells, group, np.concatenate([counts for _, counts in parts]))
+    counts = np.concatenate([counts for _, counts in parts])
+    cells = np.zeros(len(ascending), dtype=counts.dtype)
+    np.add.at(cells, group, counts)
     return ascending[::-1], cells[::-1]
 
 
@@ -125,11 +147,12 @@ class CellsAbove:
 
     def __init__(self, thresholds: Float) -> None:
         self._thresholds = thresholds
-        self.counts: Int = np.zeros(len(thresholds), dtype=np.int64)
+        self.counts: Int | Float = np.zeros(len(thresholds), dtype=np.int64)
 
-    def add(self, scores: Scores) -> None:
-        """Add the cells of a block."""
-        values, counts = pooled(scores)
-        passed = np.zeros(len(self._thresholds) + 1, dtype=np.int64)
+    def add(self, scores: Scores, weights: Float | None = None) -> None:
+        """Add the cells of a block, each by the weight of its row where there are weights."""
+        counts: Int | Float
+        values, counts = pooled(scores) if weights is None else weighted_pooled(scores, weights)
+        passed: Any = np.zeros(len(self._thresholds) + 1, dtype=counts.dtype)
         np.add.at(passed, np.searchsorted(self._thresholds, values), counts)
-        self.counts += np.cumsum(passed[::-1])[::-1][1:]
+        self.counts = self.counts + np.cumsum(passed[::-1])[::-1][1:]

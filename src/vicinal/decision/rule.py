@@ -5,7 +5,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Float
+from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal.scores import Scores
 
@@ -73,6 +74,27 @@ class BlockwiseDecision(Decision, Protocol):
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
         """Return what ``fit`` returns for the concatenated blocks."""
+
+
+@runtime_checkable
+class WeightedDecision(Decision, Protocol):
+    """A rule that can be fitted on training rows of different weight."""
+
+    def fit_weighted(self, blocks: Iterable[Scores], Y: Csr, weights: Float) -> FittedDecision:
+        """Return what ``fit`` returns where a row of weight w is there w times."""
+
+
+def fit_weighted(
+    rule: Decision, blocks: Iterable[Scores], Y: Csr, weights: Float
+) -> FittedDecision:
+    """Fit a rule on training rows of different weight; refuse one that cannot."""
+    if isinstance(rule, FittedDecision):
+        return rule
+    if isinstance(rule, WeightedDecision):
+        return rule.fit_weighted(blocks, Y, weights)
+    raise InvalidArgumentError(
+        "threshold", "None, a number or 'cardinality' where sample_weight is given", repr(rule)
+    )
 
 
 def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.checked_csr import owned_csr, with_values
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.labels import Kind, is_flat
+from vicinal._base.labels import Kind
+from vicinal.estimators.sample_weights import check_sample_weight
 from vicinal.metrics.alignment import together
 from vicinal.metrics.inputs import check_labels, check_truth
 from vicinal.scores import Scores
@@ -66,11 +66,11 @@ class SubsetAccuracy:
             The weight of each row.
         """
         model = cast("Any", self)
-        predicted = _two_dimensional(model.predict(X))
-        Y_true, labels, _ = together(_two_dimensional(y), predicted, None, model.label_names_)
+        predicted = model.predict(X)
+        Y_true, labels, _ = together(y, predicted, None, model.label_names_)
         truth = check_truth(Y_true)
         right = _wrong_labels(truth, check_labels(labels, truth)) == 0
-        weights = None if sample_weight is None else _weights(sample_weight, len(right))
+        weights = check_sample_weight(sample_weight, len(right))
         return float(np.average(right, weights=weights))
 
 
@@ -79,18 +79,3 @@ def _wrong_labels(truth: Csr, labels: Csr) -> NDArray[Any]:
     differing: Csr = cast("Any", truth != labels).tocsr()
     differing.eliminate_zeros()
     return np.diff(differing.indptr)
-
-
-def _two_dimensional(Y: Any) -> Any:
-    """Return one value per row as one column."""
-    return np.asarray(Y)[:, None] if is_flat(Y) else Y
-
-
-def _weights(sample_weight: object, n_rows: int) -> Float:
-    """Return the weight of each row, checked."""
-    weights: Float = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.isfinite(weights).all() or weights.min(initial=0) < 0:
-        expected = f"{n_rows} finite numbers of at least 0, one per row"
-        got = f"shape {weights.shape}, smallest {weights.min(initial=np.inf)}"
-        raise InvalidArgumentError("sample_weight", expected, got)
-    return weights

@@ -3,6 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_integer, owned
 from vicinal.decision import Decision, FittedDecision
-from vicinal.decision.rule import fit_blocks, needs_of
+from vicinal.decision.rule import fit_blocks, fit_weighted, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
@@ -28,8 +29,14 @@ from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
 from vicinal.estimators.neighbor_queries import NeighborQueries
-from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
+from vicinal.estimators.sample_weights import (
+    NEIGHBOR_PLACES,
+    check_sample_weight,
+    refuse_fit_arguments,
+    refuse_graph,
+)
 from vicinal.estimators.saving import estimator_state, restore_estimator
 from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_classes
@@ -123,6 +130,7 @@ class NeighborEstimator(
         graph: NeighborGraph | None = None,
         label_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
+        **unsupported: object,
     ) -> Self:
         """Learn from rows and their labels.
 
@@ -143,11 +151,15 @@ class NeighborEstimator(
             in `Y`, sorted.
         row_names : sequence of str, optional
             Names of the rows, for explanations; saved with the model.
+        **unsupported
+            ``sample_weight`` is refused with an error that gives the reason: a repeated row takes
+            further places among the neighbours, which a weight cannot do.
 
         Returns
         -------
         self
         """
+        refuse_fit_arguments(self, unsupported, NEIGHBOR_PLACES)
         with unchanged_on_failure(self):
             self._learn(X, Y, graph, label_names, row_names)
         return self
@@ -159,8 +171,9 @@ class NeighborEstimator(
         graph: NeighborGraph | None,
         label_names: Sequence[str] | None,
         row_names: Sequence[str] | None,
+        sample_weight: object = None,
     ) -> None:
-        """Validate all arguments, then learn from the rows."""
+        """Validate all arguments, then learn from the rows; those of weight 0 are left out."""
         k = self._neighbors()
         metric = get_distance(self.metric).name
         index_factory(self.algorithm)
@@ -168,23 +181,31 @@ class NeighborEstimator(
         refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
         names = None if row_names is None else check_row_names(row_names, rows.shape[0])
+        weights = check_sample_weight(sample_weight, rows.shape[0])
+        if weights is not None:
+            refuse_graph(graph)
+            kept = np.flatnonzero(weights)
+            rows, weights = rows[kept], weights[kept]
+            labels = replace(labels, matrix=labels.matrix[kept])
+            names = None if names is None else tuple(names[row] for row in kept.tolist())
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
             metric = graph.metric
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         near = search.query_self(k) if graph is None else graph
-        self._adopt(search, near, labels, names)
+        self._adopt(search, near, labels, names, weights)
 
     def _adopt(
         self,
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
+        weights: Float | None = None,
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""
         rule = self.decision_rule()
-        training = Training(graph, adopted(labels.matrix), search.X)
+        training = Training(graph, adopted(labels.matrix), search.X, weights=weights)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
@@ -216,6 +237,9 @@ class NeighborEstimator(
         """Fit a rule; scores are computed only if the rule needs them."""
         if isinstance(decision, FittedDecision):
             return decision
+        if training.weights is not None:
+            blocks = training_blocks(scoring, training)
+            return fit_weighted(decision, blocks, training.Y, training.weights)
         needs = needs_of(decision)
         if needs.by_blocks or not needs.needs_scores:
             return fit_blocks(decision, training_blocks(scoring, training), training.Y)

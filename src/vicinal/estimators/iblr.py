@@ -7,12 +7,12 @@ import numpy as np
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_flag, check_real
 from vicinal.decision import Threshold
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import FEW_K, Method
 from vicinal.scoring import IBLRScoring, Training
 
 
-class IBLR(NeighborEstimator):
+class IBLR(IncrementalEstimator):
     """IBLR-ML: one logistic regression per label on the labels of the neighbours.
 
     Parameters
@@ -33,6 +33,15 @@ class IBLR(NeighborEstimator):
     algorithm : str or callable
         The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
         another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
+
+    Notes
+    -----
+    ``partial_fit`` and ``forget`` update the graph and fit the regressions again from the start, so
+    that the model equals one fitted from scratch, to the bit. That takes as long as ``fit`` without
+    its search: one row changes a share of a neighbour's label, and with it every weight a little.
 
     References
     ----------
@@ -70,6 +79,7 @@ class IBLR(NeighborEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.C = C
@@ -79,6 +89,7 @@ class IBLR(NeighborEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""

@@ -21,19 +21,21 @@ from typing import Self, cast
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.checked_csr import widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.labels import Labels, further_labels
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.live_graph import VoteGroups
 from vicinal.estimators.revising import Reviser, Revision, decides
-from vicinal.estimators.row_names import check_row_names, extended_row_names
+from vicinal.estimators.row_names import RowNames, check_row_names, extended_row_names
 from vicinal.estimators.targets import refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.estimators.writer import Writer
 from vicinal.graph import NeighborGraph
+from vicinal.graph.checks import check_training_graph
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
 from vicinal.index.graph_updates import graph_with, graph_without
@@ -53,6 +55,10 @@ class IncrementalEstimator(NeighborEstimator):
     def _can_revise(self) -> bool:
         """Tell whether ``_revise`` supports the current parameters."""
         return True
+
+    def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
+        """Return the groups of rows whose votes are counted apart; None for one group."""
+        return None
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
@@ -162,6 +168,14 @@ class IncrementalEstimator(NeighborEstimator):
     @property
     def graph_(self) -> NeighborGraph:
         """The leave-one-out graph of the training rows: the stored one, or a new search."""
+        known = self.known_graph()
+        if known is not None:
+            return known
+        version = self._whole("graph_")
+        return version.rows.query_self(version.scoring.k)
+
+    def known_graph(self) -> NeighborGraph | None:
+        """Return :attr:`graph_` if the model has it, and None if it would have to be searched."""
         version = self._whole("graph_")
         if version.graph is not None:
             return version.graph
@@ -170,7 +184,27 @@ class IncrementalEstimator(NeighborEstimator):
             is_known = self._writer.follows(newest) and newest.whole is version
             if graph is not None and is_known:
                 return graph.graph(newest.rows.gone)
-        return version.rows.query_self(version.scoring.k)
+        return None
+
+    def use_graph(self, graph: NeighborGraph) -> Self:
+        """Store a leave-one-out graph that is known from elsewhere, so that none is searched.
+
+        A loaded model does not know its graph and searches it before its first change; this saves
+        the search.
+
+        Parameters
+        ----------
+        graph : NeighborGraph
+            :attr:`graph_` of a model with the same rows and parameters. Its shape, its metric and
+            its ids are checked, its distances are not.
+        """
+        with self._writer.lock:
+            version = self._fitted()
+            if graph.metric != version.rows.metric:
+                raise InvalidArgumentError("graph", f"metric {version.rows.metric}", graph.metric)
+            checked = check_training_graph(graph, version.rows.n_rows, version.scoring.k)
+            self._publish(replace(version, graph=checked))
+        return self
 
     @property
     def _writer(self) -> Writer:
@@ -260,13 +294,14 @@ class IncrementalEstimator(NeighborEstimator):
         search: TrainingRows,
         graph: NeighborGraph,
         labels: Labels,
-        row_names: tuple[str, ...] | None,
+        row_names: RowNames | None,
+        weights: Float | None = None,
     ) -> None:
         """Fit again; the state kept for small changes belongs to the old version and is dropped."""
         check_recalibrate_at(self.recalibrate_at)
         with self._writer.lock:
             self._writer.drop()
-            super()._adopt(search, graph, labels, row_names)
+            super()._adopt(search, graph, labels, row_names, weights)
 
     def _training_graph(self, version: Version, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: the known one, or a new search."""

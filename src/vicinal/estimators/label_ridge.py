@@ -1,10 +1,19 @@
 """Ridge regression of every label, as a scikit-learn estimator."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.validation import check_flag, check_integer
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
 from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.method import Method
+from vicinal.estimators.revising import Reviser
+from vicinal.estimators.sample_weights import refuse_fit_arguments
+from vicinal.graph import NeighborGraph
 from vicinal.index.backend import chosen_backend
 from vicinal.scores import Scores
 from vicinal.scoring import RidgeScoring, Training
@@ -68,7 +77,8 @@ class LabelRidge(IncrementalEstimator):
     in float32 above. The coefficients of a float32 solution are refined in float64 to a relative
     residual of at most 1e-5; leverages keep the error of float32, about 1e-4. Beyond 500 unknowns
     the last digits depend on the number of threads, because BLAS splits its sums among them.
-    ``partial_fit`` and ``forget`` refit on the current rows, so that the model equals a fresh fit.
+    ``partial_fit`` and ``forget`` refit on the current rows, so that the model equals a fresh fit;
+    a model fitted with ``sample_weight`` refuses both.
 
     Examples
     --------
@@ -123,6 +133,54 @@ class LabelRidge(IncrementalEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+
+    def fit(
+        self,
+        X: object,
+        Y: object,
+        sample_weight: object = None,
+        *,
+        graph: NeighborGraph | None = None,
+        label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+        **unsupported: object,
+    ) -> Self:
+        """Learn from rows and their labels, which may have weights.
+
+        Parameters
+        ----------
+        X, Y, graph, label_names, row_names
+            As for every method (:meth:`vicinal.estimators.base.NeighborEstimator.fit`).
+        sample_weight : array-like of shape (n,), optional
+            A row of weight w counts as w equal rows: in the regression, in the leave-one-out scores
+            (which leave one of the w out) and in the threshold. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> X, Y = [[1.0, 0.0], [0.0, 1.0]], [[1], [0]]
+        >>> weighted = LabelRidge().fit(X, Y, sample_weight=[2, 1])
+        >>> repeated = LabelRidge().fit([X[0], *X], [Y[0], *Y])
+        >>> weighted.predict_proba(X).round(6) == repeated.predict_proba(X).round(6)
+        array([[ True],
+               [ True]])
+        """
+        refuse_fit_arguments(self, unsupported, "")
+        with unchanged_on_failure(self):
+            self._learn(X, Y, graph, label_names, row_names, sample_weight)
+        return self
+
+    @contextmanager
+    def _changing(self) -> Iterator[Reviser]:
+        """Change the model, unless its rows have weights, which further rows would lack."""
+        with super()._changing() as reviser:
+            if getattr(reviser.version.scoring, "weights", None) is not None:
+                expected = "a model fitted without sample_weight (fit again on all rows)"
+                raise InvalidArgumentError("partial_fit, forget", expected, "weighted rows")
+            yield reviser
 
     def _neighbors(self) -> int:
         """Return 0: no rows are searched."""

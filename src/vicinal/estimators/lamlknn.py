@@ -1,21 +1,25 @@
 """LAML-kNN, as a scikit-learn estimator."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from vicinal._base.arrays import Float
+from vicinal._base.arrays import Features, Float
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_features, check_integer, check_real
 from vicinal.decision import Threshold
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.estimators.live_graph import VoteGroups
 from vicinal.estimators.method import EVERY_K, Method
-from vicinal.scoring import LAMLkNNScoring, Training
-from vicinal.scoring.clusters import find_centers
+from vicinal.estimators.revising import Revision
+from vicinal.scoring import LAMLkNNScoring, Scoring, Training
+from vicinal.scoring.clusters import find_centers, nearest_center
 from vicinal.scoring.features import check_given
 
 
-class LAMLkNN(NeighborEstimator):
+class LAMLkNN(IncrementalEstimator):
     """LAML-kNN: ML-kNN with separate statistics for each cluster of rows.
 
     Parameters
@@ -40,6 +44,15 @@ class LAMLkNN(NeighborEstimator):
     algorithm : str or callable
         The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
         another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
+
+    Notes
+    -----
+    With `centers` given, ``partial_fit`` and ``forget`` cost what they cost ML-kNN. Without them
+    every change runs k-means again, because its centres move with the rows; the model then equals a
+    refit if `random_state` is an integer.
 
     References
     ----------
@@ -65,6 +78,8 @@ class LAMLkNN(NeighborEstimator):
         scoring=(LAMLkNNScoring,),
     )
 
+    _learns_from_graph = True
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -78,6 +93,7 @@ class LAMLkNN(NeighborEstimator):
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -89,11 +105,31 @@ class LAMLkNN(NeighborEstimator):
         self.never_empty = never_empty
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes within each cluster."""
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
+
+    def _can_revise(self) -> bool:
+        """Tell whether the clusters stay as they are when rows change."""
+        return self.centers is not None
+
+    def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
+        """Return the clusters of rows."""
+        if not isinstance(scoring, LAMLkNNScoring):
+            raise TypeError(f"expected a LAMLkNNScoring, got {type(scoring).__name__}")
+        with using_threads(self.n_jobs):
+            return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
+
+    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+        """Take over the tables, which the live graph keeps cluster by cluster."""
+        if revision.graph is None or not isinstance(scoring, LAMLkNNScoring):
+            raise RuntimeError("a change without the graph")
+        shape = (len(scoring.centers), revision.Y.shape[1], -1)
+        with_label, without_label = (table.reshape(shape) for table in revision.graph.tables())
+        return replace(scoring, with_label=with_label, without_label=without_label, Y=revision.Y)
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[LAMLkNNScoring]:
         """Find the clusters and count the votes once for all k."""

@@ -6,10 +6,12 @@ Only these lists and ML-kNN's vote tables are updated. After every step lists an
 of a fresh fit, bit for bit.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Bool, Csr, Features, Int
+from vicinal._base.arrays import Bool, Csr, Features, Int, Int32
 from vicinal._base.validation import as_csr, csr_parts
 from vicinal._native import LiveGraphFloat32, LiveGraphFloat64
 from vicinal.distances import get_distance
@@ -23,6 +25,22 @@ MOST_DENSE_CELLS = 2**24
 """The graph stores dense rows as sparse ones, up to this many cells: 192 MiB."""
 
 
+@dataclass(frozen=True, eq=False)
+class VoteGroups:
+    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN.
+
+    Parameters
+    ----------
+    count : int
+        Number of groups.
+    of_rows : ndarray of int32
+        The group of each row.
+    """
+
+    count: int
+    of_rows: Int32
+
+
 class LiveGraph:
     """Neighbour lists, and the numbers of rows with and without each label that got j votes for it.
 
@@ -34,15 +52,26 @@ class LiveGraph:
         Their leave-one-out graph, with at least `k` neighbours or all other rows.
     Y : csr_array of int32, shape (n, L)
     k : int
+    groups : VoteGroups or None
+        None for one group.
 
     Notes
     -----
-    Memory: 24 bytes per entry of the rows, 16 per row and neighbour (`k` + ``SPARE``), 33 per row,
-    16 per label and neighbour.
+    Memory: 28 bytes per entry of the rows (16 where they are float32), 16 per row and neighbour
+    (`k` + ``SPARE``), 50 per row, 24 per feature, 16 per group, label and neighbour; and up to an
+    eighth of that as room to grow.
     """
 
-    def __init__(self, rows: TrainingRows, graph: NeighborGraph, Y: Csr, k: int) -> None:
+    def __init__(
+        self,
+        rows: TrainingRows,
+        graph: NeighborGraph,
+        Y: Csr,
+        k: int,
+        groups: VoteGroups | None = None,
+    ) -> None:
         X = as_csr(rows.X)
+        groups = groups or VoteGroups(1, np.zeros(X.shape[0], dtype=np.int32))
         self._dtype = X.dtype
         kind = LiveGraphFloat32 if X.dtype == np.float32 else LiveGraphFloat64
         self._native = kind(
@@ -55,6 +84,8 @@ class LiveGraph:
             np.ascontiguousarray(graph.ids),
             *csr_parts(Y),
             Y.shape[1],
+            np.ascontiguousarray(groups.of_rows, dtype=np.int32),
+            groups.count,
         )
         self._k = k
         self._metric = rows.metric
@@ -68,7 +99,7 @@ class LiveGraph:
         """Tell whether rows can be stored without loss of precision."""
         return np.can_cast(X.dtype, self._dtype, "safe")
 
-    def learn(self, X: Features, Y: Csr) -> None:
+    def learn(self, X: Features, Y: Csr, groups: VoteGroups | None = None) -> None:
         """Learn rows with their labels, which may include new ones."""
         rows, n_labels = as_csr(X), int(Y.shape[1])
         indptr, indices = csr_parts(rows)
@@ -77,7 +108,8 @@ class LiveGraph:
         for row in range(rows.shape[0]):
             entries = slice(indptr[row], indptr[row + 1])
             own = labels[label_indptr[row] : label_indptr[row + 1]]
-            self._native.learn(indices[entries], values[entries], own, n_labels)
+            group = 0 if groups is None else int(groups.of_rows[row])
+            self._native.learn(indices[entries], values[entries], own, n_labels, group)
 
     def forget(self, place: int, rows: TrainingRows) -> None:
         """Forget the row at a place, which stays empty; `rows` are the rows without it.
@@ -94,7 +126,7 @@ class LiveGraph:
         self._native.compact()
 
     def tables(self) -> tuple[Int, Int]:
-        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`."""
+        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`, group by group."""
         width = 1 + min(self._k, self._native.n_live())
         with_label, without_label = self._native.tables(width)
         return with_label, without_label

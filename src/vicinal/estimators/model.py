@@ -40,8 +40,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         model.save(path)
         return
     if not isinstance(model, SklearnPipeline):
-        expected = "a vicinal estimator, or a Pipeline that ends in one"
-        raise InvalidArgumentError("model", expected, type(model).__name__)
+        raise InvalidArgumentError(
+            "model", "a vicinal estimator, or a Pipeline that ends in one", type(model).__name__
+        )
     save_pipeline(model, path)
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from sklearn.pipeline import Pipeline as SklearnPipeline
 from sklearn.pipeline import make_pipeline as sklearn_make_pipeline
@@ -16,6 +16,7 @@ from vicinal._base.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.explained_models import explain
+from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.estimators.pipeline_steps import is_passthrough, transformed
 from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
@@ -83,27 +84,22 @@ class Pipeline(SklearnPipeline):
     @property
     def label_names_(self) -> tuple[str, ...]:
         """Names of the labels."""
-        names: tuple[str, ...] = self.steps[-1][1].label_names_
-        return names
+        return self._estimator.label_names_
 
     @property
     def row_ids_(self) -> Int:
         """The id of each training row, in increasing order."""
-        ids: Int = self.steps[-1][1].row_ids_
-        return ids
+        return self._estimator.row_ids_
 
     @available_if(_last_has("predict_names"))
     def predict_names(self, X: Any, *, graph: NeighborGraph | None = None) -> list[list[str]]:
         """Return the names of the labels predicted for each row."""
-        names: list[list[str]] = self._last.predict_names(transformed(self, X), graph=graph)
-        return names
+        return self._last.predict_names(transformed(self, X), graph=graph)
 
     @available_if(_last_has("predict_blocks"))
     def predict_blocks(self, X_blocks: Iterable[Any]) -> Iterator[Any]:
         """Yield the label indicators of blocks of rows, one after the other."""
-        blocks = (transformed(self, X) for X in X_blocks)
-        predicted: Iterator[Any] = self._last.predict_blocks(blocks)
-        return predicted
+        return self._last.predict_blocks(transformed(self, X) for X in X_blocks)
 
     @available_if(_last_has("recalibrate"))
     def recalibrate(self) -> Self:
@@ -114,22 +110,19 @@ class Pipeline(SklearnPipeline):
     @available_if(_last_has("scores"))
     def scores(self, X: Any, *, graph: NeighborGraph | None = None) -> Scores:
         """Return the scores of every row and label."""
-        scores: Scores = self._last.scores(transformed(self, X), graph=graph)
-        return scores
+        return self._last.scores(transformed(self, X), graph=graph)
 
     @available_if(_last_has("rank"))
     def rank(
         self, X: Any, top: int = 5, *, graph: NeighborGraph | None = None
     ) -> tuple[Int32, Float]:
         """Return the `top` best labels of each row and their scores, best first."""
-        best: tuple[Int32, Float] = self._last.rank(transformed(self, X), top, graph=graph)
-        return best
+        return self._last.rank(transformed(self, X), top, graph=graph)
 
     @available_if(_last_has("neighbor_graph"))
     def neighbor_graph(self, X: Any, k: int | None = None) -> NeighborGraph:
         """Return the `k` nearest training rows of each row."""
-        graph: NeighborGraph = self._last.neighbor_graph(transformed(self, X), k)
-        return graph
+        return self._last.neighbor_graph(transformed(self, X), k)
 
     @available_if(_last_has("kneighbors"))
     def kneighbors(
@@ -137,9 +130,7 @@ class Pipeline(SklearnPipeline):
     ) -> tuple[Float, Int32] | Int32:
         """Return distances and ids of the nearest training rows, as scikit-learn does."""
         rows = None if X is None else transformed(self, X)
-        near: tuple[Float, Int32] | Int32
-        near = self._last.kneighbors(rows, n_neighbors, return_distance)
-        return near
+        return self._last.kneighbors(rows, n_neighbors, return_distance)
 
     @available_if(_last_has("explain"))
     def explain(
@@ -165,8 +156,8 @@ class Pipeline(SklearnPipeline):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, label_names=label_names, row_names=row_names)
-        names = {"label_names": label_names, "row_names": row_names}
-        self._last.partial_fit(transformed(self, X), Y, classes, **names)
+        rows = transformed(self, X)
+        self._last.partial_fit(rows, Y, classes, label_names=label_names, row_names=row_names)
         return self
 
     @available_if(_last_has("forget"))
@@ -186,10 +177,15 @@ class Pipeline(SklearnPipeline):
         save_pipeline(self, path)
 
     @property
-    def _last(self) -> Any:
+    def _estimator(self) -> IncrementalEstimator:
+        """The last step; ``available_if`` checks that it has a method."""
+        return cast("IncrementalEstimator", self.steps[-1][1])
+
+    @property
+    def _last(self) -> IncrementalEstimator:
         """The last step, which must be fitted."""
         check_is_fitted(self)
-        return self.steps[-1][1]
+        return self._estimator
 
 
 def make_pipeline(*steps: Any, **options: Any) -> Pipeline:

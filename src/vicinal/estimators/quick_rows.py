@@ -12,10 +12,9 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features
 from vicinal._base.checked_csr import checked_csr, known_parts
+from vicinal._base.quick_csr import has_sound_structure
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-_COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
-_INT32_MAX = 2**31 - 1
 
 
 def quick_rows(X: object, n_features: int) -> Features | None:
@@ -42,44 +41,15 @@ def _quick_csr(X: Csr, n_features: int) -> Csr | None:
     """Return a valid, canonical CSR matrix of the right width, or None."""
     if known_parts(X) is not None:
         return X if X.shape[1] == n_features and X.shape[0] > 0 else None
-    indptr, indices, data = X.indptr, X.indices, X.data
-    if (
-        X.ndim != 2
-        or not indptr.ndim == indices.ndim == data.ndim == 1
-        or X.shape[1] != n_features
-        or X.shape[0] < 1
-        or data.dtype not in _FLOATS
-        or indices.dtype not in _COLUMN_TYPES
-        or indptr.dtype not in _COLUMN_TYPES
-        or not len(indices) == len(data) < _INT32_MAX
-        or n_features >= _INT32_MAX
-        or len(indptr) != X.shape[0] + 1
-        or indptr[0] != 0
-        or indptr[-1] != len(indices)
-        or not bool((indptr[1:] >= indptr[:-1]).all())
-    ):
+    data = X.data
+    if not has_sound_structure(X, n_features) or data.dtype not in _FLOATS:
         return None
-    if len(indices) and (
-        indices.min() < 0
-        or indices.max() >= n_features
-        or not bool(data.all())
-        or not bool(np.isfinite(data).all())
-        or not _rises_within_rows(X)
-    ):
+    if not bool(data.all()) or not bool(np.isfinite(data).all()):
         return None
     return checked_csr(
         data,
-        np.ascontiguousarray(indices, dtype=np.int32),
-        np.ascontiguousarray(indptr, dtype=np.int64),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
         (int(X.shape[0]), n_features),
-        np.ascontiguousarray(indptr, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int32),
     )
-
-
-def _rises_within_rows(X: Csr) -> bool:
-    """Tell whether column ids are strictly increasing within each row."""
-    rises = X.indices[1:] > X.indices[:-1]
-    if X.shape[0] > 1:
-        starts = X.indptr[1:-1]
-        rises[starts[(starts > 0) & (starts < len(X.indices))] - 1] = True
-    return bool(rises.all())

@@ -129,7 +129,7 @@ class Reviser:
         """Return the version with further rows."""
         version, graph = self._with_graph()
         if graph is not None:
-            graph.learn(X, Y)
+            graph.learn(X, Y, self.model._vote_groups(version.scoring, X))
         self.writer.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
         revision = Revision(version.rows.grown(X), labels, graph, self.writer)
@@ -180,7 +180,8 @@ class Reviser:
             k = whole.scoring.k
             known = whole.graph
             graph = whole.rows.query_self(k) if known is None else narrowed(known, k)
-            self.writer.graph = LiveGraph(whole.rows, graph, whole.scoring.Y, k)
+            groups = self.model._vote_groups(whole.scoring, whole.rows.X)
+            self.writer.graph = LiveGraph(whole.rows, graph, whole.scoring.Y, k, groups)
             return whole, self.writer.graph
         return self.version, self.writer.graph
 

@@ -1,13 +1,75 @@
 """Names of training rows: validated, updated when rows are added or removed, saved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from vicinal._base.arrays import Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._base.growing import GrowingArray
 from vicinal._base.scalars import check_encodable, check_sequence
 from vicinal._base.state import State, read_array, read_part
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingNames:
+    """Names by place, with room behind them: a further name is added without a copy of the others.
+
+    Parameters
+    ----------
+    room : GrowingArray
+        Of objects.
+    count : int
+        How many of them are in use.
+
+    Examples
+    --------
+    >>> first = GrowingNames.of(("a", "b"))
+    >>> second = first.extended(("c",))
+    >>> first.as_tuple, second.as_tuple, second[2]
+    (('a', 'b'), ('a', 'b', 'c'), 'c')
+    """
+
+    room: GrowingArray
+    count: int
+
+    @classmethod
+    def of(cls, names: tuple[str, ...]) -> "GrowingNames":
+        """Return names that can grow."""
+        return cls(GrowingArray(np.array(names, dtype=np.object_)), len(names))
+
+    def extended(self, fresh: tuple[str, ...]) -> "GrowingNames":
+        """Return these names, followed by others."""
+        more = self.room.extended(self.count, np.array(fresh, dtype=np.object_))
+        return GrowingNames(more, self.count + len(fresh))
+
+    @cached_property
+    def as_tuple(self) -> tuple[str, ...]:
+        """All names, as users see them."""
+        return tuple(self.room.head(self.count).tolist())
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return self.count
+
+    def __getitem__(self, place: int) -> str:
+        """Return the name of the row at a place."""
+        return str(self.room.head(self.count)[place])
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names in order."""
+        return iter(self.as_tuple)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave the room out of pickles."""
+        return GrowingNames.of, (self.as_tuple,)
+
+
+RowNames: TypeAlias = tuple[str, ...] | GrowingNames
+"""Names of rows as a version holds them."""
 
 
 def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> tuple[str, ...]:
@@ -34,19 +96,19 @@ def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> 
 
 
 def extended_row_names(
-    known: tuple[str, ...] | None, fresh: tuple[str, ...] | None, row_ids: Int
-) -> tuple[str, ...] | None:
+    known: RowNames | None, fresh: tuple[str, ...] | None, row_ids: Int
+) -> GrowingNames | None:
     """Return the names of known and new rows, in this order; a row without a name gets its id.
 
     Parameters
     ----------
-    known, fresh : tuple of str, or None if those rows have no names
+    known, fresh : names, or None if those rows have no names
     row_ids : ndarray of int64
         Ids of all rows, the new ones last.
 
     Examples
     --------
-    >>> extended_row_names(None, ("c",), np.array([0, 4, 5]))
+    >>> extended_row_names(None, ("c",), np.array([0, 4, 5])).as_tuple
     ('0', '4', 'c')
     """
     if known is None and fresh is None:
@@ -56,7 +118,8 @@ def extended_row_names(
         known = tuple(map(str, row_ids[:n_known].tolist()))
     if fresh is None:
         fresh = tuple(map(str, row_ids[n_known:].tolist()))
-    return known + fresh
+    growing = known if isinstance(known, GrowingNames) else GrowingNames.of(known)
+    return growing.extended(fresh)
 
 
 def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
@@ -64,7 +127,7 @@ def row_name(names: tuple[str, ...] | None, row_ids: Int, place: int) -> str:
     return str(row_ids[place]) if names is None else names[place]
 
 
-def packed_names(names: tuple[str, ...] | None) -> State:
+def packed_names(names: RowNames | None) -> State:
     """Return names as two arrays, which take less space in a file than a list.
 
     Examples

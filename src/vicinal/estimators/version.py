@@ -17,6 +17,7 @@ from vicinal._base.checked_csr import adopted
 from vicinal._base.labels import Kind, Labels
 from vicinal._base.threads import using_threads
 from vicinal.decision import FittedDecision
+from vicinal.estimators.row_names import RowNames
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.scoring import Scoring
@@ -85,7 +86,7 @@ class Version:
     calibration : Calibration
     graph : NeighborGraph or None
         Leave-one-out graph of `rows`, if it is known.
-    row_names : tuple of str or None
+    row_names : tuple of str, GrowingNames or None
         Names by place, if rows have names.
     """
 
@@ -98,7 +99,7 @@ class Version:
     params: Mapping[str, Any]
     calibration: Calibration
     graph: NeighborGraph | None = None
-    row_names: tuple[str, ...] | None = None
+    row_names: RowNames | None = None
 
     @property
     def labels(self) -> Labels:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._base.arrays import Int
 from vicinal._base.labels import Kind
 from vicinal.decision import FittedDecision
-from vicinal.estimators.row_names import check_row_names
+from vicinal.estimators.row_names import GrowingNames, check_row_names
 from vicinal.estimators.version import Calibration, Version
 from vicinal.index import TrainingRows
 from vicinal.scoring import Scoring
@@ -94,7 +94,8 @@ class Versioned(BaseEstimator):
     @property
     def row_names_(self) -> tuple[str, ...] | None:
         """Names of the training rows, or None if none were given."""
-        return self._whole("row_names_").row_names
+        names = self._whole("row_names_").row_names
+        return names.as_tuple if isinstance(names, GrowingNames) else names
 
     @row_names_.setter
     def row_names_(self, names: Sequence[str] | None) -> None:

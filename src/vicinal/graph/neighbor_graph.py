@@ -1,4 +1,4 @@
-"""The value every method shares."""
+"""The neighbour graph, which all methods share."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,24 +16,24 @@ from vicinal.distances import Distance, get_distance
 class NeighborGraph:
     """The k nearest training rows of each query, nearest first.
 
-    Rows are sorted by (distance rising, or similarity falling; then row id rising) and padded at
-    the end with id −1. The arrays are read-only.
+    Neighbours are sorted by ascending distance or descending similarity, ties by ascending row id,
+    and padded with id −1. The arrays are read-only.
 
     Parameters
     ----------
     ids : ndarray of int32, shape (n_queries, k)
-        Training row ids; −1 where there is no further candidate.
+        Training row ids; −1 for padding.
     values : ndarray of float64, shape (n_queries, k)
-        Distance for ``"euclidean"`` (inf where there is none), similarity for ``"cosine"`` and
-        ``"dot"`` (0 where there is none).
+        Distances for ``"euclidean"`` (padding: inf), similarities for ``"cosine"`` and ``"dot"``
+        (padding: 0).
     metric : {"euclidean", "cosine", "dot"}
-        What `values` holds: the name of a distance (:mod:`vicinal.distances`).
+        Name of the distance (:mod:`vicinal.distances`) whose values `values` contains.
     n_rows : int
-        Number of training rows, so that ids lie in [0, n_rows).
+        Number of training rows; ids are in [0, n_rows).
 
     Notes
     -----
-    Memory: 12 bytes a query and neighbour.
+    Memory: 12 bytes per query and neighbour.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class NeighborGraph:
     n_rows: int
 
     def __repr__(self) -> str:
-        """Say in a line what it holds; rows may be millions."""
+        """Summarise the graph in one line."""
         queries, k = self.ids.shape
         return f"NeighborGraph({queries} queries × {k} of {self.n_rows} rows, {self.metric})"
 
@@ -75,13 +75,13 @@ class NeighborGraph:
                 "ids", f"row ids from −1 to {self.n_rows - 1}", f"{ids.min()} to {ids.max()}"
             )
         if ids.shape[1] > 1 and np.any((ids[:, :-1] < 0) & (ids[:, 1:] >= 0)):
-            raise InvalidArgumentError("ids", "padding at the end of each row only", "a gap")
+            raise InvalidArgumentError("ids", "padding only at the end of each row", "a gap")
         object.__setattr__(self, "ids", _frozen(ids))
         object.__setattr__(self, "values", _frozen(values))
 
     @classmethod
     def trusted(cls, ids: Int32, values: Float, metric: str, n_rows: int) -> "NeighborGraph":
-        """Return a graph of arrays that a search made, which need no second look."""
+        """Return a graph of arrays that come from a search and need no validation."""
         graph = object.__new__(cls)
         attributes = {"ids": _frozen(ids), "values": _frozen(values)}
         graph.__dict__.update(attributes, metric=metric, n_rows=n_rows)
@@ -94,7 +94,7 @@ class NeighborGraph:
 
     @property
     def k(self) -> int:
-        """Width: the most neighbours a query can have here."""
+        """Width: the maximum number of neighbours per query."""
         return int(self.ids.shape[1])
 
     @property
@@ -104,26 +104,26 @@ class NeighborGraph:
 
     @property
     def found(self) -> Int32:
-        """How many neighbours each query has, at most k."""
+        """Number of neighbours of each query, at most k."""
         found: Int32 = np.count_nonzero(self.ids >= 0, axis=1).astype(np.int32)
         return found
 
     @property
     def similarity(self) -> Float:
-        """Similarities, for the metrics that have them."""
+        """Similarities, if `metric` is a similarity."""
         if not self.distance_kind.is_similarity:
             raise AttributeError(f"a {self.metric} graph has .distance, not .similarity")
         return self.values
 
     @property
     def distance(self) -> Float:
-        """Distances, for the metric that has them."""
+        """Distances, if `metric` is a distance."""
         if self.distance_kind.is_similarity:
             raise AttributeError(f"a {self.metric} graph has .similarity, not .distance")
         return self.values
 
     def prefix(self, k: int) -> "NeighborGraph":
-        """Return the graph of the k nearest, a view of this one: equal to a fresh search at k."""
+        """Return the graph of the k nearest rows as a view; it equals a new search for k."""
         k = check_integer("k", k, low=1)
         if k > self.k:
             raise InvalidArgumentError("k", f"at most the graph's {self.k}", k)
@@ -132,7 +132,7 @@ class NeighborGraph:
         return self._trusted(self.ids[:, :k], self.values[:, :k])
 
     def queries(self, start: int, stop: int) -> "NeighborGraph":
-        """Return the graph of queries `start` to `stop` (excluded), a view of this one."""
+        """Return the graph of queries `start` to `stop` (excluded) as a view."""
         return self._trusted(self.ids[start:stop], self.values[start:stop])
 
     def some(self, queries: slice | Int) -> "NeighborGraph":
@@ -140,11 +140,11 @@ class NeighborGraph:
         return self._trusted(self.ids[queries], self.values[queries])
 
     def without(self, rows: object) -> tuple["NeighborGraph", Int]:
-        """Drop training rows from every list, and say which queries ran short.
+        """Remove training rows from every list, and return the queries that must be searched again.
 
-        Ids are not renumbered; lists close up and are padded. A list that was full and lost an
-        entry may have had further candidates that were never looked at: such a query must be asked
-        again. A padded list held all its candidates, so it stays whole.
+        Ids are not renumbered; gaps are closed and lists are padded. A full list that lost an entry
+        is incomplete, because its query may have further candidates. A padded list contained all
+        candidates, so it stays complete.
 
         Parameters
         ----------
@@ -154,9 +154,9 @@ class NeighborGraph:
         Returns
         -------
         graph : NeighborGraph
-            Of the same width.
+            A graph of the same width.
         short : ndarray of int64
-            Queries that ran short, rising.
+            Queries whose lists are incomplete, ascending.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class NeighborGraph:
         return self._trusted(ids, values), short
 
     def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
-        """Return a graph of arrays made from checked ones: no second look at every entry."""
+        """Return a graph of arrays derived from checked ones, without validation."""
         return NeighborGraph.trusted(ids, values, self.metric, self.n_rows)
 
 
@@ -195,13 +195,13 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def no_neighbors(n_queries: int, n_rows: int, metric: str) -> NeighborGraph:
-    """Return the graph of width 0, for a method that looks at no neighbours."""
+    """Return a graph of width 0, for a method that uses no neighbours."""
     ids = np.empty((n_queries, 0), dtype=np.int32)
     return NeighborGraph(ids, np.empty((n_queries, 0)), metric, n_rows)
 
 
 def narrowed(graph: NeighborGraph, k: int) -> NeighborGraph:
-    """Return the nearest k of a graph, or all it has; k may be 0."""
+    """Return the k nearest rows of a graph, or all if there are fewer; k may be 0."""
     if k == 0:
         return no_neighbors(graph.n_queries, graph.n_rows, graph.metric)
     return graph.prefix(min(k, graph.k))

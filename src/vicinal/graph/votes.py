@@ -20,7 +20,7 @@ from vicinal._native import VoteTable
 from vicinal.graph.neighbor_graph import NeighborGraph
 
 FEW_QUERIES = 1024
-"""Of so many queries all neighbours are looked at at once; of more, one place after the other."""
+"""Up to this many queries, all neighbours are counted at once; for more, one position at a time."""
 
 
 def votes(graph: NeighborGraph, Y: Csr, k: int | None = None, *, n_jobs: int | None = None) -> Csr:

@@ -23,12 +23,15 @@ class Constants:
         Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
         times those of the rows.
     build_ns_per_entry : float
-        Time to build postings.
+        Processor time to build postings.
     write_ns_per_entry : float
-        Time to write rows to a folder and to check them when it is opened.
+        Processor time to write rows to a folder and to check them when it is opened.
     postings_bytes_per_entry : float
+        On disk, and in the page cache of the machines that search.
     merge_ns_per_neighbor : float
         Time to merge one neighbour of one shard into a list.
+    disk_mb_per_second : float
+        How fast files are written to disk and, if memory does not hold the postings, read.
     """
 
     ns_per_row: float = 0.45
@@ -37,6 +40,7 @@ class Constants:
     write_ns_per_entry: float = 25.0
     postings_bytes_per_entry: float = 5.4
     merge_ns_per_neighbor: float = 120.0
+    disk_mb_per_second: float = 200.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,11 @@ class Machines:
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimated resources; seconds are wall-clock time with all workers in parallel."""
+    """Estimated resources; seconds are wall-clock time with all workers in parallel.
+
+    Rows and postings are written by one machine: all its cores build postings, one core and the
+    disk do the rest.
+    """
 
     disk_gb: float
     postings_gb: float
@@ -107,9 +115,9 @@ class Plan:
 def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     """Return the estimated resources for a workload.
 
-    If half of the workers' memory can hold the postings, they are kept; otherwise they are built
-    once per million queries. If no number of workers is given, it is the smallest that can hold the
-    postings.
+    If half of the workers' memory can hold the postings, they are read from the page cache;
+    otherwise they are read from disk once per million queries. If no number of workers is given, it
+    is the smallest that can hold the postings.
 
     Examples
     --------
@@ -132,15 +140,16 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     shards = max(cores, math.ceil(postings / usable * machines.cores))
     merge = constants.merge_ns_per_neighbor * work.neighbors * shards
     per_query = (search + merge) * 1e-9 / cores
-    build = entries * constants.build_ns_per_entry * 1e-9 / cores
-    batches = math.ceil(work.queries / 1e6)
-    graph_batches = math.ceil(work.rows / 1e6)
-    queries = work.queries * per_query + build * (1 if fits else batches)
-    graph = work.rows * per_query + (0.0 if fits else build * graph_batches)
-    write = entries * constants.write_ns_per_entry * 1e-9
+    disk_rate = 1e6 * constants.disk_mb_per_second
+    read = 0.0 if fits else postings / (disk_rate * workers)
+    queries = work.queries * per_query + read * math.ceil(work.queries / 1e6)
+    graph = work.rows * per_query + read * math.ceil(work.rows / 1e6)
+    disk = entries * (4 + work.value_bytes) + 12 * work.rows + postings
+    write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
+    build = entries * constants.build_ns_per_entry * 1e-9 / machines.cores
     hours = (queries + graph) / 3600
     return Plan(
-        disk_gb=(entries * (4 + work.value_bytes) + 12 * work.rows) / 1e9,
+        disk_gb=disk / 1e9,
         postings_gb=postings / 1e9,
         labels_gb=(8 * work.labels_per_row * work.rows + 50 * work.labels) / 1e9,
         graph_gb=12 * work.neighbors * work.rows / 1e9,
@@ -148,7 +157,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
         fits_in_memory=fits,
         seconds_to_write=write,
         seconds_to_build_postings=build,
-        seconds_per_million_queries=1e6 * per_query + (0.0 if fits else build),
+        seconds_per_million_queries=1e6 * per_query + read,
         seconds_for_queries=queries,
         seconds_for_graph=graph,
         network_kb_per_query=(12 * work.neighbors * shards + 12 * work.entries) / 1e3,

@@ -12,7 +12,7 @@ from vicinal._base.validation import as_csr, check_features, check_integer, chec
 from vicinal.distances import get_distance
 from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.chunks import row_chunks
-from vicinal.index.row_ids import by_row_id, check_room_for_ids, ids_at
+from vicinal.index.row_ids import by_row_id, check_room_for_ids
 from vicinal.index.segment import Build
 from vicinal.index.simd import simd_level
 from vicinal.index.sparse_rows import SparseRows
@@ -128,7 +128,7 @@ class InvertedIndex:
         queries = check_features(Q, "Q", n_features=self.n_features)
         k, rows = check_integer("k", k, low=1), self._rows
         places, values = self._search(rows, queries, k, None)
-        return NeighborGraph.trusted(ids_at(places, rows.ids), values, self.metric, rows.n_ids)
+        return NeighborGraph.trusted(rows.ids_at(places), values, self.metric, rows.n_ids)
 
     def query_self(self, k: int) -> NeighborGraph:
         """Return the k nearest other rows of each indexed row; duplicates count as other rows.
@@ -141,7 +141,7 @@ class InvertedIndex:
             for start, segment in zip(rows.starts, rows.segments, strict=False)
         ]
         places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-        ids, padding, gone = ids_at(places, rows.ids), self._distance.padding, rows.removed()
+        ids, padding, gone = rows.ids_at(places), self._distance.padding, rows.removed()
         ids[gone], values[gone] = -1, padding
         if rows.ids is not None:
             ids, values = by_row_id(ids, values, rows.ids, rows.n_ids, padding)

@@ -24,6 +24,7 @@ FORMAT = "vicinal segmented index 1"
 _RUN = re.compile(r"run-[0-9a-f]{16}")
 _REMOVED = re.compile(r"removed-[0-9a-f]{16}")
 _FRESH = re.compile(r"index-[0-9a-f]{16}\.json")
+_POSTINGS = re.compile(r"postings-[0-9]+")
 _SUMS = {"indptr", "indices", "ids", "values"}
 
 
@@ -40,9 +41,11 @@ class Manifest:
     max_memory : int
         Bytes that a search may use for postings, as set when the index was built.
     runs : tuple of dict
-        Name, rows, entries, number type and checksums of each run, and its removed rows.
+        Name, rows, entries, number type and checksums of each run, its removed rows and postings.
     version : str
         Random; shows whether another process has changed the index.
+    postings : bool
+        Whether the postings of new runs are written.
     """
 
     metric: str
@@ -51,6 +54,7 @@ class Manifest:
     max_memory: int
     runs: tuple[dict[str, Any], ...]
     version: str
+    postings: bool = False
 
 
 def new_name(kind: str) -> str:
@@ -93,6 +97,7 @@ def read_manifest(folder: Path) -> Manifest:
             and all(_is_count(n) for n in (manifest.n_features, manifest.n_ids))
             and _is_count(manifest.max_memory, 2**62)
             and isinstance(manifest.version, str)
+            and isinstance(manifest.postings, bool)
             and all(map(_is_run, manifest.runs))
         )
     except TypeError:
@@ -120,6 +125,20 @@ def _is_run(entry: Any) -> bool:
         and sums.keys() == _SUMS
         and all(isinstance(each, str) for each in sums.values())
         and (removed is None or (bool(is_removed) and isinstance(removed.get("sha256"), str)))
+        and isinstance(entry.get("postings", []), list)
+        and all(map(_is_postings, entry.get("postings", [])))
+    )
+
+
+def _is_postings(entry: Any) -> bool:
+    """Tell whether an entry names a file of postings that the index itself writes."""
+    return (
+        isinstance(entry, dict)
+        and bool(_POSTINGS.fullmatch(str(entry.get("file"))))
+        and _is_count(entry.get("start"))
+        and _is_count(entry.get("stop"))
+        and _is_count(entry.get("bytes"), 2**50)
+        and isinstance(entry.get("sha256"), str)
     )
 
 

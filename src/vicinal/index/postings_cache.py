@@ -1,4 +1,4 @@
-"""Compiled postings of ranges of rows, built when a search needs them, within a memory limit."""
+"""Compiled postings of ranges of rows: mapped where they are stored, else built within a limit."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +8,7 @@ from vicinal._base.fork_lock import ForkLock
 from vicinal._base.free_memory import release_free_memory
 from vicinal.index.row_run import RowRun
 from vicinal.index.segment import Build, Segment
+from vicinal.index.stored_postings import PostingsWriter
 
 BYTES_PER_ENTRY = 16
 """Maximum memory of postings per stored value in bytes; 6 to 8 are typical."""
@@ -27,13 +28,22 @@ class RowRange:
         """Key of the postings, which do not depend on removed rows."""
         return self.run.token, self.start, self.stop
 
+    def segment(self, build: Build) -> Segment:
+        """Return the rows with their postings, stored ones or new."""
+        for each in self.run.postings:
+            if (each.start, each.stop) == (self.start, self.stop):
+                return each.segment(self.run, build)
+        rows = self.run.rows(self.start, self.stop)
+        return Segment.of(rows, self.run.ids[self.start : self.stop], build)
+
 
 class PostingsCache:
     """Keeps postings as long as they fit; builds the others in each search and drops them after it.
 
-    A search visits every range once, so evicting the least recently used range would evict exactly
-    the one that the next search needs first. Ranges that fit therefore stay, and the others are
-    built again each time.
+    Stored postings are mapped: they use no memory of the process and are always kept. A search
+    visits every range once, so evicting the least recently used range would evict exactly the one
+    that the next search needs first. Ranges that fit therefore stay, and the others are built again
+    each time.
 
     Parameters
     ----------
@@ -61,6 +71,10 @@ class PostingsCache:
         """Memory of the kept postings in bytes."""
         return sum(segment.nbytes for segment in tuple(self._kept.values()))
 
+    def writer(self) -> PostingsWriter:
+        """Return how to write postings to disk within the same limit."""
+        return PostingsWriter(self._build, self.range_entries, self._n_threads)
+
     def copy(self) -> "PostingsCache":
         """Return a cache that keeps the same postings."""
         twin = PostingsCache(self._build, self._max_memory, self._n_threads)
@@ -87,16 +101,25 @@ class PostingsCache:
                 if start and any(each.key not in self._kept for each in group):
                     release_free_memory()  # that of the postings just dropped
                 yield from zip(group, pool.map(self._segment, group), strict=True)
+                self._drop_grown(group)
 
     def _segment(self, wanted: RowRange) -> Segment:
         """Return the postings of a range, built if they are not kept."""
         removed = wanted.run.removed_in(wanted.start, wanted.stop)
         segment = self._kept.get(wanted.key)
         if segment is None:
-            rows = wanted.run.rows(wanted.start, wanted.stop)
-            ids = wanted.run.ids[wanted.start : wanted.stop]
-            segment = Segment.of(rows, ids, self._build)
+            segment = wanted.segment(self._build)
             with self._changing:
                 if self.nbytes + segment.nbytes <= self._max_memory // 2:
                     self._kept[wanted.key] = segment
         return replace(segment, removed=removed)
+
+    def _drop_grown(self, group: Sequence[RowRange]) -> None:
+        """Drop postings that took up more memory while they were searched than the limit allows.
+
+        Binary rows get further postings when they are first asked with other values.
+        """
+        with self._changing:
+            if self.nbytes > self._max_memory // 2:
+                for each in group:
+                    self._kept.pop(each.key, None)

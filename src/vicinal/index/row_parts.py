@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vicinal._base.arrays import Int, Int32
+from vicinal.index.row_ids import ids_at
 
 
 class RowPart(Protocol):
@@ -60,6 +61,21 @@ class RowParts(ABC, Generic[Part]):
         if self.count == self.n_ids:
             return None
         return np.concatenate([np.zeros(0, dtype=np.int32), *(part.ids for part in self.parts)])
+
+    def ids_at(self, places: Int32) -> Int32:
+        """Return the ids of the rows at `places`, −1 where there is none.
+
+        For few places the parts are looked up one by one, without an array of all ids.
+        """
+        if self.count == self.n_ids:
+            return places
+        if places.size > self.count // 16:
+            return ids_at(places, self.ids)
+        found = np.full(places.shape, -1, dtype=np.int32)
+        for start, part in self.placed():
+            inside = (places >= start) & (places < start + len(part))
+            found[inside] = part.ids[places[inside] - start]
+        return found
 
     def placed(self) -> Iterator[tuple[int, Part]]:
         """Yield each part with the place of its first row."""

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int, Int32
+from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.validation import csr_parts
 from vicinal.index.row_ids import mark_removed, places_of
+
+if TYPE_CHECKING:
+    from vicinal.index.stored_postings import StoredPostings
 
 BLOCK_ENTRIES = 2**22
 """Number of entries read, checked or copied at a time: 48 MiB of ids and float64 values."""
@@ -37,6 +40,8 @@ class RowRun:
         Name of its folder on disk; empty for a run in memory.
     token : object
         Shared by versions of this run that differ only in removed rows.
+    postings : tuple of StoredPostings
+        Postings on disk, ordered by row; empty if searches build them.
     """
 
     indptr: Int
@@ -47,6 +52,7 @@ class RowRun:
     removed: NDArray[np.uint8] = field(default_factory=lambda: NO_TOMBSTONES)
     name: str = ""
     token: object = field(default_factory=object)
+    postings: "tuple[StoredPostings, ...]" = ()
 
     @classmethod
     def of(cls, rows: Csr, first_id: int) -> "RowRun":
@@ -68,8 +74,10 @@ class RowRun:
         """Return rows `start` to `stop` (excluded); values and column ids are views."""
         starts = np.asarray(self.indptr[start : stop + 1])
         first, last = int(starts[0]), int(starts[-1])
-        parts = (self.values[first:last], self.indices[first:last], _small(starts - first))
-        matrix: Csr = sparse.csr_array(parts, shape=(stop - start, self.n_features))
+        matrix: Csr = sparse.csr_array((stop - start, self.n_features), dtype=self.values.dtype)
+        # The constructor would copy arrays that are small parts of others, into memory.
+        matrix.data, matrix.indices = self.values[first:last], self.indices[first:last]
+        matrix.indptr = _small(starts - first)
         matrix.has_canonical_format = True
         return matrix
 
@@ -103,6 +111,14 @@ class RowRun:
                 kept = self.removed[start:stop] == 0
                 rows, ids = rows[kept], ids[kept]
             yield rows, ids
+
+
+def are_same_rows(X: Features, mapped: Csr) -> bool:
+    """Tell whether `X` refers to the very arrays of `mapped`, all of them."""
+    if not isinstance(X, sparse.csr_array) or X.shape != mapped.shape or X.nnz != mapped.nnz:
+        return False
+    pairs = (X.indices, mapped.indices), (X.data, mapped.data)
+    return all(a.dtype == b.dtype and a.ctypes.data == b.ctypes.data for a, b in pairs)
 
 
 def _small(starts: Int) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.validation import csr_parts
 from vicinal.index.row_ids import MOST_IDS
 from vicinal.index.row_run import BLOCK_ENTRIES, NO_TOMBSTONES, RowRun
+from vicinal.index.stored_postings import StoredPostings, check_ranges
 
 FILES = {"indptr": np.int64, "indices": np.int32, "ids": np.int32}
 """Number types of all files except ``values``; little-endian, like everything we write."""
@@ -134,6 +135,21 @@ def open_run(
         known = entry["removed"]
         marks = _mapped(folder / known["file"], np.uint8, n_rows, known["sha256"])
         removed = np.array(marks)
+    postings = tuple(
+        StoredPostings(
+            place / known["file"],
+            known["start"],
+            known["stop"],
+            _mapped(
+                place / known["file"],
+                np.uint8,
+                known["bytes"],
+                known["sha256"] if verify else None,
+            ),
+        )
+        for known in entry.get("postings", ())
+    )
+    check_ranges(postings, n_rows, place)
     # Row starts and ids are small and are read into memory: 12 bytes per row.
     run = RowRun(
         np.array(arrays["indptr"]),
@@ -143,6 +159,7 @@ def open_run(
         n_features,
         removed,
         entry["name"],
+        postings=postings,
     )
     _check_starts(run, place)
     if check:

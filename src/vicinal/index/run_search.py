@@ -10,9 +10,10 @@ import numpy as np
 from vicinal._base.arrays import Csr, Float, Int32
 from vicinal.distances import Distance
 from vicinal.index.postings_cache import PostingsCache, RowRange
-from vicinal.index.row_ids import by_row_id, ids_at
+from vicinal.index.row_ids import by_row_id
 from vicinal.index.row_parts import RowParts
 from vicinal.index.row_run import BLOCK_ENTRIES, RowRun
+from vicinal.index.stored_postings import search_ranges
 from vicinal.index.widths import graph_width
 
 
@@ -46,7 +47,7 @@ class RunVersion(RowParts[RowRun]):
         return tuple(
             RowRange(run, start, stop, place + start)
             for place, run in self.placed()
-            for start, stop in run.ranges(self.range_entries)
+            for start, stop in search_ranges(run, self.range_entries)
         )
 
 
@@ -133,7 +134,7 @@ def as_neighbors(
     """Return the ids and values of a graph from the results of :func:`search_places`."""
     values = distance.values(keys)
     values[places < 0] = distance.padding
-    return ids_at(places, version.ids), values
+    return version.ids_at(places), values
 
 
 def as_own_neighbors(

@@ -20,6 +20,7 @@ from vicinal.index.manifest import (
 )
 from vicinal.index.row_run import RowRun
 from vicinal.index.run_files import open_run, write_removed, write_run
+from vicinal.index.stored_postings import PostingsWriter
 
 
 class Merged:
@@ -38,14 +39,18 @@ class Merged:
 class Store(Protocol):
     """Applies changes to runs."""
 
-    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
         """Store these runs, some of them merged or with removed rows; return them as stored."""
 
 
 class MemoryStore:
     """Runs in the memory of this process."""
 
-    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
         """Merge the runs that are to be merged."""
         runs = [_joined(part) if isinstance(part, Merged) else part for part in parts]
         return tuple(run for run in runs if len(run))
@@ -65,7 +70,12 @@ class FolderStore:
 
     @classmethod
     def create(
-        cls, folder: Path, chunks: Iterable[Csr], metric: str, max_memory: int
+        cls,
+        folder: Path,
+        chunks: Iterable[Csr],
+        metric: str,
+        max_memory: int,
+        postings: PostingsWriter | None,
     ) -> "FolderStore":
         """Write rows as a new index, which replaces an existing one once all rows are written."""
         check_folder(folder)
@@ -77,7 +87,9 @@ class FolderStore:
                 raise InvalidArgumentError("chunks", "at least one chunk of rows", "none")
             version = new_name("version")
             sizes = numbered.n_features, numbered.n_rows
-            manifest = Manifest(metric, *sizes, max_memory, (entry,), version)
+            entry = _with_postings(folder, entry, numbered.n_features, postings)
+            stored = postings is not None
+            manifest = Manifest(metric, *sizes, max_memory, (entry,), version, stored)
             write_manifest(folder, manifest)
             remove_unlisted(folder, manifest)
         return cls(folder, manifest)
@@ -95,7 +107,9 @@ class FolderStore:
             raise ModelFormatError(f"{self.folder}: expected row ids that ascend from run to run")
         return runs
 
-    def change(self, parts: Sequence[RowRun | Merged], n_ids: int) -> tuple[RowRun, ...]:
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
         """Write new and merged runs and removal marks, then the manifest."""
         with writing(self.folder):
             if read_manifest(self.folder).version != self.manifest.version:
@@ -107,6 +121,8 @@ class FolderStore:
                 if isinstance(part, Merged):
                     entry = write_run(self.folder / new_name("run"), part.blocks(), part.dtype)
                     if entry["rows"]:
+                        writer = postings if self.manifest.postings else None
+                        entry = _with_postings(self.folder, entry, self.manifest.n_features, writer)
                         changed.append((None, entry))
                 else:
                     changed.append((part, self._with_removed(known[part.name], part)))
@@ -117,6 +133,7 @@ class FolderStore:
                 self.manifest.max_memory,
                 tuple(entry for _, entry in changed),
                 new_name("version"),
+                self.manifest.postings,
             )
             write_manifest(self.folder, manifest)
             self.manifest = manifest
@@ -132,6 +149,16 @@ class FolderStore:
 
     def _open(self, entry: dict[str, Any], verify: bool) -> RowRun:
         return open_run(self.folder, entry, self.manifest.n_features, verify)
+
+
+def _with_postings(
+    folder: Path, entry: dict[str, Any], n_features: int, writer: PostingsWriter | None
+) -> dict[str, Any]:
+    """Write the postings of a run that was just written; return its entry in the manifest."""
+    if writer is None:
+        return entry
+    run = open_run(folder, entry, n_features, verify=False, check=False)
+    return {**entry, "postings": writer.write(folder / run.name, run)}
 
 
 class _Numbered:

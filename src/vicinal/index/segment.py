@@ -10,6 +10,7 @@ from vicinal._base.validation import csr_parts
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
 from vicinal.distances import Distance
 from vicinal.index.row_ids import mark_removed, places_of
+from vicinal.index.simd import simd_level
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Build:
     block_rows: int
     simd: str
     patterns: bool
+
+    @classmethod
+    def standard(cls, distance: Distance) -> "Build":
+        """Return how rows in files are indexed, so that stored postings fit everywhere."""
+        return cls(distance, 65_536, simd_level(None), patterns=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +48,10 @@ class Segment:
     native: InvertedIndexFloat32 | InvertedIndexFloat64
 
     @classmethod
-    def of(cls, rows: Csr, ids: Int32, build: Build) -> "Segment":
-        """Index `rows`."""
+    def of(
+        cls, rows: Csr, ids: Int32, build: Build, stored: NDArray[np.uint8] | None = None
+    ) -> "Segment":
+        """Index `rows`, or read the index that was `stored` of them; ValueError if it is not."""
         kind = InvertedIndexFloat32 if rows.dtype == np.float32 else InvertedIndexFloat64
         indptr, indices = csr_parts(rows)
         native = kind(
@@ -55,6 +63,7 @@ class Segment:
             build.block_rows,
             build.simd,
             build.patterns,
+            stored,
         )
         return cls(rows, ids, np.zeros(0, dtype=np.uint8), native)
 
@@ -64,7 +73,7 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, excluding the rows themselves."""
+        """Memory in bytes, excluding the rows themselves and what is mapped from files."""
         return self.native.bytes() + self.ids.nbytes + self.removed.nbytes
 
     def without(self, ids: NDArray[np.int64]) -> "Segment":

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from vicinal.graph.neighbor_graph import NeighborGraph
 from vicinal.index.merge_policy import tail_to_merge
 from vicinal.index.postings_cache import PostingsCache
 from vicinal.index.row_ids import check_room_for_ids, should_compact
-from vicinal.index.row_run import RowRun
+from vicinal.index.row_run import RowRun, are_same_rows
 from vicinal.index.run_search import (
     GivenQueries,
     OwnQueries,
@@ -30,7 +30,6 @@ from vicinal.index.run_search import (
 )
 from vicinal.index.run_store import FolderStore, MemoryStore, Merged, Store
 from vicinal.index.segment import Build
-from vicinal.index.simd import simd_level
 
 DEFAULT_MEMORY = 2**30
 """Bytes of postings that a search may use by default: 1 GiB."""
@@ -41,10 +40,11 @@ LEAST_MEMORY = 2**20
 class SegmentedIndex:
     """The nearest rows of a sparse matrix, exactly, with a limit on memory.
 
-    Rows are read from files mapped into memory and searched one range at a time: the postings of a
-    range (which :class:`InvertedIndex` builds for all rows at once) are built when a search needs
-    them, and kept as long as `max_memory` allows. All ranges are merged into one list per query,
-    sorted by (value, row id), so results are bit-identical to those of :class:`InvertedIndex`.
+    Rows are read from files mapped into memory and searched one range at a time. The postings of a
+    range (which :class:`InvertedIndex` builds for all rows at once) are mapped from files too if
+    they were written with the rows; otherwise they are built when a search needs them, and kept as
+    long as `max_memory` allows. All ranges are merged into one list per query, sorted by (value,
+    row id), so results are bit-identical to those of :class:`InvertedIndex`.
 
     :meth:`build` writes a stream of chunks to a folder, and :meth:`open` maps such a folder. The
     constructor searches arrays in memory, without a folder.
@@ -61,11 +61,12 @@ class SegmentedIndex:
 
     Notes
     -----
-    Memory: `max_memory` for postings (measured: 6 to 8 bytes per entry of `X`), 12 bytes per row
-    for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies. Postings that do
-    not fit are built again in every call of :meth:`query`, so pass many queries per call. Building
-    them may temporarily take as much memory again: `max_memory` limits the postings, not the
-    process.
+    Memory: `max_memory` for postings that are not stored (measured: 6 to 8 bytes per entry of `X`),
+    28 bytes per row for ids and row starts, 12 bytes per query and neighbour, 48 MiB for copies.
+    Postings that are not stored and do not fit are built again in every call of :meth:`query`, so
+    pass many queries per call. Building them may temporarily take as much memory again:
+    `max_memory` limits the postings, not the process. Stored postings use only the page cache of
+    the operating system.
 
     In a folder, changes are atomic and durable: a process killed at any moment leaves either the
     old index or the new one. No other program may change the files while an index has them mapped.
@@ -107,6 +108,7 @@ class SegmentedIndex:
         *,
         max_memory: int | None = None,
         n_jobs: int | None = None,
+        postings: bool = True,
     ) -> "SegmentedIndex":
         """Write a stream of rows to a folder, and return an index over them.
 
@@ -118,10 +120,15 @@ class SegmentedIndex:
             A new folder, or an existing index, which is replaced once all rows are written.
         metric, max_memory, n_jobs
             As for the constructor; `metric` and `max_memory` are stored in the folder.
+        postings : bool
+            Whether to write the postings too, so that no search has to build them: about 6 bytes of
+            disk per entry. Runs of fewer than a million entries are stored without.
         """
-        name = get_distance(metric).name
+        distance = get_distance(metric)
         memory = _checked_memory(max_memory)
-        FolderStore.create(Path(folder), _checked(chunks), name, memory)
+        cache = PostingsCache(Build.standard(distance), memory, thread_count(n_jobs))
+        writer = cache.writer() if postings else None
+        FolderStore.create(Path(folder), _checked(chunks), distance.name, memory, writer)
         return cls.open(folder, n_jobs=n_jobs, verify=False)
 
     @classmethod
@@ -159,7 +166,7 @@ class SegmentedIndex:
         self.max_memory = _checked_memory(max_memory)
         self.n_jobs = n_jobs
         self._threads = thread_count(n_jobs)
-        build = Build(self._distance, 65_536, simd_level(None), patterns=True)
+        build = Build.standard(self._distance)
         self._postings = PostingsCache(build, self.max_memory, self._threads)
         self._store = store
         self._writing = ForkLock()
@@ -168,7 +175,9 @@ class SegmentedIndex:
         """Pickle the folder, or the rows."""
         if isinstance(self._store, FolderStore):
             return _reopened, (str(self._store.folder), self.max_memory, self.n_jobs)
-        return _rebuilt, (self._version, self.metric, self.max_memory, self.n_jobs)
+        runs = tuple(replace(run, postings=()) for run in self._version.runs)
+        version = replace(self._version, runs=runs)
+        return _rebuilt, (version, self.metric, self.max_memory, self.n_jobs)
 
     @property
     def metric(self) -> str:
@@ -204,7 +213,7 @@ class SegmentedIndex:
     @property
     def prefers_whole_batches(self) -> bool:
         """Whether postings exceed the limit, so that every call of :meth:`query` builds some."""
-        entries = sum(run.n_entries for run in self._version.runs)
+        entries = sum(run.n_entries for run in self._version.runs if not run.postings)
         return entries > self._postings.range_entries * self._threads
 
     @property
@@ -292,7 +301,7 @@ class SegmentedIndex:
 
     def _publish(self, parts: list[RowRun | Merged], n_ids: int) -> None:
         """Make a change durable, then visible."""
-        runs = self._store.change(parts, n_ids)
+        runs = self._store.change(parts, n_ids, self._postings.writer())
         self._version = self._of(runs, n_ids, self.n_features)
         self._postings.retain(self._version.ranges)
 
@@ -335,6 +344,8 @@ class SegmentedAlgorithm:
     ----------
     max_memory : int or None
         See :class:`SegmentedIndex`.
+    index : SegmentedIndex or None
+        Whose stored postings are used for a model that is fitted on :attr:`SegmentedIndex.X`.
 
     Examples
     --------
@@ -345,7 +356,15 @@ class SegmentedAlgorithm:
 
     saved_as: ClassVar[str] = "segmented"
     max_memory: int | None = None
+    index: SegmentedIndex | None = None
+
+    def __deepcopy__(self, memo: object) -> "SegmentedAlgorithm":
+        """Return itself: it does not change, and mapped rows are recognised by their address."""
+        return self
 
     def __call__(self, X: Features, metric: str, n_jobs: int | None) -> SegmentedIndex:
         """Return an index over the rows of `X`."""
+        index = self.index
+        if index is not None and index.metric == metric and are_same_rows(X, index.X):
+            return index.copy()
         return SegmentedIndex(X, metric, max_memory=self.max_memory, n_jobs=n_jobs)

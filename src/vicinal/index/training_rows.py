@@ -74,6 +74,7 @@ class TrainingRows:
         """Initialise the attributes that pickles do not contain."""
         self._n_gone = int(np.count_nonzero(self.gone))
         self._rooms: tuple[GrowingArray | None, GrowingArray] = None, GrowingArray(self.place_ids)
+        self._gone_room: GrowingArray | None = None
         self._indexed: tuple[Index, GrowingArray | None] | None = None
         self._building = ForkLock()
 
@@ -185,7 +186,10 @@ class TrainingRows:
         larger = self._like(rows, rooms[1].head(rows.shape[0]), n_ids)
         larger._rooms = rooms
         if self._n_gone:
-            larger.gone = np.append(self.gone, np.zeros(X.shape[0], dtype=np.bool_))
+            none_gone = np.zeros(X.shape[0], dtype=np.bool_)
+            known_gone = self._gone_room or GrowingArray(self.gone)
+            larger._gone_room = known_gone.extended(self.n_places, none_gone)
+            larger.gone = larger._gone_room.head(larger.n_places)
             larger._n_gone = self._n_gone
         known = self._copied_index()
         if known is not None:
@@ -209,12 +213,15 @@ class TrainingRows:
         return dense_room.head(old + len(fresh)), (dense_room, id_room)
 
     def without(self, places: Int) -> "TrainingRows":
-        """Return these rows with the given places emptied; all other rows keep theirs."""
+        """Return these rows with the given places emptied; all other rows keep theirs.
+
+        Copies one mark per place; the index copies another.
+        """
         gone = self.gone.copy() if self._n_gone else np.zeros(self.n_places, dtype=np.bool_)
         gone[places] = True
         fewer = self._like(self.X, self.place_ids, self.n_ids)
         fewer._rooms = self._rooms
-        fewer.gone, fewer._n_gone = gone, int(np.count_nonzero(gone))
+        fewer.gone, fewer._n_gone = gone, self._n_gone + len(places)
         known = self._copied_index()
         if known is not None:
             index, index_ids = known

@@ -1,7 +1,7 @@
-"""Annif's backend ``vicinal``, inside Annif: a text backend that learns.
+"""The backend ``vicinal`` for Annif: a text backend that learns incrementally.
 
-Annif knows its backends by a table of names and has no entry points, but it imports the
-configuration class that ``ANNIF_CONFIG`` names. Naming the one below adds the backend::
+Annif has no entry points for backends, but it imports the configuration class that ``ANNIF_CONFIG``
+names. Importing the class below registers the backend::
 
     ANNIF_CONFIG=vicinal.integrations.annif.Config annif train my-project corpus.tsv
 
@@ -15,11 +15,10 @@ with a project such as::
     analyzer=simple
     allow_learn=1
 
-Texts are split into words by vicinal's own tokenizer, so any analyzer will do. Written for Annif
-1.4; its Python interface is internal to it, and pinned by a test.
+vicinal's own tokenizer splits texts into words, so any analyzer will do. Written for Annif 1.4,
+whose Python interface is internal; ``make annif-test`` checks that it still fits.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,7 +42,9 @@ MODEL = "vicinal-model"
 class VicinalBackend(AnnifLearningBackend):
     """Subjects of the most similar training documents, by cosine of tf-idf vectors.
 
-    Parameters of a project: `neighbors`, `min_df` (documents a word must be in), `limit`.
+    Parameters of a project: `neighbors`, `min_df` (documents a word must be in), `limit`. The
+    labels of the model are the URIs of the subjects, so that ``vicinal serve`` can serve its
+    folder, ``data/projects/PROJECT/vicinal-model``.
     """
 
     name = "vicinal"
@@ -69,8 +70,8 @@ class VicinalBackend(AnnifLearningBackend):
         words = TextVectorizer(weighting="tfidf", tokens="unicode", min_df=int(params["min_df"]))
         estimator = InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
         model = Pipeline([("words", words), ("estimator", estimator)])
-        names = [str(subject) for subject in range(len(self.project.subjects))]
-        model.fit(texts, subjects, estimator__label_names=names)
+        uris = [self._uri(subject) for subject in range(len(self.project.subjects))]
+        model.fit(texts, subjects, estimator__label_names=uris)
         self._keep(model)
 
     def _learn(self, corpus: DocumentCorpus, params: dict[str, Any]) -> None:
@@ -94,36 +95,39 @@ class VicinalBackend(AnnifLearningBackend):
 
     def _as_subjects(self, ids: Any, values: Any, names: tuple[str, ...]) -> Any:
         """Return scores in (0, 1] by subject, documents × subjects."""
-        subject_of = np.array([int(name) for name in names])
+        suggested, places = np.unique(ids, return_inverse=True)
+        numbers = [self.project.subjects.by_uri(names[label]) for label in suggested]
+        subject_of = np.array([-1 if number is None else number for number in numbers])
         shape = (len(ids), len(self.project.subjects))
         rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-        subjects, scores = subject_of[ids.ravel()], np.minimum(values.ravel(), 1.0)
-        kept = (scores > 0) & (subjects < shape[1])
+        subjects, scores = subject_of[places.ravel()], np.minimum(values.ravel(), 1.0)
+        kept = (scores > 0) & (subjects >= 0)  # a subject may have left the vocabulary
         data = scores[kept].astype(np.float32)
         return sparse.csr_array((data, (rows[kept], subjects[kept])), shape=shape)
 
     def _read(self, corpus: DocumentCorpus) -> tuple[list[str], list[list[str]]]:
-        """Return texts and subjects of the documents."""
-        pairs = list(_documents(corpus))
-        return [text for text, _ in pairs], [subjects for _, subjects in pairs]
+        """Return the texts of the documents and the URIs of their subjects."""
+        texts, subjects = [], []
+        for document in corpus.documents:
+            texts.append(document.text)
+            subjects.append([self._uri(subject) for subject in document.subject_set])
+        return texts, subjects
+
+    def _uri(self, subject: int) -> str:
+        """Return the URI of a subject of the vocabulary."""
+        return str(self.project.subjects[subject].uri)
 
     def _keep(self, model: Pipeline) -> None:
-        """Use a model from now on, and save it: its folder is replaced as a whole."""
+        """Use a model from now on, and save it; its folder is replaced as a whole."""
         self._model = model
         save(model, Path(self.datadir) / MODEL)
-
-
-def _documents(corpus: DocumentCorpus) -> Iterator[tuple[str, list[str]]]:
-    """Yield each document's text and the numbers of its subjects, as names."""
-    for document in corpus.documents:
-        yield document.text, [str(subject) for subject in document.subject_set]
 
 
 annif.backend._backend_fns["vicinal"] = lambda: VicinalBackend
 
 
 class Config(annif.default_config.Config):
-    """Annif's default configuration; importing it has added the backend."""
+    """Annif's default configuration; importing this module registers the backend."""
 
 
 class ProductionConfig(annif.default_config.ProductionConfig):

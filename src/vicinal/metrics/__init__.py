@@ -1,8 +1,8 @@
-"""Arrays in, numbers out: every metric of multi-label learning, its edge cases declared.
+"""Metrics of multi-label learning, with explicit conventions for edge cases.
 
-Comes in: true labels (0/1), predicted labels (0/1) or scores, dense or sparse; sparse ones are
-never made dense. Goes out: floats, by name. Imports only ``scores`` and ``_base``; whoever measures
-may import it.
+Input: true labels (0/1), and predicted labels (0/1) or scores, dense or sparse; sparse input is
+never made dense. Output: floats by name. Imports only ``scores`` and ``_base``; may be imported by
+all later layers.
 
 ::
 
@@ -10,9 +10,11 @@ may import it.
     row_counts ─▶ bipartition (example-based)
                   label_based (micro, macro)                 evidence ─▶ evaluate ─▶ table
     true_ranks ─▶ ranking, extreme (first k labels; propensity)
-                  auc
+                  auc                                        accumulator: rows in blocks
+    summed        metrics as sums over rows                  score_tally: areas in blocks
 """
 
+from vicinal.metrics.accumulator import MetricAccumulator
 from vicinal.metrics.alignment import align_labels
 from vicinal.metrics.auc import macro_auc, micro_auc
 from vicinal.metrics.bipartition import (
@@ -48,14 +50,16 @@ from vicinal.metrics.ranking import (
     ranking_loss,
 )
 from vicinal.metrics.scorer import MetricScorer, scorer
-from vicinal.metrics.table import metrics_table
+from vicinal.metrics.table import MetricsTable, metrics_table
 
 __all__ = [
     "CONVENTIONS",
     "METRICS",
     "Conventions",
+    "MetricAccumulator",
     "MetricInfo",
     "MetricScorer",
+    "MetricsTable",
     "align_labels",
     "average_precision",
     "cardinality",

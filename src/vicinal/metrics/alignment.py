@@ -1,4 +1,4 @@
-"""Labels by name and labels by column brought together: one set of columns for both sides."""
+"""Align labels given as names with labels given as columns."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
-from vicinal._base.labels import aligned, indicator_of, is_names, label_rows, listed
+from vicinal._base.labels import aligned, as_column, indicator_of, is_names, label_rows, listed
 from vicinal._base.validation import check_option, check_sequence
 from vicinal.scores import Scores, check_scores
 
@@ -25,14 +25,13 @@ def align_labels(
     Parameters
     ----------
     Y : list of label-name collections, data frame, or indicator
-        The labels of each row. The columns of an indicator are called `names`.
+        The labels of each row. `names` are the names of an indicator's columns.
     label_names : sequence of str
         The labels of the model: ``model.label_names_``.
     names : sequence of str or None
-        Names of the columns of an indicator; those of a data frame are its own.
+        Names of the columns of an indicator; None for those of a data frame.
     unknown : {"add", "ignore", "error"}
-        What to do with labels that the model does not know: add columns after those of the model,
-        leave them out, or raise.
+        What to do with labels that the model does not have: append columns, drop them, or raise.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def align_labels(
     own, matrix = _named_columns(Y, names)
     strange = [name for name in own if name not in set(known)]
     if strange and unknown == "error":
-        raise InvalidArgumentError("Y", "labels of label_names", repr(strange[0]))
+        raise InvalidArgumentError("Y", "only labels in label_names", repr(strange[0]))
     moved, everything = aligned(matrix, own, known)
     if unknown == "add":
         return moved, everything
@@ -78,10 +77,11 @@ def _named_columns(Y: object, names: Sequence[str] | None) -> tuple[tuple[str, .
 def together(
     Y_true: object, labels: object, scores: object, label_names: Sequence[str] | None
 ) -> tuple[object, object, object]:
-    """Return truth, predicted labels and scores with the same columns, where any are names.
+    """Return true labels, predicted labels and scores with the same columns.
 
-    Where none are names, they are returned as they came.
+    If neither labels are names, all three are returned unchanged, one-dimensional ones as a column.
     """
+    Y_true, labels, scores = (as_column(given) for given in (Y_true, labels, scores))
     truth_named, labels_named = is_names(listed(Y_true)), is_names(listed(labels))
     if not truth_named and not labels_named:
         return Y_true, labels, scores
@@ -99,7 +99,7 @@ def together(
 def _columns(
     Y_true: object, labels: object, scores: object, label_names: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """Return the names of the columns of what came as arrays; sorted names where nothing did."""
+    """Return the column names of the argument that is an array, or all names in sorted order."""
     if label_names is not None:
         return tuple(map(str, check_sequence("label_names", label_names)))
     for name, given in (("Y_true", Y_true), ("labels", labels), ("scores", scores)):
@@ -113,26 +113,28 @@ def _columns(
     return tuple(sorted({str(label) for row in rows for label in row}))
 
 
+LOWEST = -float(np.finfo(np.float64).max)
+"""The score of labels that a model does not know: below every other, in every block of rows."""
+
+
 def widen(scores: Scores, n_more: int) -> Scores:
-    """Return the scores with further labels, all at the lowest score.
+    """Return the scores with further labels, which rank below all others.
 
     Examples
     --------
-    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).toarray()
-    array([[ 0.5, -1. , -1. ]])
+    >>> widen(Scores.dense(np.array([[0.5, -1.0]])), 1).top(3)[0]
+    array([[0, 1, 2]], dtype=int32)
     """
     if not n_more:
         return scores
     if isinstance(scores.values, sparse.csr_array):
-        stored = scores.values.data.min(initial=0.0)
-        least = min(0.0, float(stored), float(scores.base.min(initial=0.0)))
-        base = np.concatenate([scores.base, np.full(n_more, least)])
+        base = np.concatenate([scores.base, np.full(n_more, LOWEST)])
         return Scores.sparse(widen_labels(scores.values, n_more), base)
-    least = min(0.0, float(scores.values.min(initial=0.0)))
-    return Scores.dense(np.pad(scores.values, ((0, 0), (0, n_more)), constant_values=least))
+    padded = np.pad(scores.values, ((0, 0), (0, n_more)), constant_values=LOWEST)
+    return Scores.dense(padded)
 
 
 def widen_labels(labels: Csr, n_more: int) -> Csr:
-    """Return the matrix with further, empty columns."""
+    """Return the matrix with empty columns appended."""
     shape = (labels.shape[0], labels.shape[1] + n_more)
     return sparse.csr_array((labels.data, labels.indices, labels.indptr), shape=shape)

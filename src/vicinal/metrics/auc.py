@@ -17,6 +17,7 @@ from vicinal._base.validation import csr_parts
 from vicinal._native import label_areas, pooled_area, true_scores
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.inputs import check_ranking, check_truth, ratio
+from vicinal.metrics.score_tally import mean_area
 from vicinal.scores import Scores
 
 
@@ -54,11 +55,7 @@ def micro_auc(Y_true: object, scores: object) -> float:
 
 def macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
     """Compute macro AUC from validated input."""
-    areas = _label_areas(truth, scores, n_jobs)
-    usable = ~np.isnan(areas)
-    if not usable.any() or (rules.auc_needs_all and not usable.all()):
-        return float("nan")
-    return float(np.mean(areas[usable]))
+    return mean_area(_label_areas(truth, scores, n_jobs), rules)
 
 
 def micro_area(

@@ -3,7 +3,7 @@ r"""Example-based metrics of predicted label sets: one value per row, then the m
 :math:`Y_i` are the true labels of row i, :math:`Z_i` the predicted ones, L is the number of labels.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -12,6 +12,7 @@ from vicinal._base.arrays import Float
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.inputs import ratio
 from vicinal.metrics.row_counts import RowCounts, check_rows
+from vicinal.metrics.summed import Size, SummedMetric, Sums, mean, mean_per_label, total
 
 
 def hamming_loss(Y_true: object, labels: object) -> float:
@@ -24,7 +25,7 @@ def hamming_loss(Y_true: object, labels: object) -> float:
     >>> hamming_loss([[1, 1, 0, 0], [0, 0, 1, 0]], [[1, 0, 0, 0], [0, 0, 0, 1]])
     0.375
     """
-    return _hamming_loss(check_rows(Y_true, labels))
+    return EXAMPLE_BASED["hamming-loss"](check_rows(Y_true, labels))
 
 
 def subset_accuracy(Y_true: object, labels: object) -> float:
@@ -35,7 +36,7 @@ def subset_accuracy(Y_true: object, labels: object) -> float:
     >>> subset_accuracy([[1, 1], [0, 1]], [[1, 0], [0, 1]])
     0.5
     """
-    return _subset_accuracy(check_rows(Y_true, labels))
+    return EXAMPLE_BASED["subset-accuracy"](check_rows(Y_true, labels))
 
 
 def example_accuracy(
@@ -51,7 +52,9 @@ def example_accuracy(
     >>> example_accuracy(Y, Z), example_accuracy(Y, Z, conventions="sklearn")
     (0.75, 0.25)
     """
-    return _example_accuracy(check_rows(Y_true, labels), check_conventions(conventions))
+    return EXAMPLE_BASED["example-accuracy"](
+        check_rows(Y_true, labels), check_conventions(conventions)
+    )
 
 
 def jaccard_loss(
@@ -77,7 +80,9 @@ def example_precision(
     >>> example_precision([[1, 0], [0, 1]], [[1, 1], [0, 0]])
     0.25
     """
-    return _example_precision(check_rows(Y_true, labels), check_conventions(conventions))
+    return EXAMPLE_BASED["example-precision"](
+        check_rows(Y_true, labels), check_conventions(conventions)
+    )
 
 
 def example_recall(
@@ -90,7 +95,9 @@ def example_recall(
     >>> example_recall([[1, 1], [0, 0]], [[1, 0], [0, 1]])
     0.25
     """
-    return _example_recall(check_rows(Y_true, labels), check_conventions(conventions))
+    return EXAMPLE_BASED["example-recall"](
+        check_rows(Y_true, labels), check_conventions(conventions)
+    )
 
 
 def example_f1(
@@ -106,7 +113,7 @@ def example_f1(
     >>> example_f1(Y, Z), example_f1(Y, Z, conventions="meka")
     (0.75, 0.25)
     """
-    return _example_f1(check_rows(Y_true, labels), check_conventions(conventions))
+    return EXAMPLE_BASED["example-f1"](check_rows(Y_true, labels), check_conventions(conventions))
 
 
 def example_f1_of_means(
@@ -121,7 +128,9 @@ def example_f1_of_means(
     >>> round(example_f1_of_means([[1, 1], [1, 0]], [[1, 0], [0, 1]]), 4)
     0.3333
     """
-    return _example_f1_of_means(check_rows(Y_true, labels), check_conventions(conventions))
+    return EXAMPLE_BASED["example-f1-of-means"](
+        check_rows(Y_true, labels), check_conventions(conventions)
+    )
 
 
 def cardinality(labels: object) -> float:
@@ -132,7 +141,7 @@ def cardinality(labels: object) -> float:
     >>> cardinality([[1, 1], [0, 1], [0, 0], [0, 0]])
     0.75
     """
-    return _cardinality(check_rows(labels, labels))
+    return EXAMPLE_BASED["cardinality"](check_rows(labels, labels))
 
 
 def empty_share(labels: object) -> float:
@@ -143,23 +152,7 @@ def empty_share(labels: object) -> float:
     >>> empty_share([[1, 1], [0, 1], [0, 0], [0, 0]])
     0.5
     """
-    return _empty_share(check_rows(labels, labels))
-
-
-def _hamming_loss(rows: RowCounts, _: Conventions | None = None) -> float:
-    return float(np.mean(rows.union - rows.common) / rows.n_labels)
-
-
-def _subset_accuracy(rows: RowCounts, _: Conventions | None = None) -> float:
-    return float(np.mean(rows.union == rows.common))
-
-
-def _example_accuracy(rows: RowCounts, rules: Conventions) -> float:
-    return float(np.mean(ratio(rows.common, rows.union, rules.both_empty_jaccard)))
-
-
-def _jaccard_loss(rows: RowCounts, rules: Conventions) -> float:
-    return 1.0 - _example_accuracy(rows, rules)
+    return EXAMPLE_BASED["empty-share"](check_rows(labels, labels))
 
 
 def _without_denominator(rows: RowCounts, rules: Conventions) -> Float:
@@ -167,42 +160,58 @@ def _without_denominator(rows: RowCounts, rules: Conventions) -> Float:
     return np.where(rows.union == 0, rules.both_empty_f1, 0.0)
 
 
-def _example_precision(rows: RowCounts, rules: Conventions) -> float:
-    return float(np.mean(ratio(rows.common, rows.predicted, _without_denominator(rows, rules))))
+def _wrong_cells(rows: RowCounts, _: Conventions | None = None) -> Sums:
+    return (total(rows.union - rows.common),)
 
 
-def _example_recall(rows: RowCounts, rules: Conventions) -> float:
-    return float(np.mean(ratio(rows.common, rows.true, _without_denominator(rows, rules))))
+def _equal_sets(rows: RowCounts, _: Conventions | None = None) -> Sums:
+    return (total(rows.union == rows.common),)
 
 
-def _example_f1(rows: RowCounts, rules: Conventions) -> float:
-    return float(np.mean(ratio(2 * rows.common, rows.true + rows.predicted, rules.both_empty_f1)))
+def _jaccard(rows: RowCounts, rules: Conventions) -> Sums:
+    return (total(ratio(rows.common, rows.union, rules.both_empty_jaccard)),)
 
 
-def _example_f1_of_means(rows: RowCounts, rules: Conventions) -> float:
-    precision, recall = _example_precision(rows, rules), _example_recall(rows, rules)
+def _precision(rows: RowCounts, rules: Conventions) -> Sums:
+    return (total(ratio(rows.common, rows.predicted, _without_denominator(rows, rules))),)
+
+
+def _recall(rows: RowCounts, rules: Conventions) -> Sums:
+    return (total(ratio(rows.common, rows.true, _without_denominator(rows, rules))),)
+
+
+def _f1(rows: RowCounts, rules: Conventions) -> Sums:
+    return (total(ratio(2 * rows.common, rows.true + rows.predicted, rules.both_empty_f1)),)
+
+
+def _precision_and_recall(rows: RowCounts, rules: Conventions) -> Sums:
+    return (*_precision(rows, rules), *_recall(rows, rules))
+
+
+def _f1_of_means(sums: Sums, size: Size) -> float:
+    precision, recall = (each / size.n_rows for each in sums)
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _cardinality(rows: RowCounts, _: Conventions | None = None) -> float:
-    return float(np.mean(rows.predicted))
+def _predicted(rows: RowCounts, _: Conventions | None = None) -> Sums:
+    return (total(rows.predicted),)
 
 
-def _empty_share(rows: RowCounts, _: Conventions | None = None) -> float:
-    return float(np.mean(rows.predicted == 0))
+def _empty(rows: RowCounts, _: Conventions | None = None) -> Sums:
+    return (total(rows.predicted == 0),)
 
 
-EXAMPLE_BASED: Mapping[str, Callable[[RowCounts, Conventions], float]] = MappingProxyType(
+EXAMPLE_BASED: Mapping[str, SummedMetric[RowCounts]] = MappingProxyType(
     {
-        "hamming-loss": _hamming_loss,
-        "subset-accuracy": _subset_accuracy,
-        "example-accuracy": _example_accuracy,
-        "jaccard-loss": _jaccard_loss,
-        "example-precision": _example_precision,
-        "example-recall": _example_recall,
-        "example-f1": _example_f1,
-        "example-f1-of-means": _example_f1_of_means,
-        "cardinality": _cardinality,
-        "empty-share": _empty_share,
+        "hamming-loss": SummedMetric(_wrong_cells, mean_per_label),
+        "subset-accuracy": SummedMetric(_equal_sets, mean),
+        "example-accuracy": SummedMetric(_jaccard, mean),
+        "jaccard-loss": SummedMetric(_jaccard, lambda sums, size: 1.0 - mean(sums, size)),
+        "example-precision": SummedMetric(_precision, mean),
+        "example-recall": SummedMetric(_recall, mean),
+        "example-f1": SummedMetric(_f1, mean),
+        "example-f1-of-means": SummedMetric(_precision_and_recall, _f1_of_means),
+        "cardinality": SummedMetric(_predicted, mean),
+        "empty-share": SummedMetric(_empty, mean),
     }
 )

@@ -59,7 +59,8 @@ def evaluate(
     Notes
     -----
     No n × L array is created unless the input has that size. Memory: about 100 bytes per true label
-    and 16 per predicted one, in addition to the input.
+    and 16 per predicted one, in addition to the input. For rows that come in blocks, see
+    :class:`MetricAccumulator`.
 
     Examples
     --------
@@ -83,8 +84,14 @@ def evaluate(
         check_conventions(conventions),
         n_jobs,
     )
-    chosen = _allowed(evidence, k) if metrics is None else _named(evidence, metrics)
-    return {info.name: evidence.value(info) for info in chosen}
+    return {info.name: evidence.value(info) for info in chosen_metrics(evidence, k, metrics)}
+
+
+def chosen_metrics(
+    evidence: Evidence, k: int | Iterable[int], metrics: str | Iterable[str] | None
+) -> list[MetricInfo]:
+    """List the metrics that were asked for, or all that the input allows."""
+    return _allowed(evidence, k) if metrics is None else _named(evidence, metrics)
 
 
 def _allowed(evidence: Evidence, k: int | Iterable[int]) -> list[MetricInfo]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.errors import InvalidArgumentError
@@ -14,6 +14,7 @@ from vicinal.metrics.extreme import AT_K, PROPENSITY_AT_K
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts, count_labels
 from vicinal.metrics.ranking import RANKING
 from vicinal.metrics.row_counts import RowCounts, count_rows
+from vicinal.metrics.summed import Size, SummedMetric, Sums
 from vicinal.metrics.true_ranks import TrueRanks, rank_truth
 from vicinal.scores import Scores
 
@@ -43,36 +44,48 @@ class Evidence:
 
     def value(self, info: MetricInfo) -> float:
         """Compute one metric."""
-        name, rules = info.name, self.rules
-        if info.k is not None:
-            return self._at_k(name.partition("@")[0], info.k)
-        if name in EXAMPLE_BASED:
-            return EXAMPLE_BASED[name](self._row_counts, rules)
-        if name in LABEL_BASED:
-            return LABEL_BASED[name](self._label_counts, rules)
-        if name in RANKING:
-            return RANKING[name](self._ranks, rules)
-        return AREAS[name](self.truth, _given(self.scores, "scores"), rules, self.n_jobs)
+        if info.name in LABEL_BASED:
+            return LABEL_BASED[info.name](self.label_counts, self.rules)
+        if info.name in AREAS:
+            scores = _given(self.scores, "scores")
+            return AREAS[info.name](self.truth, scores, self.rules, self.n_jobs)
+        return summed_metric(info).value(self.sums(info), Size(*self.truth.shape))
 
-    def _at_k(self, family: str, k: int) -> float:
-        """Compute a metric of the first k labels."""
-        if family in AT_K:
-            return AT_K[family](self._ranks, self.rules, k)
+    def sums(self, info: MetricInfo) -> Sums:
+        """Return the sums over rows that a metric follows from."""
+        metric = summed_metric(info)
+        if info.name in EXAMPLE_BASED:
+            return metric.sums(self._row_counts, self.rules)
+        if info.k is None:
+            return metric.sums(self._ranks, self.rules)
+        if not info.needs_counts:
+            return metric.sums(self._ranks, self.rules, info.k)
         weights = _given(self.inverse_propensity, "train_label_counts")
-        return PROPENSITY_AT_K[family](self._ranks, self.rules, k, weights)
+        return metric.sums(self._ranks, self.rules, info.k, weights)
 
     @cached_property
     def _row_counts(self) -> RowCounts:
         return count_rows(self.truth, _given(self.labels, "labels"))
 
     @cached_property
-    def _label_counts(self) -> LabelCounts:
+    def label_counts(self) -> LabelCounts:
+        """The tp, fp and fn of each label."""
         return count_labels(self.truth, _given(self.labels, "labels"))
 
     @cached_property
     def _ranks(self) -> TrueRanks:
         scores = _given(self.scores, "scores")
         return rank_truth(self.truth, scores, self.rules.tie_tolerance, self.n_jobs)
+
+
+def summed_metric(info: MetricInfo) -> SummedMetric[Any]:
+    """Return a metric that follows from sums over rows: all but label-based ones and areas."""
+    if info.name in EXAMPLE_BASED:
+        return EXAMPLE_BASED[info.name]
+    if info.k is None:
+        return RANKING[info.name]
+    family = info.name.partition("@")[0]
+    return PROPENSITY_AT_K[family] if info.needs_counts else AT_K[family]
 
 
 def _given(value: Given | None, name: str) -> Given:

@@ -8,7 +8,7 @@ ratios: the mean over rows divided by the mean of the best possible ranking; 0 i
 label.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,7 @@ from vicinal._base.validation import check_integer
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.inputs import ratio
 from vicinal.metrics.propensity import propensities
+from vicinal.metrics.summed import Size, SummedMetric, Sums, mean, total
 from vicinal.metrics.true_ranks import TrueRanks, check_ranks
 
 
@@ -35,7 +36,7 @@ def precision_at_k(
     0.5
     """
     ranks, rules = _check(Y_true, scores, conventions)
-    return _precision(ranks, rules, check_integer("k", k, low=1))
+    return AT_K["precision"](ranks, rules, check_integer("k", k, low=1))
 
 
 def ndcg_at_k(
@@ -54,7 +55,7 @@ def ndcg_at_k(
     0.5
     """
     ranks, rules = _check(Y_true, scores, conventions)
-    return _ndcg(ranks, rules, check_integer("k", k, low=1))
+    return AT_K["ndcg"](ranks, rules, check_integer("k", k, low=1))
 
 
 def psp_at_k(
@@ -77,7 +78,7 @@ def psp_at_k(
     """
     ranks, rules = _check(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
-    return _psp(ranks, rules, check_integer("k", k, low=1), weights)
+    return PROPENSITY_AT_K["psp"](ranks, rules, check_integer("k", k, low=1), weights)
 
 
 def psndcg_at_k(
@@ -100,7 +101,7 @@ def psndcg_at_k(
     """
     ranks, rules = _check(Y_true, scores, conventions)
     weights = inverse_propensities(train_label_counts, n_train_rows, ranks.n_labels)
-    return _psndcg(ranks, rules, check_integer("k", k, low=1), weights)
+    return PROPENSITY_AT_K["psndcg"](ranks, rules, check_integer("k", k, low=1), weights)
 
 
 def inverse_propensities(
@@ -134,13 +135,14 @@ def _attainable(sizes: Int, k: int) -> Float:
     return sums[np.minimum(sizes, most)]
 
 
-def _precision(ranks: TrueRanks, rules: Conventions, k: int) -> float:
-    return int(np.count_nonzero(ranks.under(rules.ties) <= k)) / (k * ranks.n_rows)
+def _hits(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
+    """Return the true labels among the first k, and the number of places."""
+    return total(ranks.under(rules.ties) <= k), float(k * ranks.n_rows)
 
 
-def _ndcg(ranks: TrueRanks, rules: Conventions, k: int) -> float:
+def _relative_gains(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
     gains = ranks.row_sums(_discount(ranks.under(rules.ties), k))
-    return float(np.mean(ratio(gains, _attainable(ranks.sizes, k), 0.0)))
+    return (total(ratio(gains, _attainable(ranks.sizes, k), 0.0)),)
 
 
 def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
@@ -151,24 +153,36 @@ def _best_ranks(ranks: TrueRanks, weights: Float) -> Int:
     return best
 
 
-def _psp(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> float:
+def _weighted_hits(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> Sums:
     gain = weights[ranks.truth.indices]
-    best = np.sum(gain[_best_ranks(ranks, weights) <= k])
-    return float(np.sum(gain[ranks.under(rules.ties) <= k]) / best) if best else 0.0
+    places = ranks.under(rules.ties), _best_ranks(ranks, weights)
+    reached, best = (total(gain[each <= k]) for each in places)
+    return reached, best
 
 
-def _psndcg(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> float:
+def _weighted_gains(ranks: TrueRanks, rules: Conventions, k: int, weights: Float) -> Sums:
     gain, whole = weights[ranks.truth.indices], _attainable(ranks.sizes, k)
     reached, best = (
-        np.sum(ratio(ranks.row_sums(gain * _discount(each, k)), whole, 0.0))
+        total(ratio(ranks.row_sums(gain * _discount(each, k)), whole, 0.0))
         for each in (ranks.under(rules.ties), _best_ranks(ranks, weights))
     )
-    return float(reached / best) if best else 0.0
+    return reached, best
 
 
-AT_K: Mapping[str, Callable[[TrueRanks, Conventions, int], float]] = MappingProxyType(
-    {"precision": _precision, "ndcg": _ndcg}
+def _share(sums: Sums, _: Size) -> float:
+    """Return the part that was reached, 0 where nothing could be."""
+    return sums[0] / sums[1] if sums[1] else 0.0
+
+
+AT_K: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
+    {
+        "precision": SummedMetric(_hits, _share),
+        "ndcg": SummedMetric(_relative_gains, mean),
+    }
 )
-PROPENSITY_AT_K: Mapping[str, Callable[[TrueRanks, Conventions, int, Float], float]] = (
-    MappingProxyType({"psp": _psp, "psndcg": _psndcg})
+PROPENSITY_AT_K: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
+    {
+        "psp": SummedMetric(_weighted_hits, _share),
+        "psndcg": SummedMetric(_weighted_gains, _share),
+    }
 )

@@ -24,6 +24,10 @@ class LabelCounts:
     fp: Int
     fn: Int
 
+    def __add__(self, other: "LabelCounts") -> "LabelCounts":
+        """Return the counts of both blocks of rows."""
+        return LabelCounts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn)
+
     def pooled(self) -> "LabelCounts":
         """Add over labels: shape (1,)."""
         return LabelCounts(*(each.sum(keepdims=True) for each in (self.tp, self.fp, self.fn)))

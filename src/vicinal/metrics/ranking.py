@@ -4,13 +4,14 @@ r"""Ranking metrics: the order of a row's labels by score.
 score, with ties broken by the lower label id unless the conventions differ.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 
 from vicinal.metrics.conventions import Conventions, check_conventions
 from vicinal.metrics.inputs import ratio
+from vicinal.metrics.summed import Size, SummedMetric, Sums, mean, mean_per_label, total
 from vicinal.metrics.true_ranks import TrueRanks, check_ranks
 
 
@@ -25,7 +26,7 @@ def one_error(
     0.5
     """
     rules = check_conventions(conventions)
-    return _one_error(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["one-error"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
 def coverage(
@@ -44,7 +45,7 @@ def coverage(
     (1.0, 2.0)
     """
     rules = check_conventions(conventions)
-    return _coverage(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["coverage"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
 def coverage_normalised(
@@ -58,7 +59,7 @@ def coverage_normalised(
     0.5
     """
     rules = check_conventions(conventions)
-    return _coverage_normalised(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["coverage-normalised"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
 def ranking_loss(
@@ -79,7 +80,7 @@ def ranking_loss(
     0.5
     """
     rules = check_conventions(conventions)
-    return _ranking_loss(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["ranking-loss"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
 def average_precision(
@@ -100,46 +101,48 @@ def average_precision(
     0.75
     """
     rules = check_conventions(conventions)
-    return _average_precision(check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+    return RANKING["average-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
-def _one_error(ranks: TrueRanks, rules: Conventions) -> float:
+def _missed_first(ranks: TrueRanks, rules: Conventions) -> Sums:
     rows_right = np.bincount(ranks.row_of[ranks.under(rules.ties) == 1], minlength=ranks.n_rows)
-    return float(np.mean(rows_right == 0))
+    return (total(rows_right == 0),)
 
 
-def _coverage(ranks: TrueRanks, rules: Conventions) -> float:
+def _depths(ranks: TrueRanks, rules: Conventions) -> Sums:
     deepest = np.zeros(ranks.n_rows, dtype=np.int64)
     np.maximum.at(deepest, ranks.row_of, ranks.under(rules.graded_ties))
-    return float(np.mean(np.maximum(deepest - rules.coverage_offset, 0)))
+    return (total(np.maximum(deepest - rules.coverage_offset, 0)),)
 
 
-def _coverage_normalised(ranks: TrueRanks, rules: Conventions) -> float:
-    return _coverage(ranks, rules) / ranks.n_labels
-
-
-def _ranking_loss(ranks: TrueRanks, rules: Conventions) -> float:
+def _wrong_pairs(ranks: TrueRanks, rules: Conventions) -> Sums:
     placed = ranks.under(rules.loss_ties)
     wrong = ranks.row_sums(placed - ranks.true_up_to(placed))
     pairs = ranks.sizes * (ranks.n_labels - ranks.sizes)
-    return float(np.mean(ratio(wrong, pairs, 0.0)))
+    return (total(ratio(wrong, pairs, 0.0)),)
 
 
-def _average_precision(ranks: TrueRanks, rules: Conventions) -> float:
+def _precisions(ranks: TrueRanks, rules: Conventions) -> Sums:
+    """Return the sum over the rows that count, and how many these are."""
     placed = ranks.under(rules.graded_ties)
     precisions = ranks.row_sums(ranks.true_up_to(placed) / placed)
     if rules.average_precision_empty is None:
         used = ranks.sizes > 0
-        return float(np.mean(precisions[used] / ranks.sizes[used])) if used.any() else float("nan")
-    return float(np.mean(ratio(precisions, ranks.sizes, rules.average_precision_empty)))
+        return total(precisions[used] / ranks.sizes[used]), total(used)
+    given = ratio(precisions, ranks.sizes, rules.average_precision_empty)
+    return total(given), float(ranks.n_rows)
 
 
-RANKING: Mapping[str, Callable[[TrueRanks, Conventions], float]] = MappingProxyType(
+def _mean_of_used(sums: Sums, _: Size) -> float:
+    return sums[0] / sums[1] if sums[1] else float("nan")
+
+
+RANKING: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
     {
-        "one-error": _one_error,
-        "coverage": _coverage,
-        "coverage-normalised": _coverage_normalised,
-        "ranking-loss": _ranking_loss,
-        "average-precision": _average_precision,
+        "one-error": SummedMetric(_missed_first, mean),
+        "coverage": SummedMetric(_depths, mean),
+        "coverage-normalised": SummedMetric(_depths, mean_per_label),
+        "ranking-loss": SummedMetric(_wrong_pairs, mean),
+        "average-precision": SummedMetric(_precisions, _mean_of_used),
     }
 )

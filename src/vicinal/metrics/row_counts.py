@@ -22,6 +22,11 @@ class RowCounts:
     n_labels: int
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.true)
+
+    @property
     def union(self) -> Int:
         """The sizes of the union of Y and Z."""
         return self.true + self.predicted - self.common

@@ -1,4 +1,4 @@
-"""A metric as scikit-learn's model selection calls it."""
+"""Metrics as scorers for scikit-learn's model selection."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,13 @@ from vicinal.metrics.evaluate import evaluate
 
 @dataclass(frozen=True)
 class MetricScorer:
-    """What :func:`scorer` returns."""
+    """A metric as a callable ``(estimator, X, y)``; see :func:`scorer`."""
 
     metric: str
     conventions: str = "vicinal"
 
     def __call__(self, estimator: Any, X: object, y: object, **ignored: object) -> float:
-        """Return the metric of a fitted estimator; of losses the negative."""
+        """Return the metric of a fitted estimator; losses are negated."""
         info = metric_info(self.metric)
         last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
         rows = estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
@@ -38,13 +38,13 @@ class MetricScorer:
 def scorer(metric: str, conventions: str = "vicinal") -> MetricScorer:
     """Return a metric for ``scoring=`` of scikit-learn's ``GridSearchCV`` and ``cross_val_score``.
 
-    Takes labels as names or as an indicator, aligned with the model's by name. Losses come with a
-    minus sign, since scikit-learn looks for the largest.
+    True labels may be names or an indicator; names are aligned with those of the model. Losses are
+    negated, because scikit-learn maximises scores.
 
     Parameters
     ----------
     metric : str
-        A name of :data:`METRICS`.
+        A name in :data:`METRICS`.
     conventions : str
         As for :func:`evaluate`.
 
@@ -61,10 +61,10 @@ def scorer(metric: str, conventions: str = "vicinal") -> MetricScorer:
 
 
 def _scores(estimator: Any, X: object) -> object:
-    """Return the scores of rows: ours sparse where they are, scikit-learn's as they come."""
+    """Return the scores of rows, from ``scores`` or otherwise from ``predict_proba``."""
     if hasattr(estimator, "scores"):
         return estimator.scores(X)
     given = estimator.predict_proba(X)
-    if isinstance(given, list):  # one array per label, as scikit-learn's forests give
+    if isinstance(given, list):  # one array per label, as scikit-learn's forests return
         return np.column_stack([each[:, -1] for each in given])
     return given

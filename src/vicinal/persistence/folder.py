@@ -52,7 +52,7 @@ _KEPT_MANIFEST = re.compile(r"manifest\.[0-9a-f]{16}\.json")
 _OF_A_SAVE = re.compile(rf"model[A-Za-z0-9_.-]*\.npy|{_KEPT_MANIFEST.pattern}")
 """Names of files that a killed save may have left behind."""
 _SURELY_OF_A_SAVE = re.compile(r"model\.([A-Za-z0-9_.-]+\.)?[0-9a-f]{16}\.npy")
-"""Of arrays' names, those that nobody else gives."""
+"""Names of arrays that only a save gives to its files."""
 
 
 def write_folder(part: Saveable, path: str | os.PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Which names in a manifest stand for which types."""
+"""The names under which types are saved."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -56,11 +56,11 @@ _TYPES: dict[str, type[Saveable]] = {
 }
 
 HOMES = {"estimators": "estimators", "scoring": "estimators", "reduction": "reduction"}
-"""Packages after this one that register types, by how names begin: loaded when a name asks."""
+"""Packages of later layers that register types, by the prefix of the names; imported on demand."""
 
 
 def register(name: str, part: type[Saveable]) -> None:
-    """Let parts of this type be saved, under this name for good."""
+    """Register a type under its name in saved models, which must never change."""
     _TYPES[name] = part
 
 
@@ -69,14 +69,14 @@ def name_of(part: Saveable) -> str:
     for name, kind in _TYPES.items():
         if type(part) is kind:
             return name
-    got = f"a {type(part).__name__} (an estimator class declares what it learns: Method(scoring=…))"
-    raise InvalidArgumentError("model", "parts that can be saved", got)
+    got = f"a {type(part).__name__} (an estimator class declares its scoring: Method(scoring=…))"
+    raise InvalidArgumentError("model", "parts of registered types", got)
 
 
 def build(name: str, state: Mapping[str, State]) -> Saveable:
-    """Build the part called `name`; it checks the state itself.
+    """Build a part of the type registered under `name`, which checks the state.
 
-    Code that a file names is never imported: a class from elsewhere must be there already.
+    Modules named in a file are never imported: the caller must have imported the type's module.
     """
     package, _, kind = name.partition(".")
     if name not in _TYPES and package in HOMES:

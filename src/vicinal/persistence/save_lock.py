@@ -11,8 +11,8 @@ from vicinal._base.file_lock import lock, unlock
 class SaveLock:
     """A save in progress: a shared lock on the folder, released by the system if the process dies.
 
-    If folders cannot be locked (Windows, some network drives), saves do not know of each other, and
-    none counts as alone.
+    If folders cannot be locked (Windows, some network drives), saves cannot detect each other, and
+    :meth:`is_alone` is always False.
 
     Examples
     --------
@@ -29,10 +29,10 @@ class SaveLock:
         self._is_known = False
 
     def __enter__(self) -> Self:
-        """Begin; wait while another save tidies up."""
+        """Take the lock; wait while another save removes files."""
         try:
             self._descriptor = os.open(self._folder, os.O_RDONLY)
-        except OSError:  # a folder is no file there
+        except OSError:  # Windows does not open folders
             return self
         try:
             self._is_known = lock(self._descriptor, shared=True)

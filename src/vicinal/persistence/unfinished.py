@@ -1,4 +1,4 @@
-"""Folders in which new models are written, until each is renamed into its place."""
+"""Temporary folders in which models are written before they are renamed."""
 
 import shutil
 import tempfile
@@ -11,14 +11,14 @@ ENDING = ".unfinished"
 
 
 def unfinished_folder(target: Path) -> Path:
-    """Make a folder beside `target`. Its save holds a :class:`SaveLock` on it while it writes."""
+    """Make a folder next to `target`; the save must hold a :class:`SaveLock` on it."""
     return Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=ENDING, dir=target.parent))
 
 
 def remove_unfinished(target: Path) -> None:
-    """Remove what saves of `target` left beside it that were killed.
+    """Remove the unfinished folders of killed saves of `target`.
 
-    A folder that holds something and that nobody holds: whoever writes into one locked it before.
+    These are folders that are not empty and not locked, because a save locks its folder first.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def remove_unfinished(target: Path) -> None:
     True
     False
     """
-    with suppress(PermissionError):  # a parent that one may write into, but not list
+    with suppress(PermissionError):  # the parent may be writeable but not listable
         for folder in list(target.parent.iterdir()):
             if folder.name.startswith(f".{target.name}.") and folder.name.endswith(ENDING):
                 _remove_if_dead(folder)
@@ -41,6 +41,6 @@ def remove_unfinished(target: Path) -> None:
 
 def _remove_if_dead(folder: Path) -> None:
     """Remove a folder that a killed save wrote into."""
-    with suppress(OSError), SaveLock(folder) as save:  # another may have removed it
+    with suppress(OSError), SaveLock(folder) as save:  # another process may have removed it
         if any(folder.iterdir()) and save.is_alone():
             shutil.rmtree(folder, ignore_errors=True)

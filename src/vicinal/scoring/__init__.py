@@ -1,8 +1,9 @@
 """Scoring: one small file per method of a paper.
 
-Comes in: the leave-one-out graph of the training rows and their labels (a :class:`Training`). Goes
-out: a state of plain arrays, which turns the graph of new rows into :class:`vicinal.scores.Scores`.
-Knows nothing of indices, files or scikit-learn. May be imported by ``decision`` and what follows.
+Input: the leave-one-out graph of the training rows and their labels (a :class:`Training`). Output:
+a state of plain arrays, which turns the graph of new rows into :class:`vicinal.scores.Scores`.
+Independent of indexes, files and scikit-learn's estimators. May be imported by ``decision`` and
+later layers.
 """
 
 from vicinal.scoring.brknn import BRkNNScoring

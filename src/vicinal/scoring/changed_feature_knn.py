@@ -1,9 +1,9 @@
-"""Feature kNN whose rows have changed since it was fitted: similarities of the features asked for.
+"""Feature kNN after rows were added or removed: similarities are computed on demand.
 
-A row that is learned or forgotten changes the length of its labels' columns, and with them the
-similarities of every feature that shares a row with one of the labels. So none is kept: those of a
-feature are computed when a row with it is first scored, from the rows that have it, and remembered
-until the next change. They are those that a fit would give, to the bit.
+Adding or removing a row changes the length of its labels' columns, and therefore the similarities
+of every feature that shares a row with one of these labels. So all similarities are dropped; those
+of a feature are computed when a row with this feature is first scored, and kept until the next
+change. They are bit-identical to those of a new fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,18 @@ from vicinal.scoring.row_sums import native_matrix
 from vicinal.scoring.training import Training
 
 FEW_FEATURES = 4096
-"""Features of the rows to score past which the similarities of all features are computed."""
+"""If the rows to score have more features than this, the similarities of all are computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChangedFeatureKNNScoring:
-    """The rows by feature, and what was computed from them so far.
+    """The rows of each feature, and the similarities computed so far.
 
     Parameters
     ----------
     columns : FeatureColumns
     n_kept : int
-        Labels that each feature keeps.
+        Number of labels that each feature keeps.
     aggregate : str
     Y : csr_array of int32
         Labels by place; those of removed rows are not read.
@@ -62,7 +62,7 @@ class ChangedFeatureKNNScoring:
 
     @property
     def k(self) -> int:
-        """No row is looked at when scoring."""
+        """No neighbours are used for scoring."""
         return 0
 
     @property
@@ -71,7 +71,7 @@ class ChangedFeatureKNNScoring:
         return int(self.columns.X.shape[1])
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the rows of `X`; `graph` is not looked at."""
+        """Score the rows of `X`; `graph` is not used."""
         if X is None:
             raise InvalidArgumentError("X", "the features of the rows to score", None)
         rows = as_csr(X)
@@ -124,18 +124,18 @@ class ChangedFeatureKNNScoring:
         return NeighborGraph.trusted(ids, values, COSINE.name, n_labels)
 
     def settled(self, Y: Csr, X: Features) -> FeatureKNNScoring:
-        """Return what a fit on these rows gives: the same rows, at places without gaps."""
+        """Return the state of a new fit on the same rows, at places without gaps."""
         nobody = no_neighbors(int(Y.shape[0]), int(Y.shape[0]), COSINE.name)
         training = Training(nobody, Y, X)
         return FeatureKNNScoring.fit(training, self.n_kept, "feature", self.aggregate)
 
     def get_state(self) -> dict[str, State]:
-        """Refuse: what is saved is :meth:`settled`."""
+        """Raise: only the result of :meth:`settled` can be saved."""
         raise InvalidArgumentError("scoring", "a settled state", "one with changed rows")
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Refuse: no file holds one."""
+        """Raise: no file contains this state."""
         raise ModelFormatError("unexpected ChangedFeatureKNNScoring")
 
 
@@ -148,7 +148,7 @@ def revised_feature_part(
     n_kept: int,
     aggregate: str,
 ) -> ChangedFeatureKNNScoring:
-    """Return feature kNN of changed rows, from what it was before the change."""
+    """Return feature kNN after a change of the rows, given its state before."""
     if isinstance(scoring, ChangedFeatureKNNScoring):
         columns = scoring.columns.changed(X, gone)
     else:

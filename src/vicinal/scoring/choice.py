@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int
+from vicinal._base.arrays import Csr, Float, Int
 from vicinal.scores import Scores
 from vicinal.scoring.training import Scoring, Training, leave_one_out
 
@@ -26,7 +26,10 @@ def sampled_rows(n_rows: int) -> Int:
 def micro_f1(state: Scoring, training: Training, judged: Int | None = None) -> float:
     """Return the best micro-F1 on leave-one-out scores of the rows `judged`; None for a sample."""
     rows = sampled_rows(training.n_rows) if judged is None else judged
-    return best_micro_f1(leave_one_out(state, training, rows), training.Y[rows])
+    scores, Y = leave_one_out(state, training, rows), training.Y[rows]
+    if training.weights is None:
+        return best_micro_f1(scores, Y)
+    return best_weighted_micro_f1(scores, Y, training.weights[rows])
 
 
 def best_micro_f1(scores: Scores, Y: Csr) -> float:
@@ -44,6 +47,23 @@ def best_micro_f1(scores: Scores, Y: Csr) -> float:
     order = top[np.argsort(-values[top], kind="stable")]
     hits = np.cumsum(true[order])
     return float(np.max(2.0 * hits / (np.arange(1, most + 1) + Y.nnz), initial=0.0))
+
+
+def best_weighted_micro_f1(scores: Scores, Y: Csr, weights: Float) -> float:
+    """Return the same where a row of weight w is there w times.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0]]))
+    >>> cells = Scores.dense(np.array([[0.75, 0.625], [0.5, 0.25]]))
+    >>> best_weighted_micro_f1(cells, Y, np.array([1.0, 1.0]))
+    0.8
+    """
+    values, true = _pairs(scores, Y)
+    each = np.repeat(weights, Y.shape[1])
+    order = np.argsort(-values, kind="stable")
+    hits, predicted = np.cumsum((each * true)[order]), np.cumsum(each[order])
+    return float(np.max(2.0 * hits / (predicted + hits[-1]), initial=0.0))
 
 
 def _pairs(scores: Scores, Y: Csr) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

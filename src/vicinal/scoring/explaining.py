@@ -1,4 +1,4 @@
-"""What the explanations of scoring methods share, and one for methods that have none of their own.
+"""Helpers for explanations, and a generic explanation for methods that do not define their own.
 
 ``scoring.explain(graph, labels, X)`` takes the graph (and features) of one query and returns a
 :class:`~vicinal.explain.Breakdown` per label, in the symbols of the method's formulas.
@@ -20,7 +20,7 @@ from vicinal.scoring.training import Scoring
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A scoring method that can say how its scores come about."""
+    """A scoring method that explains its scores."""
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -31,7 +31,7 @@ class Explaining(Protocol):
 def explain_scoring(
     scoring: Scoring, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
 ) -> list[Breakdown]:
-    """Return how the scores of one query come about, for any scoring method."""
+    """Return explanations of the scores of one query, for any scoring method."""
     if graph.n_queries != 1:
         raise InvalidArgumentError("graph", "the graph of one query", f"{graph.n_queries} queries")
     if isinstance(scoring, Explaining):
@@ -42,10 +42,10 @@ def explain_scoring(
 def one_by_one(
     scoring: Scoring, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
 ) -> list[Breakdown]:
-    """Return what each neighbour changes when they are added one at a time, nearest first.
+    """Return how the scores change when neighbours are added one at a time, nearest first.
 
-    Exact for every method, whatever its formula: the shares are differences of its own scores. The
-    base is the score without neighbours.
+    Exact for every method, because the shares are differences of its own scores. The base is the
+    score without neighbours.
     """
     places = nearest(graph, scoring.k)
     n_steps = len(places) + 1
@@ -66,7 +66,7 @@ def nearest(graph: NeighborGraph, k: int) -> Int:
 
 
 def picked(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGraph:
-    """Return the one query of `graph` once for each pick, with those of its neighbours alone.
+    """Return copies of the one query of `graph`, one per pick, each with only these neighbours.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def picked(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGr
 
 
 def said_by(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
-    """Return what these training rows say of these labels, shape (places, labels).
+    """Return the values of these rows and labels, shape (places, labels).
 
     Examples
     --------

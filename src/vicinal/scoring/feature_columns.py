@@ -1,4 +1,4 @@
-"""The rows that each feature occurs in, of rows that are added and removed."""
+"""The rows of each feature, while rows are added and removed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from vicinal._base.checked_csr import adopted, checked_csr
 from vicinal._base.validation import as_csr, csr_parts
 
 MOST_RECENT = 1024
-"""Rows added after which all are turned into columns again."""
+"""Number of added rows after which all rows are transposed again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class FeatureColumns:
     X : ndarray or csr_array, shape (n, m)
         All rows by place: the first ones, and those added since.
     gone : ndarray of bool, shape (n,)
-        Whether a row was removed; of length 0 while none was.
+        Whether a row was removed; empty if none was.
 
     Notes
     -----
@@ -45,21 +45,21 @@ class FeatureColumns:
 
     @classmethod
     def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
-        """Turn rows into columns."""
+        """Transpose rows."""
         return cls(
             adopted(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
         )
 
     def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
-        """Return the columns after rows were added behind these, or removed."""
+        """Return the columns after rows were appended or removed."""
         if X.shape[0] - self.columns.shape[1] > MOST_RECENT:
             return FeatureColumns.of(X, gone)
         return FeatureColumns(self.columns, X, gone)
 
     def of_features(self, features: Int) -> Csr:
-        """Return some columns as rows: shape (len(features), n), ids rising, removed rows left out.
+        """Return some columns as rows, shape (len(features), n), without removed rows.
 
-        `features` rise.
+        `features` must ascend.
         """
         n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
         old = adopted(self.columns[features])
@@ -77,7 +77,7 @@ class FeatureColumns:
         sizes = np.bincount(place, minlength=len(features))
         recent_sizes = np.bincount(recent_place, minlength=len(features))
         indptr = np.concatenate([[0], np.cumsum(sizes + recent_sizes)])
-        # Recent rows come behind the first ones of the same feature.
+        # Added rows follow the first rows of the same feature.
         before = np.cumsum(recent_sizes) - recent_sizes
         at, recent_at = np.arange(len(rows)) + before[place], np.arange(len(recent_rows))
         recent_at += np.cumsum(sizes)[recent_place]
@@ -88,7 +88,7 @@ class FeatureColumns:
         return checked_csr(values, indices, indptr, (len(features), n_rows))
 
     def _recent(self, features: Int, n_old: int) -> tuple[Int, Int, NDArray[Any]]:
-        """Return place in `features`, row and value of the entries of the rows added since."""
+        """Return the entries of added rows: position in `features`, row and value."""
         recent = as_csr(self.X[n_old:])
         place = np.searchsorted(features, recent.indices)
         there = features[np.minimum(place, len(features) - 1)] == recent.indices

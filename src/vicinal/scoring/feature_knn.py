@@ -150,7 +150,7 @@ class FeatureKNNScoring:
         return Scores.sparse(sums.values)
 
     def settled(self, Y: Csr, X: Features) -> Self:
-        """Return the same for the same rows at other places."""
+        """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 
     def explain(

@@ -5,12 +5,12 @@ r"""Instance kNN: the labels of the neighbours, weighted by their similarity.
     \mathrm{conf}_{INS}(x, y) = \frac{\sum_{x' \in N(x)} y(x') \cdot sim(x, x')}
                                      {\sum_{x' \in N(x)} sim(x, x')} && \text{(2)}
 
-*sim* is the cosine in the paper (1). Negative similarities weigh 0, and a Euclidean graph's
-distances *d* weigh 1 / (1 + d), which no paper says. Where nothing weighs anything, because there
-is no neighbour or none with a positive similarity, every label scores 0.
+*sim* is the cosine in the paper (1). Negative similarities count as 0, and distances *d* of a
+Euclidean graph as similarities 1 / (1 + d); the paper defines neither. If no neighbour has a
+positive similarity, every label scores 0.
 
-A *power* p other than 1, which is not in the paper either, weighs neighbours by
-:math:`sim(x, x')^p`: the larger, the more the nearest ones count.
+A *power* p other than 1, which is not in the paper either, weights neighbours by
+:math:`sim(x, x')^p`: the larger p, the more the nearest neighbours count.
 
 References
 ----------
@@ -48,8 +48,8 @@ class InstanceKNNScoring(KeptLabels):
 
     Examples
     --------
-    The nearer neighbour carries both labels, the other one the second only: the first label has
-    0.6 of a weight of 0.6 + 0.2.
+    The nearer neighbour has both labels, the other one only the second: the first label gets 0.6 of
+    a total weight of 0.6 + 0.2.
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -64,7 +64,7 @@ class InstanceKNNScoring(KeptLabels):
 
     @classmethod
     def fit(cls, training: Training, k: int, power: float = 1.0) -> Self:
-        """Keep the labels."""
+        """Store the labels."""
         return cls(k, training.Y, check_positive("power", power))
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
@@ -73,11 +73,11 @@ class InstanceKNNScoring(KeptLabels):
         return next(weighted_scores(near, self.Y, self.Y, [near.k], self.power))
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries of `graph` for each k of `ks` (rising), adding each neighbour once."""
+        """Score the queries for each k of `ks` (ascending), adding each neighbour once."""
         return weighted_scores(graph, self.Y, self.Y, ks, self.power)
 
     def get_state(self) -> dict[str, State]:
-        """Return the fields; a power of 1 is left out, as in models of earlier versions."""
+        """Return the fields; a power of 1 is omitted, as in models of earlier versions."""
         power: dict[str, State] = {} if self.power == 1 else {"power": self.power}
         return {"k": self.k, "Y": self.Y, **power}
 
@@ -98,7 +98,7 @@ class InstanceKNNScoring(KeptLabels):
 def weighted_scores(
     graph: NeighborGraph, rows: Csr, Y: Csr, ks: Iterable[int], power: float = 1.0
 ) -> Iterator[Scores]:
-    """Yield, for each k of `ks` (rising), the weighted mean of what the neighbours' `rows` say."""
+    """Yield, for each k of `ks` (ascending), the weighted mean of the neighbours' `rows`."""
     wanted = list(ks)
     for k, sums in zip(wanted, neighbor_sums(graph, rows, wanted, power=power), strict=True):
         sizes = neighbor_cardinality(graph.prefix(k), Y)
@@ -108,7 +108,7 @@ def weighted_scores(
 def weighted_votes(
     graph: NeighborGraph, k: int, rows: Csr, labels: Sequence[int], power: float = 1.0
 ) -> list[Breakdown]:
-    """Return breakdowns of the weighted mean of what the neighbours' `rows` say, for one query."""
+    """Return breakdowns of the weighted mean of the neighbours' `rows`, for one query."""
     places = nearest(graph, k)
     weights = neighbor_weights(graph, power)[0, : len(places)]
     return list(weighted_breakdowns("neighbor", places, weights, said_by(rows, places, labels)))

@@ -1,4 +1,4 @@
-"""What methods share that learn nothing: they keep the labels and look at them when asked."""
+"""Base of lazy methods, whose ``fit`` only stores the training labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from vicinal.scoring.training import Training
 
 @dataclass(frozen=True, eq=False)
 class KeptLabels(FieldState):
-    """The number of neighbours asked for, and the training labels.
+    """The number of neighbours and the training labels.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class KeptLabels(FieldState):
 
     @classmethod
     def fit(cls, training: Training, k: int) -> Self:
-        """Keep the labels."""
+        """Store the labels."""
         return cls(k, training.Y)
 
     def settled(self, Y: Csr, X: Features) -> Self:
-        """Return the same for the same rows at other places."""
+        """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 
     @classmethod

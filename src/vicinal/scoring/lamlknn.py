@@ -15,7 +15,7 @@ carry label *l*:
 
 :math:`c^w_l[j]` counts the rows of :math:`S_w` with label *l* of whose neighbours exactly *j* carry
 it, :math:`c'^w_l[j]` the rows without. :math:`P(W_w) = |S_w| / n` cancels. Where that gives 0/0
-(s = 0), as in ML-kNN. With one cluster this is ML-kNN, to the bit.
+(s = 0), as in ML-kNN. With one cluster the scores are bit-identical to those of ML-kNN.
 
 References
 ----------
@@ -112,6 +112,10 @@ class LAMLkNNScoring(FieldState, EveryLabel):
         for k, counts in zip(wanted, counts_by_k, strict=True):
             tables = tallies(counts, training.Y, cluster, len(centers), k)
             yield cls(k, smoothing, centers, *tables, training.Y)
+
+    def settled(self, Y: Csr, X: Features) -> Self:
+        """Return the same for the same rows at other places."""
+        return replace(self, Y=Y)
 
     @cached_property
     def prior(self) -> Float:

@@ -94,14 +94,15 @@ class LCIFScoring:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all similarities are there, as after a fit."""
+        """Whether all similarities have been computed, as after a fit."""
         return isinstance(self.feature, FeatureKNNScoring)
 
     def settled(self, Y: Csr, X: Features) -> "LCIFScoring":
-        """Return the same for the same rows at other places, as a fit would give it."""
+        """Return the state of a new fit on the same rows, at places without gaps."""
         instance = self.instance
         if not isinstance(instance, InstanceKNNScoring):
-            raise InvalidArgumentError("instance", "the first order", type(instance).__name__)
+            expected = "instance kNN of the first order"
+            raise InvalidArgumentError("instance", expected, type(instance).__name__)
         return LCIFScoring(instance.settled(Y, X), self.feature.settled(Y, X), self.mixing)
 
     def explain(
@@ -154,9 +155,9 @@ def mix(instance: Scores, feature: Scores, mixing: float) -> Scores:
 
 
 def stored(scores: Scores) -> Csr:
-    """Return sparse scores whose absent ones are 0 as a matrix."""
+    """Return sparse scores as a matrix, or raise if scores that are not stored are not 0."""
     values = scores.values
     if not isinstance(values, sparse.csr_array) or scores.base.any():
-        got = "dense ones" if not scores.is_sparse else "others"
-        raise InvalidArgumentError("scores", "sparse scores, 0 where none is stored", got)
+        got = "sparse scores with other base values" if scores.is_sparse else "dense scores"
+        raise InvalidArgumentError("scores", "sparse scores whose base is 0", got)
     return values

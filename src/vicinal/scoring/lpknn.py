@@ -1,15 +1,15 @@
-r"""LPkNN: the label set that most neighbours have.
+r"""LPkNN: the most frequent label set among the neighbours.
 
 Each distinct label set of the training rows is a class (a label powerset). The class of *x* is
 
 .. math:: \hat Y(x) = \arg\max_{S} \; |\{a \in N(x) : Y_a = S\}|,
 
-of several as frequent the one with the nearest member; without neighbours it is the empty set. The
-score of a label is the share of the neighbours whose set contains it,
+where the class of the nearer row wins ties; without neighbours it is the empty set. The score of a
+label is the share of the neighbours whose set contains it,
 
 .. math:: c(l) = |\{a \in N(x) : l \in Y_a\}| / |N(x)|,
 
-which is BRkNN's confidence: the methods differ in what they predict.
+as in BRkNN; the two methods differ only in their predictions.
 
 References
 ----------
@@ -39,13 +39,13 @@ class LPkNNScoring(KeptLabels):
 
     Notes
     -----
-    Memory: 8 bytes a training row for its class, besides `Y`; while scoring, 8 bytes a query and
-    neighbour.
+    Memory: 8 bytes per training row for its class, in addition to `Y`; while scoring, 8 bytes per
+    query and neighbour.
 
     Examples
     --------
-    Two of the four neighbours carry the first label, three the second; only the set of the second
-    alone occurs twice:
+    Two of the four neighbours have the first label and three the second; the only set that occurs
+    twice consists of the second label:
 
     >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1], [1, 0], [0, 1]], dtype=np.int32))
     >>> ids = np.array([[0, 1, 2, 3]], dtype=np.int32)
@@ -56,7 +56,7 @@ class LPkNNScoring(KeptLabels):
     >>> scores.toarray()
     array([[0.5 , 0.75]])
 
-    Among the nearest three every set occurs once, and the nearest row decides:
+    Among the nearest three every set occurs once, so the set of the nearest row is predicted:
 
     >>> LPkNNScoring(k=3, Y=Y).scores(graph).label_sets.toarray()
     array([[1, 1]], dtype=int32)
@@ -68,7 +68,7 @@ class LPkNNScoring(KeptLabels):
         return label_set_ids(self.Y)
 
     def _classes_of(self, rows: Int32) -> Int:
-        """Return the classes of rows by id, −1 for id −1; few rows are compared on their own."""
+        """Return the classes of rows, −1 for id −1; classes of few rows are numbered separately."""
         if rows.size >= self.Y.shape[0] or "classes" in vars(self):
             return np.append(self.classes, -1)[rows]
         known, place = np.unique(rows, return_inverse=True)
@@ -77,12 +77,12 @@ class LPkNNScoring(KeptLabels):
         return classes[place].reshape(rows.shape)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the queries of `graph`, and pick their sets."""
+        """Score the queries of `graph` and predict their label sets."""
         (scores,) = self.sweep(graph, [min(self.k, graph.k)])
         return scores
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries of `graph` for each k of `ks` (rising), counting votes once."""
+        """Score the queries of `graph` for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         counted = votes_by_k(graph, self.Y, wanted)
         near = graph.ids[:, : max(wanted, default=0)]
@@ -95,7 +95,7 @@ class LPkNNScoring(KeptLabels):
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
-        """Return the neighbours' votes, and how many of them have the set that is predicted."""
+        """Return the votes of the neighbours, and how many of them have the predicted set."""
         places = nearest(graph, self.k)
         classes = self.classes[places]
         (first,) = next(majorities(classes[None, :], [len(places)])) if len(places) else (0,)
@@ -107,10 +107,10 @@ class LPkNNScoring(KeptLabels):
 
 
 def label_set_ids(Y: Csr) -> Int:
-    """Return a number for each row, the same for rows with the same labels, from 0 without gaps.
+    """Return the number of each row's label set; distinct sets are numbered from 0.
 
-    Rows are told apart by their first label, then by the second, and so on: one pass over the
-    labels held, with a sort.
+    Rows are distinguished by their first label, then by their second, and so on. Time: a sort of
+    the rows that have such a label, for each of these steps.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def label_set_ids(Y: Csr) -> Int:
     for place in range(int(sizes.max(initial=0))):
         longer = np.flatnonzero(sizes > place)
         labels = Y.indices[starts[longer] + place].astype(np.int64)
-        # Numbers rise from pass to pass, so that rows which have ended keep theirs to themselves.
+        # New numbers exceed all earlier ones, so rows without further labels keep unique numbers.
         first_free = int(ids.max()) + 1
         _, group = np.unique(ids[longer] * n_labels + labels, return_inverse=True)
         ids[longer] = first_free + group
@@ -132,16 +132,17 @@ def label_set_ids(Y: Csr) -> Int:
 
 
 def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
-    """Yield, for each k, the place in each row of the most frequent of its first k classes.
+    """Yield, for each k, the position of the most frequent of the first k classes of each row.
 
-    Of several as frequent it is the one that stands first, and of its places the first.
+    It is the first position of that class; of several equally frequent classes, the one that occurs
+    first.
 
     Parameters
     ----------
     classes : ndarray of int64, shape (n, width)
-        Rows end in −1 where there are fewer, which counts for nothing.
+        Rows with fewer classes are padded with −1, which is not counted.
     ks : iterable of int
-        Rising, from 1 to the width.
+        Ascending, from 1 to the width.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
     for k in ks:
         for place in range(done, k):
             newest = classes[:, place, None]
-            # A class is counted in full only where it stands first, which is the place asked for.
+            # Only the first position of a class has its full count, and that is what is returned.
             alike[:, :place] += (classes[:, :place] == newest) & (newest >= 0)
             alike[:, place] = newest[:, 0] >= 0
         done = k
@@ -161,7 +162,7 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
 
 
 def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
-    """Return rows of `Y` by id, an empty one for id −1."""
+    """Return rows of `Y` by id, and an empty row for id −1."""
     there = rows >= 0
     chosen = Y[rows[there]]
     sizes = np.zeros(len(rows), dtype=np.int64)

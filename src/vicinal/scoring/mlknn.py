@@ -110,7 +110,7 @@ class MLkNNScoring(FieldState):
         return int(self.with_label[:1].sum() + self.without_label[:1].sum())
 
     def settled(self, Y: Csr, X: Features) -> Self:
-        """Return the same for the same rows at other places."""
+        """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 
     @cached_property
@@ -134,7 +134,7 @@ class MLkNNScoring(FieldState):
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
-        """Return :math:`r(l)` at no vote, and what the votes of the neighbours add to it."""
+        """Return :math:`r(l)` without votes, and what the votes of the neighbours add to it."""
         tables = (self.prior, self.with_label, self.without_label, self.posterior)
         places = nearest(graph, self.k)
         said = said_by(self.Y, places, labels)

@@ -1,4 +1,4 @@
-"""Weighted sums of sparse rows: what instance and feature neighbours have in common."""
+"""Weighted sums of sparse rows, for instance and feature neighbours."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from vicinal.graph import NeighborGraph
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Sums of rows, one for each query, and the weights they were made with.
+    """Weighted sums of rows, one per query, and the sums of their weights.
 
     Parameters
     ----------
     values : csr_array of float64, shape (n_queries, L)
     totals : ndarray of float64, shape (n_queries,)
-        Sum of the weights; 0 where nothing weighed anything, and then the sum is empty.
+        Sum of the weights. If it is 0, the sum of the query is empty.
     """
 
     values: Csr
     totals: Float
 
     def means(self) -> Csr:
-        """Return the sums over their weights; a row without weight is empty, which is 0.
+        """Return the sums divided by their weights; a row without weight is empty, that is, 0.
 
         Examples
         --------
@@ -72,23 +72,23 @@ def neighbor_sums(
     start: RowSums | None = None,
     power: float = 1.0,
 ) -> Iterator[RowSums]:
-    r"""Yield :math:`\sum_{a \in N(x)} w_a \, r_a` over the k nearest, for each k of `ks` in turn.
+    r"""Yield :math:`\sum_{a \in N(x)} w_a \, r_a` over the k nearest rows, for each k of `ks`.
 
     Parameters
     ----------
     graph : NeighborGraph
     rows : csr_array, shape (graph.n_rows, L)
-        :math:`r_a`: what each training row says of every label.
+        :math:`r_a`: a value per training row and label.
     ks : iterable of int
-        Rising, at most the graph's. Each neighbour is added once over all of them, nearest first.
+        Ascending, at most the graph's k. Each neighbour is added only once, nearest first.
     start : RowSums, optional
-        What the sums begin with.
+        Initial values of the sums.
     power : float
-        Of the similarities in the weights; see :func:`neighbor_weights`.
+        Exponent of the similarities in the weights; see :func:`neighbor_weights`.
 
     Notes
     -----
-    Memory: 12 bytes for each query and label that a neighbour speaks of, and 9 a label and thread.
+    Memory: 12 bytes per query and label that one of its neighbours has, and 9 per label and thread.
 
     Examples
     --------
@@ -115,15 +115,14 @@ def neighbor_sums(
 def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
     r"""Return :math:`\sum_j w_{ij} r_j` for each row of `weights`, or the largest :math:`r_j`.
 
-    Weights that are not positive count for nothing; with ``aggregate="max"`` the others only say
-    which rows take part.
+    Weights that are not positive are ignored; with ``aggregate="max"`` the others only select rows.
 
     Parameters
     ----------
     weights : csr_array, shape (n_queries, m)
     rows : csr_array, shape (m, L)
     aggregate : {"mean", "max", "kept-mean"}
-        Sums, the largest, or sums again.
+        Sums for ``"mean"`` and ``"kept-mean"``, maxima for ``"max"``.
 
     Examples
     --------
@@ -142,7 +141,7 @@ def combined_rows(weights: Csr, rows: Csr, aggregate: str) -> RowSums:
 
 
 def native_matrix(matrix: Csr) -> SparseMatrix:
-    """Return a canonical matrix as the compiled core takes it."""
+    """Return a canonical matrix for the compiled core."""
     indptr, indices = csr_parts(matrix)
     values = np.ascontiguousarray(matrix.data[: indptr[-1]], dtype=np.float64)
     return SparseMatrix(indptr, indices, values, matrix.shape[1])
@@ -158,7 +157,7 @@ def _added(
     *,
     take_max: bool = False,
 ) -> RowSums:
-    """Call the compiled loop."""
+    """Call the compiled loop; `begin` and `end` delimit each query's `ids` and `weights`."""
     before = start or RowSums(sparse.csr_array((0, rows.shape[1])), np.empty(0))
     indptr, indices, values, totals = row_sums(
         begin,

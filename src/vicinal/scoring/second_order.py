@@ -52,8 +52,8 @@ class SecondOrderScoring(FieldState):
 
     Examples
     --------
-    Two rows, each with its own label, and 0.25 alike: with k = 2 each is spoken for by itself with
-    1 and by the other with 0.25, of 1.25.
+    Two rows with different labels and a similarity of 0.25: with k = 2, each has weight 1 for its
+    own label and 0.25 for that of the other, divided by 1.25.
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))

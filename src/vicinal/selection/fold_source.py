@@ -15,28 +15,29 @@ from vicinal.estimators.fold import Fold
 from vicinal.estimators.joint import joined
 from vicinal.index import TrainingRows
 from vicinal.scoring import Training
+from vicinal.selection.grid import Search
 from vicinal.selection.shared_search import SharedSearch
 from vicinal.selection.splits import Split, train_share
 
-JOINT = "joint"
-"""Used like the name of a metric: neighbours by the cosine of features and labels together."""
+JOINT = Search("joint")
+"""The search by the cosine of features and labels together, for second-order methods."""
 
 Step = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Widths:
-    """The number of neighbours needed per metric; ``JOINT`` for features and labels together."""
+    """The number of neighbours needed per search."""
 
-    by_metric: Mapping[str, int]
+    by_search: Mapping[Search, int]
 
-    def of(self, metric: str) -> int:
-        """Return the number of neighbours needed for a metric."""
-        return self.by_metric.get(metric, 0)
+    def of(self, search: Search) -> int:
+        """Return the number of neighbours needed from a search."""
+        return self.by_search.get(search, 0)
 
 
 class SharedFolds:
-    """Folds of rows that were preprocessed once, with one search per metric for all folds.
+    """Folds of rows that were preprocessed once, with one search of each kind for all folds.
 
     Memory: the graph of all rows, and the rows of one fold at a time.
     """
@@ -46,23 +47,24 @@ class SharedFolds:
     ) -> None:
         self.X, self.Y, self.splits = X, Y, splits
         self._widths, self._n_jobs = widths, n_jobs
-        self._searches: dict[str, SharedSearch] = {}
+        self._searches: dict[Search, SharedSearch] = {}
 
-    def search(self, metric: str) -> SharedSearch:
-        """Return the search of all rows by a metric."""
-        if metric not in self._searches:
-            rows = joined(self.X, self.Y) if metric == JOINT else self.X
-            share = train_share(self.splits, self.Y.shape[0])
-            by = COSINE.name if metric == JOINT else metric
-            self._searches[metric] = SharedSearch(
-                rows, by, self._widths.of(metric), share, self._n_jobs
+    def search(self, wanted: Search) -> SharedSearch:
+        """Return the search of all rows."""
+        if wanted not in self._searches:
+            k, share = self._widths.of(wanted), train_share(self.splits, self.Y.shape[0])
+            rows, metric = self.X, wanted.metric
+            if wanted == JOINT:
+                rows, metric = joined(self.X, self.Y), COSINE.name
+            self._searches[wanted] = SharedSearch(
+                rows, metric, k, share, self._n_jobs, algorithm=wanted.algorithm
             )
-        return self._searches[metric]
+        return self._searches[wanted]
 
-    def fold(self, number: int, metric: str) -> Fold:
-        """Return a fold with neighbours by a metric."""
+    def fold(self, number: int, search: Search) -> Fold:
+        """Return a fold with the neighbours that a search finds."""
         split = self.splits[number]
-        graph, held_out = self.search(metric).fold(split)
+        graph, held_out = self.search(search).fold(split)
         training = Training(graph, self.Y[split.train], self.X[split.train])
         if self._widths.of(JOINT):
             training = replace(training, joint=self.search(JOINT).training(split))
@@ -85,13 +87,14 @@ class PreparedFolds:
         self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
         self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
 
-    def fold(self, number: int, metric: str) -> Fold:
-        """Return a fold with neighbours by a metric."""
+    def fold(self, number: int, search: Search) -> Fold:
+        """Return a fold with the neighbours that a search finds."""
         split = self.splits[number]
         train, test = self._rows(number)
         began = perf_counter()
-        search, k = TrainingRows(train, metric, self._n_jobs), self._widths.of(metric)
-        graph, held_out = search.query_self(k), search.query(test, k)
+        rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
+        k = self._widths.of(search)
+        graph, held_out = rows.query_self(k), rows.query(test, k)
         seconds = perf_counter() - began
         training = Training(graph, self.Y[split.train], train)
         k = self._widths.of(JOINT)
@@ -116,20 +119,20 @@ Folds = SharedFolds | PreparedFolds
 
 
 class CurrentFold:
-    """The current fold, created once for all methods that use the same distance."""
+    """The current fold, created once for all methods that use the same search."""
 
     def __init__(self, folds: Folds) -> None:
         self._folds = folds
         self._number = -1
-        self._by_metric: dict[str, Fold] = {}
+        self._by_search: dict[Search, Fold] = {}
 
-    def fold(self, number: int, metric: str) -> Fold:
+    def fold(self, number: int, search: Search) -> Fold:
         """Return a fold and release any other fold."""
         if number != self._number:
-            self._number, self._by_metric = number, {}
-        if metric not in self._by_metric:
-            self._by_metric[metric] = self._folds.fold(number, metric)
-        return self._by_metric[metric]
+            self._number, self._by_search = number, {}
+        if search not in self._by_search:
+            self._by_search[search] = self._folds.fold(number, search)
+        return self._by_search[search]
 
 
 def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:

@@ -1,7 +1,7 @@
 """The grid of a method: a Cartesian product of values, where a setting is an index on each axis."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
@@ -17,9 +17,25 @@ from vicinal.estimators.method import parameters as parameters_of
 Position: TypeAlias = tuple[int, ...]
 """A setting: the index of its value on each axis. Positions sort in grid order."""
 
-ANY_DISTANCE = "euclidean"
-"""The distance of the folds for an estimator from elsewhere, which does not use their
-neighbours."""
+
+@dataclass(frozen=True)
+class Search:
+    """How neighbours are searched; settings with equal searches share their neighbours.
+
+    Parameters
+    ----------
+    metric : str
+        Name of a distance.
+    algorithm : str or callable
+        The index, as for ``algorithm=`` of the estimators.
+    """
+
+    metric: str
+    algorithm: object = field(default="auto", hash=False)  # a factory need not be hashable
+
+
+ANY_SEARCH = Search("euclidean")
+"""The search of the folds for an estimator that does not use their neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +105,9 @@ class Grid:
         """Return an unfitted estimator of the method."""
         return make_method(self.method, params)
 
-    def distance(self, position: Position) -> str:
-        """Return the distance of a setting; for a method without one, any distance works."""
-        if not issubclass(self.kind, NeighborEstimator):
-            return ANY_DISTANCE
-        return str(self.value(position, "metric"))
+    def search(self, position: Position) -> Search:
+        """Return the search of a setting; for a method that uses no neighbours, any works."""
+        return search_of(self.estimator(position))
 
     def settings(self, position: Position) -> dict[str, object]:
         """Return all parameters of a setting on which results depend, including fixed ones."""
@@ -107,6 +121,20 @@ class Grid:
     def with_axis(self, name: str, values: Sequence[object]) -> "Grid":
         """Return the grid with other values on one axis."""
         return replace(self, axes={**self.axes, name: tuple(values)})
+
+
+def search_of(model: object) -> Search:
+    """Return the search of an estimator; for one that is not ours, any works.
+
+    Examples
+    --------
+    >>> from vicinal import MLkNN
+    >>> search_of(MLkNN(metric="cosine"))
+    Search(metric='cosine', algorithm='auto')
+    """
+    if not isinstance(model, NeighborEstimator):
+        return ANY_SEARCH
+    return Search(str(model.metric), model.algorithm)
 
 
 def make_grids(

@@ -24,7 +24,7 @@ from vicinal.selection.fold_source import (
     Widths,
     fit_steps,
 )
-from vicinal.selection.grid import Grid, Position
+from vicinal.selection.grid import Grid, Position, Search, search_of
 from vicinal.selection.splits import Split, read_splits
 from vicinal.selection.strategy import farthest
 
@@ -128,20 +128,21 @@ def read_steps(preprocess: object) -> list[Step]:
 
 def neighbor_widths(grids: Sequence[Grid]) -> Widths:
     """Return the number of neighbours that the grids need, including their possible extensions."""
-    widths: dict[str, int] = {}
+    widths: dict[Search, int] = {}
     for grid in map(farthest, grids):
         for position in one_by_one(grid):
             model = grid.estimator(position)
             if not isinstance(model, NeighborEstimator):
                 continue
             k = model.needed_neighbors()
-            widths[model.metric] = max(widths.get(model.metric, 0), k)
+            search = search_of(model)
+            widths[search] = max(widths.get(search, 0), k)
             if getattr(model, "second_order", False):
                 widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
     deepest = max(widths.values(), default=0)
-    # Axes are inspected one by one, so combinations of k and metric that do not occur are covered
+    # Axes are inspected one by one, so combinations of k and search that do not occur are covered
     # too.
-    return Widths({metric: deepest if k else k for metric, k in widths.items()})
+    return Widths({search: deepest if k else k for search, k in widths.items()})
 
 
 def one_by_one(grid: Grid) -> list[Position]:

@@ -12,7 +12,7 @@ from vicinal.estimators import LCIF, NeighborEstimator
 from vicinal.estimators.fold import Fold
 from vicinal.results.digest import digest_of
 from vicinal.selection.fold_source import CurrentFold, Folds
-from vicinal.selection.grid import Grid, Position
+from vicinal.selection.grid import Grid, Position, Search
 from vicinal.selection.kept_values import KeptValues
 from vicinal.selection.measure import measure_refits, measure_sweep
 from vicinal.selection.measure_lcif import measure_lcif
@@ -22,11 +22,11 @@ from vicinal.selection.table import TuningTable
 
 
 class Task(NamedTuple):
-    """Settings of one method that share a distance."""
+    """Settings of one method that share a search."""
 
     grid: Grid
     positions: list[Position]
-    metric: str
+    search: Search
 
 
 class Runner:
@@ -86,14 +86,14 @@ class Runner:
         return TuningTable(methods, params, self._metrics.names, values, done)
 
     def _tasks(self, grid: Grid, positions: Sequence[Position]) -> Iterator[Task]:
-        """Yield settings not evaluated before, grouped by distance."""
+        """Yield settings not evaluated before, grouped by search."""
         before = self._found.get(grid.method, {})
-        by_metric: dict[str, list[Position]] = {}
+        by_search: dict[Search, list[Position]] = {}
         for position in positions:
             if position not in before:
-                by_metric.setdefault(grid.distance(position), []).append(position)
-        for metric, asked in by_metric.items():
-            yield Task(grid, asked, metric)
+                by_search.setdefault(grid.search(position), []).append(position)
+        for search, asked in by_search.items():
+            yield Task(grid, asked, search)
 
     def _values(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> Float:
         """Return the values of a task, one row per setting, stored or newly computed."""
@@ -102,7 +102,7 @@ class Runner:
         if values is not None:
             advance(len(task.positions))
             return values
-        fold = current.fold(number, task.metric)
+        fold = current.fold(number, task.search)
         with using_threads(self._n_jobs):
             found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs, advance)
         values = np.stack([found[position] for position in task.positions])

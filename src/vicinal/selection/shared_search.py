@@ -34,6 +34,8 @@ class SharedSearch:
     train_share : float
         The smallest share of rows that any fold trains on.
     n_jobs : int or None
+    algorithm : str or callable
+        The index. Fold graphs equal those of a new search if it is exact.
 
     Notes
     -----
@@ -48,10 +50,17 @@ class SharedSearch:
     """
 
     def __init__(
-        self, X: Features, metric: str, k: int, train_share: float, n_jobs: int | None
+        self,
+        X: Features,
+        metric: str,
+        k: int,
+        train_share: float,
+        n_jobs: int | None,
+        *,
+        algorithm: object = "auto",
     ) -> None:
         self.k = k
-        self._rows = TrainingRows(X, metric, n_jobs)
+        self._rows = TrainingRows(X, metric, n_jobs, algorithm=algorithm)
         self._depth = depth(k, train_share)
         self._graph: NeighborGraph | None = None
 
@@ -79,7 +88,9 @@ class SharedSearch:
 
     def _among(self, split: Split) -> TrainingRows:
         """Return an index of a fold's training rows, for lists that became too short."""
-        return TrainingRows(self._rows.X[split.train], self._rows.metric, self._rows.n_jobs)
+        rows = self._rows
+        X = rows.X[split.train]
+        return TrainingRows(X, rows.metric, rows.n_jobs, algorithm=rows.algorithm)
 
     def _training(self, split: Split, others: TrainingRows, kept: "_Kept") -> NeighborGraph:
         width = others.width_among_others(self.k)

@@ -1,7 +1,7 @@
-"""Every setting of a method scored on one fold, sharing what settings have in common.
+"""Score all settings of a method on one fold, computing shared results once.
 
-Settings that differ only in how they decide share their scores. Those that differ in k besides are
-swept: votes, weights and similarities are added up once along k, the nearest neighbour first.
+Settings that differ only in their decision rule share their scores. Settings that also differ in k
+are computed in one sweep, which adds votes, weights and similarities neighbour by neighbour.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from vicinal.selection.grid import Grid, Position
 
 
 class Scored(NamedTuple):
-    """Settings that have their scores in common."""
+    """Settings with the same scores."""
 
     positions: list[Position]
     held_out: Scores
     training: Scores | None
-    """Leave-one-out scores of the training rows, where they are wanted."""
+    """Leave-one-out scores of the training rows, if a decision rule needs them."""
 
 
 def swept(

@@ -15,7 +15,7 @@ from vicinal.metrics import Conventions, metric_info
 from vicinal.metrics.catalogue import every_metric
 from vicinal.selection.explore import explore
 from vicinal.selection.fold_source import Folds, SharedFolds
-from vicinal.selection.grid import Grid, make_grids
+from vicinal.selection.grid import Grid, make_grids, search_of
 from vicinal.selection.kept_values import kept_values
 from vicinal.selection.meter import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors
@@ -158,12 +158,12 @@ def tune(
 
     Notes
     -----
-    Neighbours are searched once per distance, with slightly more than the largest k; each fold's
-    graphs are derived from that search and equal those of a new search
-    (:mod:`vicinal.selection.shared_search`). Each value in the table is bit-identical to that of
-    the estimator fitted on the fold's training rows. The first setting in grid order wins ties.
-    Memory: 12 bytes per row and neighbour, the rows of one fold per distance, and 8 bytes per
-    setting, fold and metric.
+    Neighbours are searched once per distance and index (``algorithm``), with slightly more than the
+    largest k; each fold's graphs are derived from that search and, if the index is exact, equal
+    those of a new search (:mod:`vicinal.selection.shared_search`). Each value in the table is then
+    bit-identical to that of the estimator fitted on the fold's training rows. The first setting in
+    grid order wins ties. Memory: 12 bytes per row and neighbour, the rows of one fold per distance,
+    and 8 bytes per setting, fold and metric.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _refitted(
     if isinstance(model, NeighborEstimator):
         graph = None
         if isinstance(folds, SharedFolds) and model.needed_neighbors():
-            graph = folds.search(model.metric).graph
+            graph = folds.search(search_of(model)).graph
         model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
     else:
         model.fit(X, dense_labels(problem.labels.matrix))

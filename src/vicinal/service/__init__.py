@@ -1,10 +1,10 @@
 """The service: models over HTTP, taught while they are served (extra ``[serve]``).
 
-Comes in: saved models, a file to keep what is taught. Goes out: an ASGI app with a JSON interface,
-a page for people, the dialects of Annif and Label Studio. The path of a change: ``gate`` (limits,
-tokens) → ``api`` (JSON) → ``engine`` (batches) → ``learner`` (check, commit, apply, reply) →
-``store`` (SQLite) and ``served_model`` (one whole version per request). A start loads the newest of
-the ``snapshots`` and replays the rest.
+Input: saved models and a file that stores what users teach. Output: an ASGI app with a JSON
+interface, a web page, and the dialects of Annif and Label Studio. A change passes through ``gate``
+(limits, tokens) → ``api`` (JSON) → ``engine`` (batches) → ``learner`` (check, commit, apply, reply)
+→ ``store`` (SQLite) and ``served_model`` (one whole version per request). At its start the service
+loads the newest of the ``snapshots`` and replays later changes.
 
 May be imported by ``cli`` only; FastAPI and uvicorn are imported when an app is made.
 """
@@ -19,7 +19,7 @@ from vicinal.service.limits import Limits
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from vicinal.service.engine import About
+    from vicinal.service.about import About
     from vicinal.service.loading import Sources
 
 __all__ = ["Limits", "create_app"]
@@ -42,12 +42,12 @@ def create_app(
     models : path, list of paths, or mapping of id to path or fitted model
         Folders written by :func:`vicinal.save`; the id is the name of the folder.
     store : path or None
-        SQLite file for what is taught; created if absent. Snapshots lie beside it. None: the
-        models cannot be taught.
+        SQLite file that stores what users teach; created if absent. Snapshots are written beside
+        it. None: the models cannot be taught.
     read_token : str or None
-        Token that reading needs; None lets anyone read.
+        Token required for reading; None lets anyone read.
     write_token : str or None
-        Token that changes need; None makes the service read-only.
+        Token required for changes; None makes the service read-only.
     loopback_writes : bool
         Let anyone who reaches the service make changes when there is no write token. Only for an
         app that is bound to the loopback interface.

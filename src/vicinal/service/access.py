@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens, and what is allowed without one."""
+"""Access control: bearer tokens, and what is allowed without a token."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ Need = Literal["open", "read", "write"]
 OPEN_PATHS = frozenset(
     ["/", "/livez", "/readyz", "/docs", "/openapi.json", "/favicon.ico", "/label-studio/health"]
 )
-"""Paths that tell nothing about any model."""
+"""Paths that need no token, because they reveal nothing about the models."""
 
 WRITES = frozenset(["learn", "forget", "snapshot", "webhook"])
 """Last parts of the paths that change something."""
@@ -24,7 +24,7 @@ LOOPBACK_NAMES = frozenset(["localhost", "127.0.0.1", "::1", "[::1]"])
 
 
 def need_of(method: str, path: str) -> Need:
-    """Return what a request needs; whatever is not listed needs at least the read token.
+    """Return which token a request needs; every path that is not listed needs the read token.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def need_of(method: str, path: str) -> Need:
 
 
 class Access:
-    """Decides which requests are let through.
+    """Decides which requests are permitted.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Access:
         return "anyone" if self._loopback_writes else "nobody"
 
     def check(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> None:
-        """Raise unless the request may go on."""
+        """Raise an error unless the request is permitted."""
         need = need_of(method, path)
         if need == "open":
             return
@@ -97,7 +97,7 @@ class Access:
         _check_local(headers)
 
     def _has(self, headers: Mapping[bytes, bytes], *accepted: bytes | None) -> bool:
-        """Tell whether a request carries one of the tokens; the time taken does not tell which."""
+        """Tell whether a request has one of the tokens, in a time that does not depend on which."""
         given = _digest(_token(headers.get(b"authorization", b"")))
         if given is None:
             return False
@@ -106,7 +106,7 @@ class Access:
 
 
 def _check_local(headers: Mapping[bytes, bytes]) -> None:
-    """Refuse a change that a page of another site makes a browser ask for."""
+    """Refuse a change that a browser requests on behalf of a page from another site."""
     host = urlsplit("//" + headers.get(b"host", b"").decode("latin-1"))
     origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
     is_foreign = bool(headers.get(b"origin")) and origin.netloc != host.netloc
@@ -147,5 +147,5 @@ def _token(header: bytes) -> str | None:
 
 
 def _digest(token: str | None) -> bytes | None:
-    """Return a token's SHA-256: comparing digests tells nothing of a token's length."""
+    """Return a token's SHA-256: comparing digests does not reveal the length of a token."""
     return None if token is None else hashlib.sha256(token.encode()).digest()

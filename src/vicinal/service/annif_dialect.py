@@ -1,7 +1,7 @@
 """The dialect of Annif's REST interface, so that Annif's ``http`` backend works unmodified.
 
-A label of the model is a subject: its name is the URI, or whatever the vocabulary given to the
-service says. Scores outside (0, 1] are clipped, since Annif expects no others.
+A label of the model is a subject, and its name is the URI; the vocabulary given to the service adds
+labels in words and notations. Scores outside (0, 1] are clipped, because Annif accepts no others.
 """
 
 from collections.abc import Sequence

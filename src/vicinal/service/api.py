@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from vicinal.service.engine import Engine
 from vicinal.service.errors import ServiceError, bad_value
 from vicinal.service.events import Change
-from vicinal.service.learner import Outcome
+from vicinal.service.planned_changes import Outcome
 from vicinal.service.rows import Row
 from vicinal.service.schemas import (
     ChangeReply,
@@ -90,7 +90,7 @@ def engine_of(request: Request, model_id: str) -> Engine:
 
 
 def as_json(content: object, status: int = 200) -> Response:
-    """Return a reply; faster than validating what the service itself made."""
+    """Return a JSON reply, without validating again what the service itself computed."""
     body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(body.encode(), status, media_type="application/json")
 
@@ -123,7 +123,7 @@ async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> 
 
 @router.get("", response_model=ModelList, responses=ERRORS)
 async def list_models(request: Request) -> Response:
-    """List what is served."""
+    """List the models."""
     return as_json({"models": [await engine.facts() for engine in engines(request).values()]})
 
 
@@ -159,7 +159,7 @@ async def list_examples(request: Request, model_id: ModelId) -> Response:
 async def list_taught(
     request: Request, model_id: ModelId, limit: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> Response:
-    """List the newest changes, newest first."""
+    """List the most recent changes, newest first."""
     taught, version = await engine_of(request, model_id).taught(limit)
     return as_json({"taught": taught, "version": version})
 
@@ -173,7 +173,7 @@ async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> 
         unknown = next((label for label in body.labels if label not in known), None)
         if unknown is not None:
             raise bad_value("labels", "labels of the model", unknown)
-    results, version = await engine.explain(plain(body.rows), body.labels, body.top)
+    results, version = await engine.explain(plain(body.rows), body.labels, body.top, body.without)
     return as_json({"results": results, "version": version})
 
 
@@ -188,7 +188,7 @@ async def neighbors(request: Request, model_id: ModelId, body: NeighborsRequest)
 async def learn(
     request: Request, model_id: ModelId, body: LearnRequest, idempotency_key: KeyHeader = None
 ) -> Response:
-    """Learn rows; when the reply arrives they are durable and the next prediction uses them."""
+    """Learn rows; when the reply arrives, they are on disk and the next prediction uses them."""
     key = body.idempotency_key or idempotency_key
     outcomes = await engine_of(request, model_id).change(Change("learn", plain(body.rows), key))
     return changed(outcomes[0])
@@ -218,6 +218,6 @@ def changed(outcome: Outcome) -> Response:
 
 @router.post("/{model_id}/snapshot", response_model=SnapshotReply, responses=CHANGE_ERRORS)
 async def snapshot(request: Request, model_id: ModelId) -> Response:
-    """Write the model folder now."""
+    """Write a snapshot now."""
     path, version = await engine_of(request, model_id).snapshot()
     return as_json({"path": path, "version": version})

@@ -1,4 +1,4 @@
-"""Requests answered together: a batch of rows costs little more than one row."""
+"""Micro-batching: concurrent requests are answered together, for little more than one costs."""
 
 import asyncio
 from collections import deque
@@ -15,17 +15,17 @@ Result = TypeVar("Result")
 class Batcher(Generic[Item, Result]):
     """Collects items of concurrent requests and hands them to one function, in one thread.
 
-    A batch is what has arrived while the previous one was computed, plus what arrives within the
-    wait, up to the size cap. One batch runs at a time, in the order of arrival.
+    A batch holds the items that arrived while the previous batch was computed and those that arrive
+    during a short wait, up to the largest size. Batches run one at a time, in the order of arrival.
 
     Parameters
     ----------
     run : callable
         Takes a list of items, returns for each its result or an exception.
     max_rows : int
-        Size cap; an item larger than that is a batch of its own.
+        Largest size of a batch; a larger item is a batch of its own.
     max_wait : float
-        Seconds that a batch below the cap waits for further items.
+        Seconds that a smaller batch waits for further items.
     max_queued : int
         Rows that may wait; further items are refused.
     max_seconds : float

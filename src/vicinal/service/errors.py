@@ -1,4 +1,4 @@
-"""What the service answers when it cannot do what was asked."""
+"""Errors that become replies."""
 
 
 class ServiceError(Exception):
@@ -26,11 +26,11 @@ class ConflictError(ServiceError):
 
 
 class StoreError(ValueError):
-    """The store cannot be opened or is damaged; says what to do about it."""
+    """The store cannot be opened or is damaged; the message says what to do."""
 
 
 def bad_value(field: str, expected: str, got: object) -> ServiceError:
-    """Return the refusal of one value of a request.
+    """Return the error for one value of a request.
 
     Examples
     --------

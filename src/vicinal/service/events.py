@@ -1,4 +1,4 @@
-"""What was taught: one event per learn or forget request, as the store keeps it."""
+"""Events: one per learn or forget request, as the store keeps them."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ class Change:
     key : str or None
         Idempotency key: a repeated request with the same key is not carried out twice.
     origin : str or None
-        Where the example comes from in another program, such as ``"label-studio:1:annotation:7"``.
+        Object of another program behind the example, such as ``"label-studio:1:annotation:7"``.
     """
 
     kind: Kind
@@ -67,7 +67,7 @@ class Event:
 
 
 def digest_of(kind: str, payload: str) -> str:
-    """Return the SHA-256 that tells one change from another, and a damaged one from a whole one.
+    """Return the SHA-256 of a change: equal for equal changes, different for a damaged one.
 
     Examples
     --------

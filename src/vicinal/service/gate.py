@@ -1,7 +1,7 @@
-"""The gate every request passes: its id, its limits, its permission; and every reply: its headers.
+"""Middleware for every request: request id, access, limits of size and time, security headers.
 
-Pure ASGI. The body is read here, within the limits of size and time, before anything is parsed; a
-request without permission is answered before its body is read.
+Pure ASGI. It reads the body, within the limits of size and time, before anything is parsed. A
+request without permission gets its reply before its body is read.
 """
 
 import asyncio
@@ -123,7 +123,7 @@ class Gate:
 
 
 class _Reply:
-    """The reply to one request: what is sent gets the headers that every reply has."""
+    """The reply to one request; adds the headers that every reply has."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
@@ -166,7 +166,7 @@ def error_body(error: ServiceError, request_id: str) -> bytes:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body that was read already."""
+    """Return a `receive` that returns the body read before."""
     is_given = False
 
     async def replay() -> Message:

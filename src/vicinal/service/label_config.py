@@ -41,7 +41,7 @@ class LabelConfig:
         }
 
     def choices(self, result: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return what an annotator chose, each choice once; other kinds of marks are ignored."""
+        """Return the choices of an annotator, each once; other kinds of annotation are ignored."""
         found: dict[str, None] = {}
         for region in result:
             value = region.get("value")
@@ -57,7 +57,7 @@ class LabelConfig:
 
 
 def read_label_config(xml: str) -> LabelConfig:
-    """Return what a labeling interface says; the names ``labels`` and ``text`` if there is none.
+    """Read a labeling interface; without one, the names are ``labels`` and ``text``.
 
     Examples
     --------

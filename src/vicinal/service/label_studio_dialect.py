@@ -1,8 +1,8 @@
 """The dialect of Label Studio's machine-learning backends.
 
 Give Label Studio the address ``http://HOST/label-studio`` (the first model) or
-``http://HOST/label-studio/MODEL``. Annotations are learned when they are made: the next prediction
-reflects them, and there is nothing left to do for "start training".
+``http://HOST/label-studio/MODEL``. The service learns each annotation as soon as it is made: the
+next prediction reflects it, and "start training" has nothing left to do.
 """
 
 from typing import Annotated, Any, Literal
@@ -36,7 +36,7 @@ Id = Annotated[int, Field(strict=True)] | Annotated[str, Field(max_length=200)]
 
 
 class _Loose(BaseModel):
-    """Label Studio sends more than is read here."""
+    """A body whose other fields are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -64,10 +64,11 @@ class PredictRequest(_Loose):
 
 
 class Annotation(_Loose):
-    """An annotation: its id and what the annotator chose."""
+    """An annotation: its id, what the annotator chose, and whether the task was skipped."""
 
     id: Id
     result: list[dict[str, Any]] | None = None
+    was_cancelled: Annotated[bool, Field(strict=True)] | None = None
 
 
 class Project(_Loose):
@@ -96,7 +97,7 @@ class VersionReply(BaseModel):
 
 
 class HealthReply(BaseModel):
-    """That the service is up."""
+    """The service is up."""
 
     status: Literal["UP"]
 
@@ -176,15 +177,22 @@ async def webhook(request: Request, body: Webhook, model_id: ModelId | None = No
     elif body.action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
         if body.annotation is None or body.task is None:
             raise bad_value("annotation, task", f"both, for {body.action}", "one or none")
-        config = read_label_config((body.project and body.project.label_config) or "")
-        labels = config.choices(body.annotation.result or [])
-        row = {"text": _text(body.task, config), "labels": labels}
-        await _replace(engine, _origin(body, body.annotation), row)
+        await _replace(
+            engine, _origin(body, body.annotation), _row(body, body.annotation, body.task)
+        )
     return as_json({"status": "ok", "model_version": await _version(engine)}, 201)
 
 
+def _row(body: Webhook, annotation: Annotation, task: Task) -> dict[str, Any] | None:
+    """Return the row that an annotation teaches; None for a skipped task, which teaches nothing."""
+    if annotation.was_cancelled:
+        return None
+    config = read_label_config((body.project and body.project.label_config) or "")
+    return {"text": _text(task, config), "labels": config.choices(annotation.result or [])}
+
+
 async def _replace(engine: Engine, origin: str, row: dict[str, Any] | None) -> None:
-    """Forget what was learned from an annotation, and learn it anew, in one transaction."""
+    """Replace what was learned from an annotation by a row, or by nothing, in one transaction."""
     changes = []
     if row is not None:
         changes.append(Change("learn", (row,), origin=origin))

@@ -1,6 +1,10 @@
-"""The limits of the service: what one request may ask for, and how long anything may take."""
+"""The limits of the service: sizes of requests, waiting times, sizes of batches."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from vicinal.service.errors import ServiceError
 
 
 @dataclass(frozen=True)
@@ -26,17 +30,18 @@ class Limits:
     header_seconds, body_seconds : float
         How long a client may take to send the headers, and then the body.
     answer_seconds : float
-        How long a request may wait for its answer.
+        How long a request may wait for its reply.
     batch_rows : int
-        Rows predicted together at most.
+        Most rows predicted together.
     batch_wait_seconds : float
         How long a request waits for others to join its batch; 0 joins only those already waiting.
     queued_rows : int
         Rows that may wait for one model; further requests are refused until some are answered.
     connections : int
         Connections open at once.
-    changes_per_snapshot : int
-        Changes (learn or forget requests) after which a snapshot is written.
+    rows_per_snapshot : int
+        Rows learned or forgotten after which a snapshot is written; for a model of more than 50
+        times as many rows, after a fiftieth of its rows.
     snapshots_kept : int
         Newest snapshots kept per model.
     """
@@ -56,5 +61,26 @@ class Limits:
     batch_wait_seconds: float = 0.001
     queued_rows: int = 20_000
     connections: int = 512
-    changes_per_snapshot: int = 1000
+    rows_per_snapshot: int = 1000
     snapshots_kept: int = 2
+
+
+def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
+    """Refuse more rows, or larger ones, than the service allows.
+
+    Examples
+    --------
+    >>> check_limits([{"text": "abcd"}], Limits(text_characters=3))
+    Traceback (most recent call last):
+    ...
+    vicinal.service.errors.ServiceError: rows.0.text: longer than 3 characters
+    """
+    if len(rows) > limits.rows:
+        raise ServiceError(422, "too-many-rows", f"rows: more than {limits.rows} in one request")
+    for place, row in enumerate(rows):
+        if len(row.get("text", "")) > limits.text_characters:
+            most = f"longer than {limits.text_characters} characters"
+            raise ServiceError(422, "text-too-long", f"rows.{place}.text: {most}")
+        if len(row.get("labels", ())) > limits.labels:
+            most = f"more than {limits.labels} labels"
+            raise ServiceError(422, "too-many-labels", f"rows.{place}.labels: {most}")

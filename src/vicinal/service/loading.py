@@ -1,4 +1,4 @@
-"""From the models a service is given to the models it serves: newest snapshot, then replay."""
+"""Load the models to serve: the newest snapshot of each, then the changes made since."""
 
 import hashlib
 import logging
@@ -56,7 +56,7 @@ def named_sources(models: Sources) -> dict[str, Source]:
 def serve_model(
     model_id: str, source: Source, store: Store | None, limits: Limits
 ) -> tuple[ServedModel, Learner | None]:
-    """Load a model as it was when the service stopped: newest snapshot, then what was taught since.
+    """Load a model as it was when the service stopped: newest snapshot, then the later changes.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def _model(source: Source) -> Model:
 
 
 def fingerprint(source: Source) -> str:
-    """Return what tells one trained model from another: the checksum of its folder's manifest.
+    """Return what identifies a trained model: the checksum of its folder's manifest.
 
-    For a model in memory: a digest of its method, its rows' number and its labels.
+    For a model in memory: a digest of its method, its number of rows and its labels.
     """
     if isinstance(source, str | os.PathLike):
         manifest = Path(source) / MANIFEST

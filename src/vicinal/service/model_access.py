@@ -1,7 +1,7 @@
-"""Everything the service asks of a model, in one place."""
+"""Every call that the service makes to a model, in one place."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ SHARED_WORDS = 8
 
 
 class Answer(NamedTuple):
-    """The labels decided on for one row, and the best labels with their scores, best first."""
+    """The predicted labels of one row, and the labels with the highest scores, best first."""
 
     labels: list[str]
     scores: list[tuple[str, float]]
@@ -101,7 +101,7 @@ def explanations(
     labels: list[str] | None,
     top: int,
     feature_names: Sequence[str],
-) -> list[object]:
+) -> list[dict[str, Any]]:
     """Return why each row gets its labels, as JSON can hold it."""
     explain = getattr(estimator, "explain", None)
     if explain is None:
@@ -109,7 +109,7 @@ def explanations(
             501, "cannot-explain", f"{type(estimator).__name__} has no explanations; ask /neighbors"
         )
     found = explain(X, labels=labels, top=top, feature_names=feature_names)
-    return [without_nan(explanation.to_dict()) for explanation in found]
+    return [cast("dict[str, Any]", without_nan(explanation.to_dict())) for explanation in found]
 
 
 def can_learn(estimator: NeighborEstimator) -> bool:
@@ -132,7 +132,7 @@ def forget(estimator: NeighborEstimator, row_ids: Sequence[int]) -> None:
 
 
 def row_ids(estimator: NeighborEstimator) -> Int:
-    """Return the ids of the rows the model knows, rising."""
+    """Return the ids of the model's rows, in rising order."""
     return estimator.row_ids_
 
 

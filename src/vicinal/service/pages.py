@@ -1,6 +1,6 @@
-"""The pages: ``/`` for people who try and teach a model, ``/docs`` for those who write clients.
+"""The web pages: ``/`` to try and teach a model, ``/docs`` as reference for writing clients.
 
-Plain files of the package, served from memory: no build step, nothing from elsewhere.
+Plain files of the package, served from memory: no build step and no external assets.
 """
 
 from importlib.resources import files

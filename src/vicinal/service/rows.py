@@ -1,4 +1,4 @@
-"""Rows of requests as the rows that an estimator takes."""
+"""Convert the rows of requests into the features that an estimator expects."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -22,9 +22,10 @@ DENSE_CELLS = 2**26
 class RowReader:
     """Turns rows of requests into features, for one model.
 
-    A text goes through the model's vectorizer. Features by name and dense values enter behind the
-    vectorizer of a text model, and at the start of any other. Words that a text model does not know
-    are ignored, in a text and by name alike; any other model refuses names it does not know.
+    A text passes through the model's vectorizer. Named features and dense values skip the
+    vectorizer of a text model and pass through all steps of any other model. A text model ignores
+    words that it does not know, in texts and as feature names; any other model refuses unknown
+    names.
 
     Parameters
     ----------

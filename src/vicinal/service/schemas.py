@@ -97,11 +97,16 @@ class PredictRequest(_Body):
 
 
 class ExplainRequest(_Body):
-    """Rows to explain; `labels` are those to explain, by default the best ones."""
+    """Rows to explain; `labels` are those to explain, by default the best ones.
+
+    With `without`, each label also has the features without which its score falls, largest loss
+    first; for at most 16 rows, and not for models of dense rows.
+    """
 
     rows: Rows
     labels: Labels | None = None
     top: Top = 5
+    without: Annotated[bool, Field(strict=True)] = False
 
 
 class NeighborsRequest(_Body):

@@ -1,4 +1,4 @@
-"""A model that is read and taught at the same time: one whole version per request."""
+"""A model that answers requests while it learns: each request sees one whole version."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,26 @@ from vicinal.estimators import NeighborEstimator, save
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.service import model_access
 from vicinal.service.rows import Row, RowReader
+from vicinal.service.saved_graph import write_graph
 
 
 class Version(NamedTuple):
-    """One whole version of a model: nothing of it changes while a reader holds it."""
+    """One whole version of a model; it does not change while a reader holds it."""
 
     estimator: NeighborEstimator
     number: int
 
 
 class ServedModel:
-    """A model with its version number, read while it is taught.
+    """A model with its version number, which can be read while it is changed.
 
-    Readers never wait: they hold a snapshot, which stays as it is whatever the model learns next.
-    Those who change the model take turns.
+    Readers never wait: they hold a snapshot that later changes do not affect. Changes are made one
+    after the other.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        Fitted. From now on only this object may change it.
+        Fitted. Only this object may change it from now on.
     version : int
         Number of changes made to the model that was trained.
     """
@@ -68,14 +69,15 @@ class ServedModel:
             self._publish(version)
 
     def skip(self, version: int) -> None:
-        """Take on a version number without a change: that of an event without effect."""
+        """Take a new version number without a change, for an event that has no effect."""
         with self._writing:
             self._publish(version)
 
     def save(self, path: Path, version: int) -> bool:
-        """Save the model if it still has the given version; tell whether it had."""
+        """Save the model and its graph if it still has the given version; tell whether it had."""
         with self._writing:
             if self.version != version:
                 return False
+            write_graph(self._model, path)
             save(self._model, path)
             return True

@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from vicinal.service.limits import Limits
-from vicinal.service.telemetry import log_as_json
 
 HEAD_BYTES = 2**16
 """Most bytes of request line and headers."""
@@ -73,8 +72,7 @@ class HeadLimits(asyncio.Protocol):
 
 
 def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
-    """Serve until told to stop (SIGINT, SIGTERM); then finish, snapshot and close."""
-    log_as_json()
+    """Serve until SIGINT or SIGTERM; then finish requests, write snapshots and close."""
     protocol = type(
         "LimitedProtocol", (HeadLimits, AutoHTTPProtocol), {"seconds": limits.header_seconds}
     )
@@ -93,8 +91,8 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
         timeout_keep_alive=int(limits.header_seconds),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
-    # uvicorn raises the signal that stopped it once more when all is closed; by then it has done
-    # what it was for, and the process ends with code 0.
+    # uvicorn raises the signal that stopped it again when everything is closed; it is ignored, so
+    # that the process ends with code 0.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     uvicorn.Server(config).run()

@@ -1,9 +1,9 @@
-"""Snapshots: the model folder of a version, so that a start need not replay all that was taught.
+"""Snapshots: the model folder of a version, so that a start need not replay the whole history.
 
-They lie beside the store: ``STORE.snapshots/MODEL/VERSION``. A snapshot is complete or not there at
-all, and is verified when it is loaded. A damaged one is renamed to ``VERSION.damaged`` and skipped:
-the store holds every event, so an older snapshot, or the model as trained, gives the same model
-after more events are replayed.
+They are written beside the store, to ``STORE.snapshots/MODEL/VERSION``. A snapshot is either
+complete or absent, and is verified when it is loaded. A damaged one is renamed to
+``VERSION.damaged`` and skipped. Since the store holds every event, an older snapshot or the trained
+model gives the same model after more events are replayed.
 """
 
 import logging
@@ -15,6 +15,8 @@ from pathlib import Path
 from vicinal._base.errors import ModelFormatError
 from vicinal.estimators import load
 from vicinal.estimators.model import Model
+from vicinal.persistence.unfinished import ENDING, remove_unfinished
+from vicinal.service.saved_graph import graph_file, read_graph
 from vicinal.service.served_model import ServedModel
 
 _VERSION = re.compile(r"[0-9]{12}")
@@ -39,18 +41,20 @@ class Snapshots:
         self.kept = kept
 
     def versions(self) -> list[int]:
-        """Return the versions there are, newest first."""
+        """Return the versions that have a snapshot, newest first."""
         if not self.folder.is_dir():
             return []
         names = [path.name for path in self.folder.iterdir() if _VERSION.fullmatch(path.name)]
         return sorted((int(name) for name in names), reverse=True)
 
     def newest(self) -> tuple[Model, int] | None:
-        """Load the newest snapshot that is whole."""
+        """Load the newest undamaged snapshot."""
         for version in self.versions():
             path = self._path(version)
             try:
-                return load(path, verify=True), version
+                model = load(path, verify=True)
+                read_graph(model, path)
+                return model, version
             except (ModelFormatError, OSError) as error:
                 log.error("snapshot skipped", extra={"path": str(path), "reason": str(error)})
                 with suppress(OSError):  # on a read-only disk it stays where it is
@@ -59,15 +63,24 @@ class Snapshots:
 
     def write(self, served: ServedModel) -> tuple[Path, int]:
         """Save the model as it is now, then remove all but the newest snapshots."""
-        while True:
-            version = served.version
-            path = self._path(version)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if served.save(path, version):
-                break
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            while not served.save(self._path(version := served.version), version):
+                pass  # the model has changed meanwhile
+        finally:
+            self._remove_leftovers()
         for old in self.versions()[self.kept :]:
             shutil.rmtree(self._path(old), ignore_errors=True)
-        return path, version
+            graph_file(self._path(old)).unlink(missing_ok=True)
+        return self._path(version), version
+
+    def _remove_leftovers(self) -> None:
+        """Remove what failed saves and killed processes left: unfinished files, graphs alone."""
+        for folder in self.folder.glob(f".*{ENDING}"):
+            remove_unfinished(self.folder / folder.name.split(".")[1])
+        for graph in self.folder.glob("*.graph.*"):
+            if not self._path(int(graph.name.split(".")[0])).exists():
+                graph.unlink(missing_ok=True)
 
     def _path(self, version: int) -> Path:
         return self.folder / f"{version:012d}"

@@ -1,14 +1,15 @@
-"""The store: everything that was taught, in one SQLite file, durable before it is acknowledged.
+"""The store: every change in one SQLite file, durable before it is acknowledged.
 
 ``journal_mode=WAL`` with ``synchronous=FULL``: a commit has reached the disk when it returns.
-(``NORMAL`` may lose acknowledged commits when power fails.) Every event carries a SHA-256, so that
-damage that SQLite does not notice is found before it is learned.
+(``NORMAL`` may lose acknowledged commits when power fails.) Every event has a SHA-256, so that the
+service finds damage that SQLite does not notice before it learns from it.
 
-Events are never changed or removed, except that one the model cannot take is marked as refused.
+Events are never changed or removed; an event that the model cannot apply is marked as refused.
 """
 
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -43,6 +44,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (model, key) WHERE key
 CREATE INDEX IF NOT EXISTS events_by_origin ON events (model, origin) WHERE origin IS NOT NULL;
 """
 _COLUMNS = "model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused"
+NEEDED_BYTES = 2**17
+"""Room that opening the store may need: SQLite calls a lack of it a disk I/O error."""
 RECOVERY = "see 'Recovery' in docs/service.md"
 
 
@@ -64,7 +67,7 @@ class Store:
         self._connection = _open(path)
 
     def bind(self, model: str, fingerprint: str) -> None:
-        """Remember which model the events belong to, or refuse another one under the same id."""
+        """Record which model the events belong to, or refuse a different model with the same id."""
         with self._transaction() as sql:
             sql.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, fingerprint))
             row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
@@ -111,10 +114,13 @@ class Store:
         """Return the events that came from one object of another program, oldest first."""
         return self._select("WHERE model = ? AND origin = ? ORDER BY version", (model, origin))
 
-    def after(self, model: str, version: int, count: int) -> list[Event]:
-        """Return up to `count` events later than `version`, in order."""
-        where = "WHERE model = ? AND version > ? ORDER BY version LIMIT ?"
-        return self._select(where, (model, version, count))
+    def after(self, model: str, version: int, most_bytes: int) -> list[Event]:
+        """Return the next events later than `version`, in order.
+
+        As many as have `most_bytes` of rows between them; the last one may go beyond that.
+        """
+        where = "WHERE model = ? AND version > ? ORDER BY version"
+        return self._select(where, (model, version), most_bytes)
 
     def latest(self, model: str, count: int) -> list[Event]:
         """Return the newest events, newest first."""
@@ -131,10 +137,21 @@ class Store:
         with self._guard:
             self._connection.close()
 
-    def _select(self, where: str, values: tuple[object, ...]) -> list[Event]:
+    def _select(
+        self, where: str, values: tuple[object, ...], most_bytes: int | None = None
+    ) -> list[Event]:
+        """Return events, of `most_bytes` between them if that is given."""
+        found: list[Event] = []
+        read = 0
         with self._guard, _clear_errors(self.path):
             rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
-            return [_event(self.path, row) for row in rows]
+            for row in rows:
+                found.append(_event(self.path, row))
+                read += len(row[3])
+                if most_bytes is not None and read >= most_bytes:
+                    break
+            rows.close()
+        return found
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -166,7 +183,8 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{path}: the store cannot be opened: {error}; {RECOVERY}") from None
+        reason = "the disk is full" if _is_full(path.parent) else str(error)
+        raise StoreError(f"{path}: the store cannot be opened: {reason}; {RECOVERY}") from None
     if is_new:
         _sync_folder(path.parent)
     return connection
@@ -192,6 +210,11 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+
+
+def _is_full(folder: Path) -> bool:
+    """Tell whether the disk has no room for the files that SQLite needs beside the store."""
+    return shutil.disk_usage(folder).free < NEEDED_BYTES
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the service tells about itself: structured logs and Prometheus metrics."""
+"""Structured logs and Prometheus metrics."""
 
 import json
 import logging

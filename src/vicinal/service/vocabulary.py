@@ -1,4 +1,4 @@
-"""Subjects of a vocabulary in Annif's TSV format: what a label is called."""
+"""Read a vocabulary in Annif's TSV format: labels in words for the URIs."""
 
 from pathlib import Path
 

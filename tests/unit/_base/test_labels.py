@@ -128,5 +128,5 @@ def test_further_rows_may_have_no_label_at_all() -> None:
 
 def test_further_rows_with_another_number_of_columns_are_refused_by_name() -> None:
     known = read_labels(INDICATOR, n_rows=2)
-    with pytest.raises(InvalidArgumentError, match="Y: expected 3 labels, as the model has, got 2"):
+    with pytest.raises(InvalidArgumentError, match="Y: expected 3 labels, as in the model, got 2"):
         extended_labels(known, [[1, 0]], n_rows=1)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 from vicinal import baselines
 from vicinal.baselines import ADTBoostMH, BinaryRelevanceSVM, BoosTexter, LabelFrequency, RankSVM
@@ -174,11 +175,26 @@ OF_PROBABILITIES = {
     "check_estimator_sparse_matrix": TWO_COLUMNS,
     "check_decision_proba_consistency": NO_INDICATOR,
 }
+OF_WEIGHTS = {
+    "check_sample_weights_pandas_series": NO_INDICATOR,
+    "check_sample_weights_not_an_array": NO_INDICATOR,
+    "check_sample_weights_shape": NO_INDICATOR,
+    "check_sample_weights_not_overwritten": NO_INDICATOR,
+    "check_sample_weight_equivalence_on_dense_data": NO_INDICATOR,
+    "check_sample_weight_equivalence_on_sparse_data": NO_INDICATOR,
+    "check_classifiers_one_label_sample_weights": NO_INDICATOR,
+}
+"""What they check is in ``tests/property/test_sample_weights.py``, on label indicators."""
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
     has_probabilities = hasattr(estimator, "predict_proba")
-    return CANNOT_APPLY | (OF_PROBABILITIES if has_probabilities else {})
+    has_weights = has_fit_parameter(estimator, "sample_weight")
+    return (
+        CANNOT_APPLY
+        | (OF_PROBABILITIES if has_probabilities else {})
+        | (OF_WEIGHTS if has_weights else {})
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")  # rows of any scale

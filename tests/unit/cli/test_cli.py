@@ -28,7 +28,9 @@ def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
 
     code, out, _ = run("evaluate", model, data_file, "--json")
     assert code == 0
-    wanted = vicinal.metrics.evaluate(dataset.Y, expected.predict(scaled), expected.scores(scaled))
+    answers = expected.predict(scaled), expected.scores(scaled)
+    wanted = vicinal.metrics.evaluate(dataset.Y, *answers, train_label_counts=dataset.Y)
+    assert "psp@5" in wanted
     assert json.loads(out) == pytest.approx(wanted, abs=0, nan_ok=True)
 
     code, out, _ = run("predict", model, data_file, "--json", "--top", 2)
@@ -55,9 +57,9 @@ def test_bars_show_how_far_search_and_scoring_are(run, data_file, tmp_path, bars
         ("Learning from 60 rows", None, []),
         ("Searching", 60, rows),
         ("Scoring training rows", 60, rows),
-        ("Predicting 60 rows", None, []),
+        ("Predicting rows", None, [60]),
         ("Scoring rows", 60, rows),
-        ("Predicting 60 rows", None, []),
+        ("Predicting rows", None, [60]),
         ("Scoring rows", 60, rows),
     ]
 
@@ -113,7 +115,7 @@ def test_list_names_every_data_set(run):
     code, out, _ = run("data", "list", "--json")
     assert code == 0
     entries = {entry["name"]: entry for entry in json.loads(out)}
-    assert entries["debtags"]["at hand"] is True
+    assert entries["debtags"]["available locally"] is True
     assert entries["emotions"]["labels"] == 6
 
 
@@ -132,10 +134,13 @@ def test_list_names_every_data_set(run):
         (("train", "debtags", "-o", "model", "--preprocess", "magic"), "--preprocess"),
         (("train", "debtags", "-o", "taken"), "path: expected a new path or an older model"),
         (("tune", "debtags", "--save", "taken"), "path: expected a new path or an older model"),
-        (("tune", "debtags", "--table", "none/all.csv"), "--table: expected a file in a folder"),
-        (("compare", "debtags", "--report", "none/page.html"), "--report: expected a file in a"),
-        (("predict", "taken", "debtags", "-o", "none/out.jsonl"), "--output: expected a file in a"),
-        (("predict", "taken", "debtags", "-o", "taken"), "--output: expected a file in a"),
+        (("tune", "debtags", "--table", "none/all.csv"), "--table: expected a file in an"),
+        (("compare", "debtags", "--report", "none/page.html"), "--report: expected a file in an"),
+        (
+            ("predict", "taken", "debtags", "-o", "none/out.jsonl"),
+            "--output: expected a file in an",
+        ),
+        (("predict", "taken", "debtags", "-o", "taken"), "--output: expected a file in an"),
         (("predict", "taken", "debtags", "--top", "0"), "--top"),
         (("demo", "--neighbors", "0"), "--neighbors"),
         (("compare", "debtags", "--seeds", "0"), "--seeds"),
@@ -145,7 +150,7 @@ def test_list_names_every_data_set(run):
         (("no-such-command",), "no-such-command"),
         (("data", "describe", "no-such-file.arff"), "no-such-file.arff"),
         (("data", "convert", "debtags", "x.npz", "--rows", "some"), "--rows: expected one of"),
-        (("data", "convert", "debtags", "none/x.npz"), "TARGET: expected a file in a folder"),
+        (("data", "convert", "debtags", "none/x.npz"), "TARGET: expected a file in an"),
         (("tune", "debtags", "--metric", "accuracy-of-all"), "hamming-loss, subset-accuracy"),
     ],
 )

@@ -196,7 +196,7 @@ def test_bench_times_every_part(run, data_file, dataset):
     code, out, err = run("bench", data_file, "--methods", "all", "--neighbors", "3", "--json")
     assert code == 0, err
     found = json.loads(out)
-    assert (found["rows searched"], found["rows asked for"]) == (48, 12)
+    assert (found["rows searched"], found["queries"]) == (48, 12)
     assert found["metric"] == "euclidean"
     assert [each["method"] for each in found["methods"]][-1] == "blend"
     for name in ("load, s", "batch search, ms per query", "single query, ms, median"):

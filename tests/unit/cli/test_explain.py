@@ -100,7 +100,7 @@ def test_rows_with_features(run, data_file, tmp_path):
         (("--label", "loud"), "labels: expected label names of the model"),
         (("--limit", 0), "limit"),
         (("--html", "/nowhere/page.html"), "--html: expected a file"),
-        (("--learned-from", "NEW"), "--learned-from: expected the 4 rows the model learned from"),
+        (("--learned-from", "NEW"), "--learned-from: expected the 4 training rows of the model"),
     ],
 )
 def test_bad_input_is_one_line(words, said, run, model, new):

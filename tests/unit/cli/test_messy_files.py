@@ -41,6 +41,9 @@ FILES = {
     "array.json": ((), []),
     "lines.json": ((), []),
     "array.jsonl": ((), ["split at ';'"]),
+    "pandas_columns.json": ((), []),
+    "wrapped_rows.json": ((), []),
+    "german_names.csv": ((), ["texts from column 'Beschreibung'", "'Kategorien', split at ';'"]),
     "list_column.parquet": ((), []),
     "text_column.parquet": ((), ["split at ';'"]),
     "pandas_index.csv": ((), ["split at ';'"]),
@@ -50,6 +53,7 @@ FILES = {
     "one_hot.csv": (HOT, ["2 numeric (width, height)", "scaled to [0, 1] (--preprocess none"]),
     "crosses.csv": (HOT, ["2 numeric (width, height); not used: id"]),
     "true_false.csv": (HOT, ["2 numeric"]),
+    "excel_german_words.csv": (HOT, ["2 numeric"]),
     "decimal_comma.csv": (HOT, ["decimal comma"]),
     "mixed.csv": (
         HOT,
@@ -186,6 +190,8 @@ def test_other_endings_are_refused(run, tmp_path):
 
 
 BROKEN = {
+    "table.csv.zip": ((), ["unpack the archive first"]),
+    "table.txt": ((), ["line 1", "name it .csv or .tsv"]),
     "missing_column.csv": ((), ["line 1", "a column 'labels'", "--labels", "--label-columns"]),
     "empty_number.csv": ((), ["line 3", "a number in 'height'", "an empty cell"]),
     "nonsense_label_column.csv": (

@@ -64,8 +64,8 @@ def test_columns_are_found_by_name(answers, dataset, data_file, tmp_path):
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        (("a", "b", "c", "x"), "4 features the model learned, got no 'd'"),
-        (("a", "b", "c", "d", "x"), "4 features the model learned, got 'x' besides"),
+        (("a", "b", "c", "x"), "4 features of the model, got no 'd'"),
+        (("a", "b", "c", "d", "x"), "4 features of the model, got 'x' too"),
     ],
 )
 def test_other_columns_are_refused(run, model, tmp_path, names, says):

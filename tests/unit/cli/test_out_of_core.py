@@ -11,6 +11,7 @@ from vicinal.cli.app import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc
+from vicinal.index import stored_postings
 
 pytestmark = pytest.mark.native
 
@@ -43,13 +44,17 @@ def same_models(first, second, X):
 
 @pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif"])
 @pytest.mark.parametrize("preprocess", ["none", "tfidf", "tfidf,unit"])
-def test_extreme_classification_text(xc_file, tmp_path, method, preprocess):
+def test_extreme_classification_text(xc_file, tmp_path, method, preprocess, monkeypatch):
+    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1)
     file, X = xc_file
     shared = ["--method", method, "--preprocess", preprocess]
     run("train", file, "-o", tmp_path / "plain", *shared)
     options = ["--out-of-core", tmp_path / "rows", "--max-memory", "0.01"]
     run("train", file, "-o", tmp_path / "streamed", *shared, *options)
     same_models(tmp_path / "plain", tmp_path / "streamed", X)
+    # Only the rows that are searched have postings.
+    assert list((tmp_path / "rows").glob("rows/run-*/postings-0"))
+    assert not list((tmp_path / "rows").glob("rows-*/run-*/postings-0"))
 
 
 def test_texts(tmp_path):
@@ -72,8 +77,17 @@ def test_texts(tmp_path):
     same_models(tmp_path / "plain", tmp_path / "streamed", ["word1 word2", "word7 word39 word3"])
 
 
+@pytest.mark.parametrize("method", [[], ["--method", "blend"], ["--method", "label-ridge"]])
+def test_methods_that_copy_the_rows_are_refused(xc_file, tmp_path, method):
+    options = ["-o", tmp_path / "m", "--out-of-core", tmp_path / "r", *method]
+    with pytest.raises(ValueError, match="instance-knn, mlknn, lcif"):
+        run("train", xc_file[0], *options)
+    assert not (tmp_path / "r").exists()
+
+
 def test_bad_options(xc_file, tmp_path):
     file, _ = xc_file
+    method = ["--method", "mlknn"]
     with pytest.raises(ValueError, match="--max-memory"):
         run(
             "train",
@@ -84,10 +98,11 @@ def test_bad_options(xc_file, tmp_path):
             tmp_path / "r",
             "--max-memory",
             "0",
+            *method,
         )
-    with pytest.raises(ValueError, match="a file, for --out-of-core"):
-        run("train", "debtags", "-o", tmp_path / "m", "--out-of-core", tmp_path / "r")
+    with pytest.raises(ValueError, match="a file, because of --out-of-core"):
+        run("train", "debtags", "-o", tmp_path / "m", "--out-of-core", tmp_path / "r", *method)
     (tmp_path / "full" / "rows").mkdir(parents=True)
     (tmp_path / "full" / "rows" / "thesis.txt").touch()
     with pytest.raises(ValueError, match=r"thesis\.txt"):
-        run("train", file, "-o", tmp_path / "m", "--out-of-core", tmp_path / "full")
+        run("train", file, "-o", tmp_path / "m", "--out-of-core", tmp_path / "full", *method)

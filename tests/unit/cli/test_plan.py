@@ -9,16 +9,19 @@ from vicinal.index.cost_model import Constants, Machines, Workload, plan
 
 
 def test_figures_by_hand():
-    constants = Constants(2.0, 40.0, 50.0, 20.0, 6.0, 100.0)
+    constants = Constants(2.0, 40.0, 50.0, 20.0, 6.0, 100.0, 286.0)
     found = plan(Workload(1e6, 40.0, neighbors=10), Machines(1, 1, 1.0, 3.6), constants)
-    assert found.disk_gb == pytest.approx((40e6 * 8 + 12e6) / 1e9)
+    assert found.disk_gb == pytest.approx((40e6 * (8 + 6) + 12e6) / 1e9)
     assert found.postings_gb == pytest.approx(0.24)
     assert found.fits_in_memory
     # 1e6 rows × 2 ns, and 10 neighbours of one shard × 100 ns
     assert found.seconds_per_million_queries == pytest.approx(1e6 * (2e-3 + 1e-6))
+    # 40e6 entries × 20 ns, and 572 MB at 286 MB per second
+    assert found.seconds_to_write == pytest.approx(0.8 + 2.0)
     assert found.seconds_to_build_postings == pytest.approx(2.0)
     assert found.seconds_for_graph == pytest.approx(2001.0)
-    assert found.cost == pytest.approx((2001 + 2003) / 3600 * 3.6)
+    assert found.seconds_for_queries == pytest.approx(2001.0)
+    assert found.cost == pytest.approx((2001 + 2001) / 3600 * 3.6)
 
 
 def test_twice_the_entries_cost_four_times():
@@ -27,12 +30,22 @@ def test_twice_the_entries_cost_four_times():
     assert ratio == pytest.approx(4, rel=0.05)  # merging does not grow with the entries
 
 
-def test_too_few_machines_build_postings_for_every_batch():
-    work = Workload(1e9, 40.0)
+def test_too_few_machines_read_postings_for_every_batch():
+    work = Workload(1e9, 40.0, queries=3e6)
     enough, few = plan(work, Machines(), Constants()), plan(work, Machines(1), Constants())
     assert enough.fits_in_memory
     assert not few.fits_in_memory
     assert few.seconds_per_million_queries > enough.workers * enough.seconds_per_million_queries
+    # 216 GB at 200 MB per second, once for each of three batches of a million queries
+    searching = 3 * (few.seconds_per_million_queries - 1080)
+    assert few.seconds_for_queries == pytest.approx(searching + 3 * 1080)
+
+
+def test_all_cores_of_one_machine_build_the_postings():
+    work = Workload(1e6, 40.0)
+    one, two = (plan(work, Machines(1, cores), Constants()) for cores in (1, 2))
+    assert two.seconds_to_build_postings == pytest.approx(one.seconds_to_build_postings / 2)
+    assert two.seconds_to_write == one.seconds_to_write
 
 
 def test_the_command(run, tmp_path):

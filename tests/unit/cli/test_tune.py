@@ -131,7 +131,7 @@ def test_an_interrupt_shows_the_best_so_far(
     monkeypatch.setattr(runner, "measure", interrupted)
     code, out, err = run(data_file, *SMALL, "--json")
     assert code == 130
-    assert "the best so far" in err
+    assert "the best settings so far" in err
     assert json.loads(out)["complete"] is False
 
 

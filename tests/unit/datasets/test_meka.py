@@ -44,7 +44,9 @@ def test_the_count_can_be_given(tmp_path):
     assert read_meka(path, n_labels=-2).label_names == ("c", "d")
     with pytest.raises(DataFormatError, match=r"'-C n' in the relation name.*'plain'"):
         read_meka(path)
-    with pytest.raises(DataFormatError, match=r"at least 5 attributes, as many as labels in '-C -?5', got 4"):
+    with pytest.raises(
+        DataFormatError, match=r"at least 5 attributes, as many as labels in '-C -?5', got 4"
+    ):
         read_meka(path, n_labels=5)
 
 

@@ -288,3 +288,12 @@ def test_trees_that_run_in_circles_are_refused(fitted):
         damaged[inner] = inner
         with pytest.raises(ModelFormatError, match="later nodes"):
             type(fitted.scoring_.mixture).from_state({**state, key: damaged})
+
+
+@pytest.mark.parametrize("n_copies", [2, 4, 8])
+def test_a_small_table_does_not_get_every_label(n_copies):
+    """With few cells boosting cannot split: the mixture is then the convex one."""
+    X = np.tile(np.eye(6), (n_copies, 1))
+    sets = [["a"], ["b"], ["c"], ["d"], ["a", "b"], ["c", "d"]] * n_copies
+    model = Blend(random_state=0).fit(X, sets)
+    assert model.predict_names(np.eye(6)) == sets[:6]

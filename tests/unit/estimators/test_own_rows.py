@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from every_method import INCREMENTAL, repeatable
 from scipy import sparse
 
 from vicinal import BRkNN, load
@@ -11,13 +12,11 @@ from vicinal.baselines import RankSVM
 from vicinal.datasets import Dataset
 from vicinal.decision import TopS
 from vicinal.estimators import METHODS
-from vicinal.estimators.incremental import IncrementalEstimator
 from vicinal.index import DenseIndex, InvertedIndex
 from vicinal.preprocess import MinMax, TextVectorizer
 
 pytestmark = pytest.mark.native
 
-INCREMENTAL = sorted(n for n, kind in METHODS.items() if issubclass(kind, IncrementalEstimator))
 FORMS = {
     "dense": np.array,
     "float32": lambda rows: np.array(rows, dtype=np.float32),
@@ -53,10 +52,10 @@ def some_rows(seed, n_rows=12):
 @pytest.mark.parametrize("method", INCREMENTAL)
 def test_buffers_used_again_after_fit_and_partial_fit(method, form):
     (first, Y), (second, Z), (queries, _) = some_rows(1), some_rows(2), some_rows(3)
-    expected = METHODS[method]().fit(FORMS[form](first), Y)
+    expected = repeatable(method).fit(FORMS[form](first), Y)
     expected.predict(FORMS[form](queries))  # builds the index, to which partial_fit adds
     expected.partial_fit(FORMS[form](second), Z)
-    model = METHODS[method]()
+    model = repeatable(method)
     for rows, labels in ((first, Y), (second, Z)):
         buffer, marks = FORMS[form](rows), labels.copy()
         model.partial_fit(buffer, marks)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from vicinal.estimators import METHODS, NeighborEstimator
+from vicinal.estimators import METHODS, LabelRidge, NeighborEstimator
 
 pytestmark = pytest.mark.native
 
@@ -32,9 +32,16 @@ CANNOT_APPLY = {
 }
 """For every method."""
 
-UNSEEN_COUNT = (
-    "all 10 neighbours of a new row have the label, a count that none of 10 training rows can have"
-)
+OF_WEIGHTS = {
+    "check_sample_weights_pandas_series": NOT_01,
+    "check_sample_weights_not_an_array": NOT_01,
+    "check_sample_weights_shape": NOT_01,
+    "check_sample_weights_not_overwritten": NOT_01,
+    "check_sample_weight_equivalence_on_dense_data": ONE_A_ROW,
+    "check_sample_weight_equivalence_on_sparse_data": ONE_A_ROW,
+}
+"""For the methods that take weights: scikit-learn runs them on no others."""
+
 EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
 
 DEPENDS = {
@@ -42,7 +49,7 @@ DEPENDS = {
         TWO_CLASSES_EACH,
         {kind.__name__ for kind in METHODS.values()},
     ),
-    "check_classifiers_one_label": (UNSEEN_COUNT, {"DMLkNN"}),
+    **{check: (why, {"LabelRidge"}) for check, why in OF_WEIGHTS.items()},
     "check_classifiers_multilabel_output_format_predict_proba": (
         EXACT_SHARES,
         {"BRkNN", "LPkNN", "FeatureKNN"},
@@ -131,3 +138,8 @@ def as_binary(kind: type[NeighborEstimator]) -> NeighborEstimator:
 @pytest.mark.parametrize("name", METHODS)
 def test_inapplicable_checks_pass_on_two_classes(name: str, check: str) -> None:
     getattr(estimator_checks, check)(METHODS[name].__name__, as_binary(METHODS[name]))
+
+
+@pytest.mark.parametrize("check", sorted(OF_WEIGHTS))
+def test_checks_of_weights_pass_on_two_classes(check: str) -> None:
+    getattr(estimator_checks, check)("LabelRidge", as_binary(LabelRidge))

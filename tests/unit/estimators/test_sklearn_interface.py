@@ -131,7 +131,7 @@ def test_a_pipeline_learns_and_forgets(sample: Any) -> None:
 
 
 def test_a_method_that_the_estimator_lacks_is_not_there(sample: Any) -> None:
-    made = vicinal.make_pipeline(MinMax(), vicinal.IBLR(3)).fit(sample.X, sample.Y)
+    made = vicinal.make_pipeline(MinMax(), vicinal.DMLkNN(3)).fit(sample.X, sample.Y)
     assert not hasattr(made, "partial_fit")
     assert not hasattr(made, "forget")
     assert hasattr(made, "rank")

@@ -162,3 +162,20 @@ def test_a_model_gives_no_ids_that_wrap(tmp_path):
     state = model.get_state()
     with pytest.raises(ModelFormatError, match="n_ids"):
         vicinal.BRkNN.from_state({**state, "n_ids": 2**31 + 5})
+
+
+@pytest.mark.parametrize("n_queries", [1, 40])
+def test_ids_of_few_places_are_those_of_all(n_queries):
+    """Parts that lost rows: ids are looked up part by part for few places, at once for many."""
+    rng = np.random.default_rng(3)
+    X = sparse.csr_array(rng.choice([0.0, 0.0, 1.0], size=(300, 6)))
+    index = InvertedIndex(X[:200])
+    index.add(X[200:270])
+    index.remove(np.arange(0, 120, 2))
+    index.compact()
+    index.add(X[270:])
+    rows = index._rows
+    assert len(rows.parts) > 1
+    assert rows.count < rows.n_ids
+    places = rng.integers(-1, rows.count, size=(n_queries, 3)).astype(np.int32)
+    assert np.array_equal(rows.ids_at(places), np.append(rows.ids, -1)[places])

@@ -130,6 +130,14 @@ def test_rows_of_the_folder_are_mapped(X, tmp_path):
         _ = index.X
 
 
+def test_parts_of_mapped_rows_are_not_copied(X, tmp_path):
+    (run,) = SegmentedIndex.build([X], tmp_path / "i")._version.runs
+    some = run.rows(7, 9)  # SciPy copies arrays of less than half the size of what they view
+    assert (some != X[7:9]).nnz == 0
+    assert np.shares_memory(some.indices, run.indices)
+    assert np.shares_memory(some.data, run.values)
+
+
 def test_bad_input_is_named(X, tmp_path):
     with pytest.raises(InvalidArgumentError, match="at least one chunk"):
         SegmentedIndex.build([], tmp_path / "a")

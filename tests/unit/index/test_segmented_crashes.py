@@ -13,7 +13,7 @@ import pytest
 
 from vicinal._base.errors import ModelFormatError
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import SegmentedIndex
+from vicinal.index import SegmentedIndex, stored_postings
 
 pytestmark = pytest.mark.native
 
@@ -50,6 +50,19 @@ def remove(folder):
 
 def rewrite(folder):
     SegmentedIndex.open(folder).remove(np.arange(30))
+
+
+@pytest.fixture(params=["rows", "rows and postings"], autouse=True)
+def stored(request, monkeypatch):
+    """Postings of small runs are not written, unless a test asks for it."""
+    fewest = "1" if request.param == "rows and postings" else "1048576"
+    monkeypatch.setenv("FEWEST_ENTRIES", fewest)  # for processes that are killed
+    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", int(fewest))
+    return fewest == "1"
+
+
+def has_postings(folder):
+    return any(folder.glob("run-*/postings-*"))
 
 
 CHANGES = {"build": build, "add": add, "merge": merge, "remove": remove, "rewrite": rewrite}
@@ -118,8 +131,9 @@ class Failing:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_failure_at_every_step(change, before, monkeypatch):
+def test_a_failure_at_every_step(change, before, stored, monkeypatch):
     states = allowed_states(change, before(change))
+    assert has_postings(before("add")) == stored
     seen, n = set(), 0
     while True:
         n += 1
@@ -141,7 +155,8 @@ def test_a_failure_at_every_step(change, before, monkeypatch):
 
 KILLED = """
 import os, signal, sys
-from tests.unit.index.test_segmented_crashes import CHANGES, STEPS
+from tests.unit.index.test_segmented_crashes import CHANGES, STEPS, stored_postings
+stored_postings.FEWEST_ENTRIES = int(os.environ["FEWEST_ENTRIES"])
 left = int(sys.argv[3])
 def counted(call):
     def step(*args, **options):
@@ -158,11 +173,11 @@ CHANGES[sys.argv[1]](sys.argv[2])
 
 
 @pytest.mark.parametrize("change", ["build", "add", "merge", "rewrite"])
-def test_killed_at_steps(change, before):
+def test_killed_at_steps(change, before, stored):
     states = allowed_states(change, before(change))
     root = Path(__file__).parents[3]
     killed = 0
-    for n in (1, 3, 5, 7, 9):
+    for n in (6, 7, 8) if stored else (1, 3, 5, 7, 9):  # those of the postings
         folder = before(change)
         command = [sys.executable, "-c", KILLED, change, str(folder), str(n)]
         done = subprocess.run(command, cwd=root, capture_output=True, check=False)

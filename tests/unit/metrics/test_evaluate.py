@@ -9,7 +9,7 @@ from scipy import sparse
 
 import vicinal.metrics
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.metrics import METRICS, evaluate, metric_info
+from vicinal.metrics import METRICS, MetricAccumulator, evaluate, metric_info
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -230,3 +230,12 @@ def test_labels_that_score_below_all_others_change_nothing():
         few = evaluate(truth, scores=dense, metrics=names, conventions=system)
         many = evaluate(wide, scores=Scores.sparse(stored, base), metrics=names, conventions=system)
         assert many == few
+
+
+def test_one_dimensional_labels_are_one_label():
+    truth, predicted, scores = [1, 0, 1], np.array([1, 1, 1]), np.array([0.9, 0.4, 0.6])
+    columns = [np.asarray(each)[:, None] for each in (truth, predicted, scores)]
+    assert evaluate(truth, predicted, scores) == evaluate(*columns)
+    running = MetricAccumulator(metrics=["micro-f1", "macro-auc"])
+    running.add(truth[:1], predicted[:1], scores[:1]).add(truth[1:], predicted[1:], scores[1:])
+    assert running.result() == evaluate(*columns, metrics=["micro-f1", "macro-auc"])

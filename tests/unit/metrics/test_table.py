@@ -36,3 +36,18 @@ def test_columns_may_differ_in_their_metrics():
 
 def test_nothing_to_look_at_is_shown_as_such():
     assert any("nan" in line for line in lines({"A": {"macro-auc": float("nan")}}))
+
+
+def test_the_table_leaves_as_every_other_table_does():
+    table = metrics_table({"A": {"micro-f1": 0.5, "cardinality": 1.5}, "B_2": {"micro-f1": 0.25}})
+    assert repr(table) == "MetricsTable(2 metrics × 2 columns)"
+    assert table.to_markdown().splitlines()[2:] == [
+        "| micro-f1 | high | 0.5000 | 0.2500 |",
+        "| cardinality | none | 1.5000 | – |",
+    ]
+    assert r"micro-f1 & high & 0.5000 & 0.2500 \\" in table.to_latex()
+    assert r"metric & better & A & B\_2 \\" in table.to_latex()
+    frame = table.to_pandas().set_index("metric")
+    assert frame.loc["micro-f1", "B_2"] == 0.25
+    assert frame["B_2"].isna()["cardinality"]
+    assert "<th>B_2</th>" in table._repr_html_()

@@ -89,7 +89,7 @@ def test_label_names_are_labels():
     [
         ([[1.0, -1.0]], [[1]], "Negative values"),
         ([[1.0, 2.0]], None, "the labels of the rows"),
-        ([[1.0, 2.0]], [[1], [0]], "1 rows, as X has"),
+        ([[1.0, 2.0]], [[1], [0]], "1 rows, as in X"),
     ],
 )
 def test_refuses(X, Y, message):

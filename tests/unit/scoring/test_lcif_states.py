@@ -124,7 +124,9 @@ def test_what_a_method_needs_is_asked_for(training, fitted):
 
 def test_the_joint_graph_must_be_of_the_same_rows(training):
     short = NeighborGraph(np.zeros((2, 1), dtype=np.int32), np.ones((2, 1)), "cosine", 30)
-    with pytest.raises(InvalidArgumentError, match="joint: expected the graph of 30 rows"):
+    with pytest.raises(
+        InvalidArgumentError, match="joint: expected the leave-one-out graph of 30 rows"
+    ):
         Training(training.graph, Y, joint=short)
     with pytest.raises(InvalidArgumentError, match="joint: expected one of 'cosine'"):
         Training(training.graph, Y, joint=build_index(X, "dot").query_self(2))

@@ -217,7 +217,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"methods": "knn"}, "methods: expected a method .brknn"),
+        ({"methods": "knn"}, "methods: expected a method .*or module:Class, got .knn"),
         ({"methods": []}, "at least one method"),
         ({"metric": "micro-f2"}, "did you mean 'micro-f1'"),
         ({"metric": "cardinality"}, "a metric that can be optimised"),

@@ -5,8 +5,11 @@
 // step the lists equal those of a fresh search over the rows that are left, to the bit.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,7 +42,7 @@ class LiveGraph {
   const LiveRows<Value>& rows() const { return rows_; }
   const NeighborLists& lists() const { return lists_; }
   std::span<const ListChange> changes() const { return changes_; }
-  std::size_t bytes() const { return rows_.bytes() + lists_.bytes() + sums_.capacity() * 8; }
+  std::size_t bytes() const { return rows_.bytes() + lists_.bytes(); }
 
   // Learn a row; `changes` then holds the other rows whose k nearest it entered.
   std::int32_t learn(const SparseRow<Value>& row) {
@@ -48,7 +51,7 @@ class LiveGraph {
     lists_.append();
     TopK best(lists_.width());
     visit(
-        slot, [&](std::int32_t other) { return std::max(best.worst_key(), lists_.limit(other)); },
+        slot, lists_.limits(), [&] { return best.worst_key(); },
         [&](std::int32_t other, double key) {
           best.push({key, other});
           offer(other, {key, slot});
@@ -72,7 +75,7 @@ class LiveGraph {
     short_.clear();
     std::vector<std::int32_t> holders;
     visit(
-        slot, [&](std::int32_t other) { return lists_.limit(other); },
+        slot, lists_.limits(), [] { return -std::numeric_limits<double>::infinity(); },
         [&](std::int32_t other, double) { holders.push_back(other); });
     rows_.remove(slot);
     lists_.clear(slot);
@@ -110,23 +113,68 @@ class LiveGraph {
     return key_of(metric_, dot, rows_.norm(a), rows_.norm(b));
   }
 
-  // Call seen(other, key) for every other row that is a candidate with a key of at most
-  // limit(other), which is asked again for each row.
-  template <class Limit, class Seen>
-  void visit(std::int32_t slot, Limit&& limit, Seen&& seen) {
-    rows_.dots(rows_.row(slot), sums_);
-    for (std::int32_t other = 0; other < rows_.n_slots(); ++other) {
-      if (other == slot || !rows_.is_live(other)) continue;
-      const double dot = sums_[other];
+  // Call seen(other, key) for every other row that is a candidate with a key of at most the
+  // larger of worst(), which may fall meanwhile, and, of `limits`, its own.
+  template <class Worst, class Seen>
+  void visit(std::int32_t slot, std::span<const double> limits, Worst&& worst, Seen&& seen) {
+    const auto limit = [&](std::int32_t other) {
+      return limits.empty() ? worst() : std::max(worst(), limits[other]);
+    };
+    rows_.dots(rows_.row(slot), [&](std::int32_t first, std::span<const double> dots) {
+      const auto stop = first + static_cast<std::int32_t>(dots.size());
       if (metric_ == Metric::euclidean) {
-        if (lowest_distance(slot, other, dot) > limit(other)) continue;
-        const double exact = exact_squared_distance(rows_.row(slot), rows_.row(other));
-        if (!(exact > limit(other))) seen(other, exact);
-      } else if (LiveRows<Value>::shares_feature(dot)) {
-        const double exact = key_of(metric_, dot, rows_.norm(slot), rows_.norm(other));
-        if (!(exact > limit(other))) seen(other, exact);
+        for (std::int32_t other = first; other < stop; ++other) {
+          if (other == slot || !rows_.is_live(other)) continue;
+          if (lowest_distance(slot, other, dots[other - first]) > limit(other)) continue;
+          const double exact = exact_squared_distance(rows_.row(slot), rows_.row(other));
+          if (!(exact > limit(other))) seen(other, exact);
+        }
+        return;
       }
-    }
+      for (std::int32_t begin = first; begin < stop; begin += run_slots) {
+        const std::int32_t end = std::min(begin + run_slots, stop);
+        if (!any_may_pass(slot, begin, dots.subspan(begin - first, end - begin), limits, worst()))
+          continue;
+        for (std::int32_t other = begin; other < end; ++other) {
+          const double dot = dots[other - first];
+          if (other == slot || !LiveRows<Value>::shares_feature(dot)) continue;
+          const double exact = key_of(metric_, dot, rows_.norm(slot), rows_.norm(other));
+          if (!(exact > limit(other))) seen(other, exact);
+        }
+      }
+    });
+  }
+
+  static constexpr std::int32_t run_slots = 32;
+
+  // Whether one of the slots from `begin` on may have a key within its limit: without a division,
+  // and with more slack than all roundings together, so that most runs need no further look. Norms
+  // so small that their product may have vanished always pass, as does what is not a number.
+  bool any_may_pass(std::int32_t slot, std::int32_t begin, std::span<const double> dots,
+                    std::span<const double> limits, double worst) const {
+    const double* const norms = rows_.norms().data() + begin;
+    const double* const own = limits.empty() ? nullptr : limits.data() + begin;
+    const double norm = rows_.norm(slot);
+    const bool is_cosine = metric_ == Metric::cosine;
+    int n_passing = 0;
+    const auto count = [&](auto limit_of, auto size_of) {
+      for (std::size_t i = 0; i < dots.size(); ++i) {
+        const double limit = limit_of(i), size = size_of(i);
+        const double slack = 1e-14 * std::abs(limit) + 1e-300;
+        n_passing += !(-dots[i] > (limit + slack) * size) | !(size > 1e-200);
+      }
+    };
+    const auto with_size = [&](auto limit_of) {
+      if (is_cosine)
+        count(limit_of, [&](std::size_t i) { return norm * norms[i]; });
+      else
+        count(limit_of, [](std::size_t) { return 1.0; });
+    };
+    if (own == nullptr)
+      with_size([&](std::size_t) { return worst; });
+    else
+      with_size([&](std::size_t i) { return worst > own[i] ? worst : own[i]; });
+    return n_passing > 0;
   }
 
   // A squared distance from norms and a dot product, less its largest possible rounding error (the
@@ -179,7 +227,7 @@ class LiveGraph {
   void search(std::int32_t row) {
     TopK best(lists_.width());
     visit(
-        row, [&](std::int32_t) { return best.worst_key(); },
+        row, {}, [&] { return best.worst_key(); },
         [&](std::int32_t other, double key) { best.push({key, other}); });
     lists_.assign(row, best.sort(), is_cut(best));
   }
@@ -187,7 +235,6 @@ class LiveGraph {
   Metric metric_;
   LiveRows<Value> rows_;
   NeighborLists lists_;
-  std::vector<double> sums_;
   std::vector<ListChange> changes_;
   std::vector<std::int32_t> short_;
   std::vector<Neighbor> found_;

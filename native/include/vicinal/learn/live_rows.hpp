@@ -14,12 +14,16 @@
 
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/exact.hpp"
+#include "vicinal/learn/slow_growth.hpp"
 
 namespace vicinal {
 
 template <class Value>
 class LiveRows {
  public:
+  // Dot products are added up for so many slots at a time, so that the sums stay in the cache.
+  static constexpr std::int32_t block_slots = 1 << 15;
+
   explicit LiveRows(const CsrView<Value>& rows) : postings_(rows.n_columns) {
     std::vector<std::int32_t> counts(rows.n_columns, 0);
     for (const std::int32_t column : rows.indices) ++counts[column];
@@ -33,6 +37,7 @@ class LiveRows {
   bool is_live(std::int32_t slot) const { return live_[slot] != 0; }
   double norm(std::int32_t slot) const { return norms_[slot]; }
   double squared_norm(std::int32_t slot) const { return squares_[slot]; }
+  std::span<const double> norms() const { return norms_; }
   SparseRow<Value> row(std::int32_t slot) const {
     const std::size_t begin = starts_[slot], size = starts_[slot + 1] - begin;
     return {{columns_.data() + begin, size}, {values_.data() + begin, size}};
@@ -44,14 +49,14 @@ class LiveRows {
     const std::int32_t slot = n_slots();
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row.values[i] == Value{0}) continue;
-      columns_.push_back(row.columns[i]);
-      values_.push_back(row.values[i]);
-      postings_[row.columns[i]].push_back({slot, row.values[i]});
+      append_slowly(columns_, row.columns[i]);
+      append_slowly(values_, row.values[i]);
+      append_slowly(postings_[row.columns[i]], Posting{slot, row.values[i]});
     }
-    starts_.push_back(static_cast<std::int64_t>(columns_.size()));
-    squares_.push_back(vicinal::squared_norm(row.values));
-    norms_.push_back(std::sqrt(squares_.back()));
-    live_.push_back(1);
+    append_slowly(starts_, static_cast<std::int64_t>(columns_.size()));
+    append_slowly(squares_, vicinal::squared_norm(row.values));
+    append_slowly(norms_, std::sqrt(squares_.back()));
+    append_slowly(live_, std::uint8_t{1});
     ++n_live_;
     return slot;
   }
@@ -68,17 +73,28 @@ class LiveRows {
     --n_live_;
   }
 
-  // The dot product of a row with every slot, in `sums`. Features are visited in rising order, so
-  // each sum is the definition's, to the bit. A slot that shares no feature keeps -0.0: a sum of
+  // Call seen(first, sums) for one block of slots after the other, with the dot products of a row
+  // and the slots from `first` on. Features are visited in rising order, so each sum is the
+  // definition's, to the bit. A slot that shares no feature, or is not in use, keeps -0.0: a sum of
   // products never becomes that, since + 0.0 turns a product that vanished into +0.0.
-  template <class Other>
-  void dots(const SparseRow<Other>& query, std::vector<double>& sums) const {
-    sums.assign(norms_.size(), -0.0);
+  template <class Other, class Seen>
+  void dots(const SparseRow<Other>& query, Seen&& seen) {
+    lists_.clear();
     for (std::size_t i = 0; i < query.size(); ++i) {
-      const auto weight = static_cast<double>(query.values[i]);
-      if (weight == 0.0) continue;
-      for (const Posting& posting : postings_[query.columns[i]])
-        sums[posting.slot] += weight * static_cast<double>(posting.value) + 0.0;
+      const Postings& list = postings_[query.columns[i]];
+      if (query.values[i] == Other{0} || list.empty()) continue;
+      const Posting* const begin = list.data();
+      lists_.push_back({begin, begin + list.size(), static_cast<double>(query.values[i])});
+    }
+    sums_.resize(std::min(n_slots(), block_slots));
+    for (std::int32_t first = 0; first < n_slots(); first += block_slots) {
+      const std::int32_t stop = first + std::min(block_slots, n_slots() - first);
+      std::fill(sums_.begin(), sums_.end(), -0.0);
+      double* const sums = sums_.data() - first;
+      for (Rest& rest : lists_)
+        for (; rest.next != rest.end && rest.next->slot < stop; ++rest.next)
+          sums[rest.next->slot] += rest.weight * static_cast<double>(rest.next->value) + 0.0;
+      seen(first, std::span<const double>(sums_.data(), stop - first));
     }
   }
   static bool shares_feature(double sum) { return sum != 0.0 || !std::signbit(sum); }
@@ -108,7 +124,7 @@ class LiveRows {
     live_.assign(next, 1);
     for (auto& list : postings_) {
       for (Posting& posting : list) posting.slot = moved[posting.slot];
-      if (list.capacity() > 2 * list.size()) list.shrink_to_fit();
+      if (list.capacity() > list.size() + list.size() / 4 + 4) list.shrink_to_fit();
     }
     return moved;
   }
@@ -127,13 +143,20 @@ class LiveRows {
   };
   using Postings = std::vector<Posting>;
 
+  // What is left to add up of a feature's postings.
+  struct Rest {
+    const Posting* next;
+    const Posting* end;
+    double weight;
+  };
+
   void reserve(std::int64_t n_rows, std::int64_t n_entries) {
-    starts_.reserve(n_rows + 1);
-    squares_.reserve(n_rows);
-    norms_.reserve(n_rows);
-    live_.reserve(n_rows);
-    columns_.reserve(n_entries);
-    values_.reserve(n_entries);
+    reserve_slowly(starts_, n_rows);
+    reserve_slowly(squares_, n_rows);
+    reserve_slowly(norms_, n_rows);
+    reserve_slowly(live_, n_rows);
+    reserve_slowly(columns_, n_entries);
+    reserve_slowly(values_, n_entries);
   }
 
   template <class T>
@@ -149,6 +172,8 @@ class LiveRows {
   std::vector<std::uint8_t> live_;
   std::vector<Postings> postings_;
   std::int32_t n_live_ = 0;
+  std::vector<double> sums_;  // of one block; scratch, as are the lists
+  std::vector<Rest> lists_;
 };
 
 }  // namespace vicinal

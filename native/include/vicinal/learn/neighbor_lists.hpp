@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "vicinal/common/top_k.hpp"
+#include "vicinal/learn/slow_growth.hpp"
 
 namespace vicinal {
 
@@ -34,11 +36,13 @@ class NeighborLists {
   // The largest key that can still enter a list; infinity where every candidate does. Kept apart
   // from the lists, because a pass over all rows asks for nothing else.
   double limit(std::int32_t row) const { return limits_[row]; }
+  std::span<const double> limits() const { return limits_; }
 
   void append() {
-    sizes_.push_back(0);
-    truncated_.push_back(0);
-    limits_.push_back(std::numeric_limits<double>::infinity());
+    append_slowly(sizes_, 0);
+    append_slowly(truncated_, std::uint8_t{0});
+    append_slowly(limits_, std::numeric_limits<double>::infinity());
+    reserve_slowly(entries_, width_);
     entries_.resize(entries_.size() + width_);
   }
 

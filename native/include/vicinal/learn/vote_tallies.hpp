@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
 #include "vicinal/learn/live_graph.hpp"
+#include "vicinal/learn/slow_growth.hpp"
 
 namespace vicinal {
 
@@ -26,8 +28,9 @@ class LiveLabels {
   }
 
   void add(std::span<const std::int32_t> labels) {
+    reserve_slowly(pool_, labels.size());
     pool_.insert(pool_.end(), labels.begin(), labels.end());
-    starts_.push_back(static_cast<std::int64_t>(pool_.size()));
+    append_slowly(starts_, static_cast<std::int64_t>(pool_.size()));
   }
 
   void renumber(std::span<const std::int32_t> moved) {
@@ -68,6 +71,7 @@ class VoteTallies {
   // Count a row with these neighbours in (sign 1) or out (sign -1).
   void count(const LiveLabels& labels, std::int32_t row, std::span<const Neighbor> nearest,
              std::int64_t sign) {
+    n_rows_ += sign;
     for (const std::int32_t label : labels.of(row)) positives_[label] += sign;
     tally(labels, row, nearest);
     for (const std::int32_t label : touched_) cell(label, votes_[label]) += sign;
@@ -100,7 +104,7 @@ class VoteTallies {
   }
 
   // Both tables in full, `width` cells per label (k + 1, or fewer where there are fewer rows).
-  void tables(std::int64_t n_rows, std::int64_t width, std::span<std::int64_t> with_label,
+  void tables(std::int64_t width, std::span<std::int64_t> with_label,
               std::span<std::int64_t> without_label) const {
     for (std::int64_t label = 0; label < n_labels(); ++label) {
       std::int64_t with_votes = 0, without_votes = 0;
@@ -109,7 +113,7 @@ class VoteTallies {
         without_votes += without_label[label * width + votes] = without_[label * k_ + votes - 1];
       }
       with_label[label * width] = positives_[label] - with_votes;
-      without_label[label * width] = n_rows - positives_[label] - without_votes;
+      without_label[label * width] = n_rows_ - positives_[label] - without_votes;
     }
   }
 
@@ -139,11 +143,66 @@ class VoteTallies {
   }
 
   std::int64_t k_;
+  std::int64_t n_rows_ = 0;
   std::vector<std::int64_t> positives_, with_, without_;
   std::vector<std::int32_t> votes_;   // of the row being counted; zero between calls
   std::vector<std::uint8_t> is_own_;  // whether that row carries the label; zero between calls
   std::vector<std::int32_t> touched_;
   std::vector<Shift> shift_;
+};
+
+// Tallies of rows in groups (the clusters of LAML-kNN; one group for ML-kNN). Each row counts in
+// its own group, whatever the groups of its neighbours.
+class GroupedTallies {
+ public:
+  GroupedTallies(std::int64_t k, std::int64_t n_labels, std::int64_t n_groups)
+      : tallies_(n_groups, VoteTallies(k, n_labels)) {}
+
+  std::int64_t n_labels() const { return tallies_.front().n_labels(); }
+  std::int64_t n_groups() const { return std::ssize(tallies_); }
+
+  void grow(std::int64_t n_labels) {
+    for (VoteTallies& each : tallies_) each.grow(n_labels);
+  }
+
+  // Rows get their group in the order of their slots.
+  void add_row(std::int32_t group) { append_slowly(groups_, group); }
+
+  void count(const LiveLabels& labels, std::int32_t row, std::span<const Neighbor> nearest,
+             std::int64_t sign) {
+    tallies_[groups_[row]].count(labels, row, nearest, sign);
+  }
+
+  void change(const LiveLabels& labels, const ListChange& change,
+              std::span<const Neighbor> nearest) {
+    tallies_[groups_[change.row]].change(labels, change, nearest);
+  }
+
+  // The tables of all groups, one behind the other.
+  void tables(std::int64_t width, std::span<std::int64_t> with_label,
+              std::span<std::int64_t> without_label) const {
+    const std::size_t size = n_labels() * width;
+    for (std::size_t group = 0; group < tallies_.size(); ++group)
+      tallies_[group].tables(width, with_label.subspan(group * size, size),
+                             without_label.subspan(group * size, size));
+  }
+
+  void renumber(std::span<const std::int32_t> moved) {
+    std::size_t kept = 0;
+    for (std::size_t slot = 0; slot < moved.size(); ++slot)
+      if (moved[slot] >= 0) groups_[kept++] = groups_[slot];
+    groups_.resize(kept);
+  }
+
+  std::size_t bytes() const {
+    std::size_t total = groups_.capacity() * sizeof(std::int32_t);
+    for (const VoteTallies& each : tallies_) total += each.bytes();
+    return total;
+  }
+
+ private:
+  std::vector<VoteTallies> tallies_;
+  std::vector<std::int32_t> groups_;
 };
 
 }  // namespace vicinal

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
 #include "vicinal/common/aligned.hpp"
+#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/search/count_dispatch.hpp"
 #include "vicinal/search/postings.hpp"
 #include "vicinal/search/query_state.hpp"
@@ -51,6 +54,27 @@ class CountIndex {
     fill(rows);
   }
 
+  // The index of the same rows as it was stored.
+  template <class Value>
+  CountIndex(const CsrView<Value>& rows, const RowOrder& order, std::int64_t block_rows, Simd simd,
+             bool binary, ArchiveReader& archive)
+      : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
+        order_(&order),
+        simd_(simd),
+        binary_(binary) {
+    stored(*this, archive);
+    postings_.check(rows.n_columns, blocks_, false);
+    expect_stored(lengths_.size() == order.ranked.size(), "a length for every row");
+    for (std::size_t position = 0; position < lengths_.size(); ++position)
+      expect_stored(lengths_[position] == rows.row_size(order.ranked[position]), "these rows");
+    expect_stored(std::ssize(bitmaps_) == blocks_.count * postings_.n_columns * bitmap_bytes(),
+                  "a bitmap for every column");
+  }
+
+  static void stored(auto& self, auto& archive) {
+    archive(self.lengths_, self.postings_, self.bitmaps_);
+  }
+
   struct Plan {
     bool usable;
     bool wide;  // counts may exceed 255
@@ -73,7 +97,9 @@ class CountIndex {
   };
 
   const Blocks& blocks() const { return blocks_; }
-  std::size_t bytes() const { return postings_.bytes() + bitmaps_.size() + 4 * lengths_.size(); }
+  std::size_t bytes() const {
+    return postings_.bytes() + bitmaps_.owned_bytes() + lengths_.owned_bytes();
+  }
 
   Plan plan(const QueryState& query) const {
     const auto length = static_cast<std::int64_t>(query.row.size());
@@ -154,7 +180,7 @@ class CountIndex {
         postings_.append(
             postings_.features.find(feature), position, blocks_, 1,
             [&](std::int64_t column, std::int64_t block, std::int64_t local, std::int8_t) {
-              bitmaps_[bitmap(block, column) + local / 8] |=
+              bitmaps_.edit(bitmap(block, column) + local / 8) |=
                   static_cast<std::uint8_t>(1 << (local % 8));
             });
     postings_.finish();
@@ -313,9 +339,9 @@ class CountIndex {
   const RowOrder* order_;
   Simd simd_;
   bool binary_;
-  std::vector<std::int32_t> lengths_;  // by position, rising
+  Array<std::int32_t> lengths_;  // by position, rising
   Postings postings_;
-  AlignedVector<std::uint8_t> bitmaps_;  // of frequent features, block by block
+  AlignedArray<std::uint8_t> bitmaps_;  // of frequent features, block by block
 };
 
 }  // namespace vicinal

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/common/assert.hpp"
 
 namespace vicinal {
@@ -26,13 +29,13 @@ class FeatureTable {
     VICINAL_ASSERT(std::adjacent_find(features_.begin(), features_.end(), std::greater_equal<>()) ==
                    features_.end());
     VICINAL_ASSERT(features_.empty() || (features_.front() >= 0 && features_.back() < n_features));
-    const auto count = static_cast<std::int64_t>(features_.size());
-    while ((n_features >> shift_) > std::max<std::int64_t>(2 * count, 16)) ++shift_;
-    first_.assign((n_features >> shift_) + 2, count);
+    const std::int64_t count = size();
+    set_shift(n_features);
+    first_.assign((n_features >> shift_) + 2, static_cast<std::uint32_t>(count));
     for (std::int64_t place = count - 1; place >= 0; --place)
-      first_[features_[place] >> shift_] = static_cast<std::uint32_t>(place);
+      first_.edit(features_[place] >> shift_) = static_cast<std::uint32_t>(place);
     for (auto run = static_cast<std::int64_t>(first_.size()) - 2; run >= 0; --run)
-      first_[run] = std::min(first_[run], first_[run + 1]);
+      first_.edit(run) = std::min(first_[run], first_[run + 1]);
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(features_.size()); }
@@ -46,11 +49,26 @@ class FeatureTable {
     return place < end && features_[place] == feature ? place : absent;
   }
 
-  std::size_t bytes() const { return 4 * (features_.size() + first_.size()); }
+  std::size_t bytes() const { return features_.owned_bytes() + first_.owned_bytes(); }
+
+  static void stored(auto& self, auto& archive) { archive(self.features_, self.first_); }
+
+  // Refuse stored arrays that find() could not read. `n_features` as for the constructor.
+  void check(std::int64_t n_features) {
+    set_shift(n_features);
+    expect_stored(std::ssize(first_) == (n_features >> shift_) + 2, "a run for every feature");
+    expect_stored(std::all_of(first_.begin(), first_.end(),
+                              [&](std::uint32_t place) { return place <= features_.size(); }),
+                  "runs of features that exist");
+  }
 
  private:
-  std::vector<std::int32_t> features_;
-  std::vector<std::uint32_t> first_;
+  void set_shift(std::int64_t n_features) {
+    while ((n_features >> shift_) > std::max<std::int64_t>(2 * size(), 16)) ++shift_;
+  }
+
+  Array<std::int32_t> features_;
+  Array<std::uint32_t> first_;
   int shift_ = 0;
 };
 

@@ -11,11 +11,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "vicinal/common/aligned.hpp"
+#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/search/impact.hpp"
 #include "vicinal/search/impact_kernels.hpp"
 #include "vicinal/search/postings.hpp"
@@ -40,7 +43,7 @@ class ImpactIndex {
         errors_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows);
-    tiles_ = Blocks(blocks_.n_rows, tile_bytes / std::max<std::int64_t>(postings_.n_columns, 1));
+    set_tiles();
     columns_.resize(tiles_.count * postings_.n_columns * tiles_.rows_per_block);
     fill(rows);
   }
@@ -70,8 +73,32 @@ class ImpactIndex {
 
   const Blocks& blocks() const { return blocks_; }
   std::size_t bytes() const {
-    return postings_.bytes() + columns_.size() + 4 * peaks_.size() + 32 * group_norms_.size() +
-           4 * errors_.size();
+    return postings_.bytes() + columns_.owned_bytes() + peaks_.owned_bytes() +
+           group_norms_.owned_bytes() + groups_.owned_bytes() + errors_.owned_bytes();
+  }
+
+  // The index of the same rows as it was stored.
+  ImpactIndex(std::int64_t n_features, const RowOrder& order, std::int64_t block_rows, Simd simd,
+              ArchiveReader& archive)
+      : blocks_(static_cast<std::int64_t>(order.ranked.size()), block_rows),
+        order_(&order),
+        kernels_(impact_kernels(simd)) {
+    stored(*this, archive);
+    postings_.check(n_features, blocks_, true);
+    set_tiles();
+    const std::int64_t n_groups = (blocks_.n_rows + Blocks::group - 1) / Blocks::group;
+    expect_stored(std::ssize(group_norms_) == n_groups && std::ssize(groups_) == n_groups,
+                  "norms for every group of rows");
+    expect_stored(std::ssize(errors_) == blocks_.n_rows, "an error for every row");
+    expect_stored(std::ssize(peaks_) == postings_.features.size(), "a peak for every feature");
+    expect_stored(
+        std::ssize(columns_) == tiles_.count * postings_.n_columns * tiles_.rows_per_block,
+        "a cell for every row and column");
+  }
+
+  static void stored(auto& self, auto& archive) {
+    archive(self.group_norms_, self.groups_, self.errors_, self.worst_error_, self.longest_row_,
+            self.postings_, self.peaks_, self.columns_);
   }
 
   Plan plan(const QueryState& query) const {
@@ -171,6 +198,10 @@ class ImpactIndex {
   static constexpr std::int64_t sparsest_column = 40;
   static constexpr std::int64_t tile_bytes = 1 << 19;
 
+  void set_tiles() {
+    tiles_ = Blocks(blocks_.n_rows, tile_bytes / std::max<std::int64_t>(postings_.n_columns, 1));
+  }
+
   template <class Value>
   void choose_shapes(const CsrView<Value>& rows) {
     std::vector<std::uint32_t> counts(postings_.features.size(), 0);
@@ -185,7 +216,7 @@ class ImpactIndex {
         ++counts[slot];
         const auto size = static_cast<float>(std::abs(row.values[i] / order_->norms[id]));
         if (size >= peaks_[slot])
-          peaks_[slot] = std::nextafter(size, std::numeric_limits<float>::infinity());
+          peaks_.edit(slot) = std::nextafter(size, std::numeric_limits<float>::infinity());
       }
     }
     const std::int64_t padded = std::max<std::int64_t>(blocks_.count * blocks_.rows_per_block, 1);
@@ -206,12 +237,12 @@ class ImpactIndex {
         error += difference * difference;
         postings_.append(slot, position, blocks_, byte,
                          [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
-                           columns_[cell_of(position) + column * tiles_.rows_per_block] = cell;
+                           columns_.edit(cell_of(position) + column * tiles_.rows_per_block) = cell;
                          });
       }
-      errors_[position] = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
-                                         std::numeric_limits<float>::infinity());
-      Group& group = groups_[position / Blocks::group];
+      errors_.edit(position) = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
+                                              std::numeric_limits<float>::infinity());
+      Group& group = groups_.edit(position / Blocks::group);
       group.error = std::max<double>(group.error, errors_[position]);
       group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
     }
@@ -315,14 +346,14 @@ class ImpactIndex {
   Blocks tiles_;  // rows whose columns are stored together
   const RowOrder* order_;
   ImpactKernels kernels_;
-  std::vector<NormRange> group_norms_;
-  std::vector<Group> groups_;
-  std::vector<float> errors_;  // by position: norm of the rounding error of a row
+  Array<NormRange> group_norms_;
+  Array<Group> groups_;
+  Array<float> errors_;  // by position: norm of the rounding error of a row
   double worst_error_ = 0.0;
   std::int64_t longest_row_ = 0;
   Postings postings_;
-  std::vector<float> peaks_;            // by feature: largest |value| of rows scaled to length one
-  AlignedVector<std::int8_t> columns_;  // of frequent features, tile by tile
+  Array<float> peaks_;                 // by feature: largest |value| of rows scaled to length one
+  AlignedArray<std::int8_t> columns_;  // of frequent features, tile by tile
 };
 
 }  // namespace vicinal

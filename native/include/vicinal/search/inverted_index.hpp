@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/common/archive.hpp"
 #include "vicinal/common/parallel.hpp"
 #include "vicinal/search/count_index.hpp"
 #include "vicinal/search/impact_index.hpp"
@@ -36,6 +38,39 @@ class InvertedIndex {
     else
       weighted();
   }
+
+  // The index of the same rows, built with the same options, as store() wrote it. It refers to
+  // `bytes`, which must outlive it. Throws ArchiveError where a search could not trust them.
+  InvertedIndex(const CsrView<Value>& rows, const IndexOptions& options,
+                std::span<const std::byte> bytes)
+      : rows_(rows), options_(options), pattern_(Pattern::none) {
+    ArchiveReader archive(bytes);
+    Header found;
+    archive(found);
+    expect_stored(found.is_of(rows, options), "postings of these rows, built with these options");
+    pattern_ = static_cast<Pattern>(found.pattern);
+    archive(order_);
+    order_.check(rows.n_rows());
+    if (pattern_ != Pattern::none)
+      counts_.emplace(rows, order_, options.block_rows, options.simd, pattern_ == Pattern::binary,
+                      archive);
+    else
+      std::call_once(once_, [&] {
+        impacts_.emplace(rows.n_columns, order_, options.block_rows, options.simd, archive);
+      });
+    archive.expect_end();
+  }
+
+  // Write what the constructor above reads: the scorer that was built first.
+  void store(const ArchiveWriter::Sink& sink) const {
+    ArchiveWriter archive(sink);
+    archive(Header(rows_, options_, static_cast<std::int32_t>(pattern_)), order_);
+    if (counts_)
+      archive(*counts_);
+    else
+      archive(weighted());
+  }
+
   InvertedIndex(const InvertedIndex&) = delete;  // the scorers refer to order_
   InvertedIndex& operator=(const InvertedIndex&) = delete;
 
@@ -43,7 +78,7 @@ class InvertedIndex {
   std::int64_t n_features() const { return rows_.n_columns; }
   std::size_t bytes() const {
     return (counts_ ? counts_->bytes() : 0) + (impacts_ ? impacts_->bytes() : 0) +
-           8 * order_.norms.size() + 4 * order_.ranked.size();
+           order_.norms.owned_bytes() + order_.ranked.owned_bytes();
   }
 
   // `excluded` holds one id (or -1) per query, or is empty. `removed` marks removed rows, or is
@@ -76,6 +111,39 @@ class InvertedIndex {
  private:
   // Which values rows have: any; one value per row; all 1.
   enum class Pattern { none, constant_rows, binary };
+
+  // What stored postings depend on, besides the entries of the rows.
+  struct Header {
+    static constexpr std::uint64_t first_bytes = 0x31'73'67'6e'74'73'6f'70;  // "postngs1"
+
+    std::uint64_t kind = first_bytes;
+    std::int64_t n_rows = 0, n_columns = 0, n_entries = 0, block_rows = 0;
+    std::int32_t value_bytes = sizeof(Value), metric = 0, patterns = 0, pattern = 0;
+
+    Header() = default;
+    Header(const CsrView<Value>& rows, const IndexOptions& options, std::int32_t pattern)
+        : n_rows(rows.n_rows()),
+          n_columns(rows.n_columns),
+          n_entries(std::ssize(rows.indices)),
+          block_rows(options.block_rows),
+          metric(static_cast<std::int32_t>(options.metric)),
+          patterns(options.patterns),
+          pattern(pattern) {}
+
+    static void stored(auto& self, auto& archive) {
+      archive(self.kind, self.n_rows, self.n_columns, self.n_entries, self.block_rows,
+              self.value_bytes, self.metric, self.patterns, self.pattern);
+    }
+
+    bool is_of(const CsrView<Value>& rows, const IndexOptions& options) const {
+      const Header wanted(rows, options, pattern);
+      return kind == wanted.kind && n_rows == wanted.n_rows && n_columns == wanted.n_columns &&
+             n_entries == wanted.n_entries && block_rows == wanted.block_rows &&
+             value_bytes == wanted.value_bytes && metric == wanted.metric &&
+             patterns == wanted.patterns && pattern >= 0 &&
+             pattern <= static_cast<std::int32_t>(Pattern::binary);
+    }
+  };
 
   static Pattern pattern_of(const CsrView<Value>& rows, const IndexOptions& options) {
     if (!options.patterns) return Pattern::none;

@@ -10,10 +10,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/search/feature_table.hpp"
 #include "vicinal/search/row_order.hpp"
@@ -39,7 +42,7 @@ class Postings {
   };
 
   FeatureTable features;
-  std::vector<Place> places;  // by rank in `features`
+  Array<Place> places;  // by rank in `features`
   std::int64_t n_columns = 0;
 
   PostingSpan<std::uint16_t> common(const Place& place, std::int64_t block) const {
@@ -59,10 +62,18 @@ class Postings {
   }
 
   std::size_t bytes() const {
-    return features.bytes() + places.size() * sizeof(Place) + 4 * offsets_.size() +
-           2 * common_ids_.size() + common_weights_.size() + 4 * rare_ids_.size() +
-           rare_weights_.size();
+    return features.bytes() + places.owned_bytes() + offsets_.owned_bytes() +
+           common_ids_.owned_bytes() + common_weights_.owned_bytes() + rare_ids_.owned_bytes() +
+           rare_weights_.owned_bytes();
   }
+
+  static void stored(auto& self, auto& archive) {
+    archive(self.features, self.places, self.n_columns, self.offsets_, self.common_ids_,
+            self.common_weights_, self.rare_ids_, self.rare_weights_);
+  }
+
+  // Refuse stored lists that a search of `blocks` could not read.
+  void check(std::int64_t n_features, const Blocks& blocks, bool with_weights);
 
   // Choose each feature's shape from its number of rows. A feature becomes a column if at least one
   // row in `sparsest_column` has it; of those, the `most_columns` most frequent ones.
@@ -74,20 +85,20 @@ class Postings {
   template <class ColumnSink>
   void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int8_t weight,
               ColumnSink&& column) {
-    Place& place = places[slot];
+    const Place& place = places[slot];
     const std::int64_t block = position / blocks.rows_per_block;
     const std::int64_t local = position - blocks.begin(block);
     if (place.is_column()) {
       column(place.shape, block, local, weight);
     } else if (place.is_rare()) {
       const std::uint64_t at = place.start + filled_[slot]++;
-      rare_ids_[at] = static_cast<std::uint32_t>(position);
-      if (with_weights_) rare_weights_[at] = weight;
+      rare_ids_.edit(at) = static_cast<std::uint32_t>(position);
+      if (with_weights_) rare_weights_.edit(at) = weight;
     } else {
       const std::uint64_t at = place.start + filled_[slot]++;
-      common_ids_[at] = static_cast<std::uint16_t>(local);
-      if (with_weights_) common_weights_[at] = weight;
-      offsets_[(-2 - place.shape) * (n_blocks_ + 1) + block + 1] = filled_[slot];
+      common_ids_.edit(at) = static_cast<std::uint16_t>(local);
+      if (with_weights_) common_weights_.edit(at) = weight;
+      offsets_.edit((-2 - place.shape) * (n_blocks_ + 1) + block + 1) = filled_[slot];
     }
   }
 
@@ -95,24 +106,64 @@ class Postings {
   void finish() {
     for (std::size_t line = 0; line < offsets_.size(); line += n_blocks_ + 1)
       for (std::int64_t block = 1; block <= n_blocks_; ++block)
-        offsets_[line + block] = std::max(offsets_[line + block], offsets_[line + block - 1]);
+        offsets_.edit(line + block) = std::max(offsets_[line + block], offsets_[line + block - 1]);
     filled_ = {};
   }
 
  private:
-  static const std::int8_t* weights_of(const std::vector<std::int8_t>& pool, std::uint64_t at) {
+  static const std::int8_t* weights_of(const Array<std::int8_t>& pool, std::uint64_t at) {
     return pool.empty() ? nullptr : pool.data() + at;
   }
 
   std::int64_t n_blocks_ = 0;
   bool with_weights_ = false;
-  std::vector<std::uint32_t> offsets_;
-  std::vector<std::uint16_t> common_ids_;
-  std::vector<std::int8_t> common_weights_;
-  std::vector<std::uint32_t> rare_ids_;
-  std::vector<std::int8_t> rare_weights_;
+  Array<std::uint32_t> offsets_;
+  Array<std::uint16_t> common_ids_;
+  Array<std::int8_t> common_weights_;
+  Array<std::uint32_t> rare_ids_;
+  Array<std::int8_t> rare_weights_;
   std::vector<std::uint32_t> filled_;
 };
+
+inline void Postings::check(std::int64_t n_features, const Blocks& blocks, bool with_weights) {
+  n_blocks_ = blocks.count;
+  with_weights_ = with_weights;
+  features.check(n_features);
+  const std::int64_t width = n_blocks_ + 1;
+  expect_stored(std::ssize(places) == features.size() && std::ssize(offsets_) % width == 0,
+                "a place for every feature");
+  expect_stored(n_columns >= 0 && n_columns <= features.size(), "as many columns as features");
+  expect_stored(common_weights_.size() == (with_weights ? common_ids_.size() : 0) &&
+                    rare_weights_.size() == (with_weights ? rare_ids_.size() : 0),
+                "a weight for every id");
+  const std::int64_t n_lines = std::ssize(offsets_) / width;
+  for (const Place& place : places) {
+    if (place.is_column()) {
+      expect_stored(place.shape < n_columns, "a column that exists");
+    } else if (place.is_rare()) {
+      expect_stored(
+          place.start <= rare_ids_.size() && place.count <= rare_ids_.size() - place.start,
+          "a list within the ids");
+      const std::uint32_t* first = rare_ids_.data() + place.start;
+      std::int64_t previous = -1;
+      for (const std::uint32_t id : std::span(first, place.count)) {
+        expect_stored(id > previous && id < blocks.n_rows, "rising positions of rows");
+        previous = id;
+      }
+    } else {
+      const std::int64_t at = -2 - static_cast<std::int64_t>(place.shape);
+      expect_stored(at < n_lines, "offsets for every list");
+      const std::uint32_t* line = offsets_.data() + at * width;
+      expect_stored(std::is_sorted(line, line + width), "rising offsets");
+      expect_stored(
+          place.start <= common_ids_.size() && line[n_blocks_] <= common_ids_.size() - place.start,
+          "a list within the ids");
+    }
+  }
+  expect_stored(std::all_of(common_ids_.begin(), common_ids_.end(),
+                            [&](std::uint16_t id) { return id < blocks.rows_per_block; }),
+                "rows of a block");
+}
 
 inline void Postings::choose_shapes(std::span<const std::uint32_t> row_counts, const Blocks& blocks,
                                     std::int64_t sparsest_column, std::int64_t most_columns,
@@ -131,12 +182,12 @@ inline void Postings::choose_shapes(std::span<const std::uint32_t> row_counts, c
                    [&](std::int64_t a, std::int64_t b) { return row_counts[a] > row_counts[b]; });
   if (static_cast<std::int64_t>(frequent.size()) > most_columns) frequent.resize(most_columns);
   for (const std::int64_t slot : frequent)
-    places[slot].shape = static_cast<std::int32_t>(n_columns++);
+    places.edit(slot).shape = static_cast<std::int32_t>(n_columns++);
 
   std::uint64_t common = 0, rare = 0;
   std::int32_t n_lines = 0;
   for (std::int64_t slot = 0; slot < n_features; ++slot) {
-    Place& place = places[slot];
+    Place& place = places.edit(slot);
     place.count = row_counts[slot];
     if (place.is_column()) continue;
     const bool is_rare = place.count < 8 * static_cast<std::uint64_t>(n_blocks_);

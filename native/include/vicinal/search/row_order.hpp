@@ -11,8 +11,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <span>
 #include <vector>
 
+#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/exact.hpp"
 
@@ -24,10 +28,24 @@ inline bool is_in_range(double squared_norm) {
 }
 
 struct RowOrder {
-  std::vector<double> norms;               // by row id: square root of the sum of squares
-  std::vector<std::int32_t> ranked;        // rows of the blocks, by (norm or length, id)
-  std::vector<std::int32_t> out_of_range;  // rising ids
-  std::vector<std::int32_t> empty;         // rising ids
+  Array<double> norms;               // by row id: square root of the sum of squares
+  Array<std::int32_t> ranked;        // rows of the blocks, by (norm or length, id)
+  Array<std::int32_t> out_of_range;  // rising ids
+  Array<std::int32_t> empty;         // rising ids
+
+  static void stored(auto& self, auto& archive) {
+    archive(self.norms, self.ranked, self.out_of_range, self.empty);
+  }
+
+  // Refuse stored ids of rows that do not exist.
+  void check(std::int64_t n_rows) const {
+    const auto exists = [&](std::int32_t id) { return id >= 0 && id < n_rows; };
+    for (const auto* ids : {&ranked, &out_of_range, &empty})
+      expect_stored(std::all_of(ids->begin(), ids->end(), exists), "row ids below n_rows");
+    expect_stored(std::ssize(norms) == n_rows &&
+                      std::ssize(ranked) + std::ssize(out_of_range) + std::ssize(empty) == n_rows,
+                  "every row once");
+  }
 };
 
 enum class Layout { by_norm, by_length };
@@ -38,13 +56,14 @@ RowOrder order_rows(const CsrView<Value>& rows, Layout layout) {
   order.norms.resize(rows.n_rows());
   for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
     const double square = squared_norm(rows.row(i));
-    order.norms[i] = std::sqrt(square);
+    order.norms.edit(i) = std::sqrt(square);
     auto& kind = rows.row_size(i) == 0 ? order.empty
                  : is_in_range(square) ? order.ranked
                                        : order.out_of_range;
     kind.push_back(static_cast<std::int32_t>(i));
   }
-  std::stable_sort(order.ranked.begin(), order.ranked.end(), [&](std::int32_t a, std::int32_t b) {
+  const std::span<std::int32_t> ranked = order.ranked.edit_all();
+  std::stable_sort(ranked.begin(), ranked.end(), [&](std::int32_t a, std::int32_t b) {
     return layout == Layout::by_norm ? order.norms[a] < order.norms[b]
                                      : rows.row_size(a) < rows.row_size(b);
   });

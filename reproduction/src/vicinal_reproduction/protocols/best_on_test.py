@@ -6,11 +6,19 @@ from functools import partial
 
 import numpy as np
 
+from vicinal.estimators.fold import Fold
 from vicinal.index import build_index
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
+from vicinal_reproduction.protocols.measuring import (
+    Answer,
+    make_fold,
+    measure,
+    rounded,
+    training_features,
+    widest,
+)
 from vicinal_reproduction.protocols.one_threshold import one_threshold_answers
-from vicinal_reproduction.protocols.part import Answer, Part, make_part, measure, rounded, widest
 from vicinal_reproduction.specification import Job
 
 
@@ -44,11 +52,11 @@ class BestOnTest:
 
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
-        part = make_part(*job.dataset.split(), widest(job.methods), self.metric, scale=False)
-        answer = self._one_threshold(part) if self.one_threshold else None
+        fold = make_fold(*job.dataset.split(), widest(job.methods), self.metric, scale=False)
+        answer = self._one_threshold(fold) if self.one_threshold else None
         for name, whole in job.methods.items():
             method = replace(whole, ks=whole.ks[:: self.every])
-            found = list(measure(method, part, job.seed, self.metrics, self.conventions, answer))
+            found = list(measure(method, fold, job.seed, self.metrics, self.conventions, answer))
             values, settings = {}, {}
             for metric in self.metrics:
                 sign = 1 if metric_info(metric).better == "high" else -1
@@ -66,7 +74,8 @@ class BestOnTest:
                 provenance=provenance(job.dataset),
             )
 
-    def _one_threshold(self, part: Part) -> Answer:
+    def _one_threshold(self, fold: Fold) -> Answer:
         """Return a function that fits OneThreshold; the neighbours are searched once."""
-        own = build_index(part.train.X, self.metric).query(part.train.X, part.graph.k)
+        rows = training_features(fold)
+        own = build_index(rows, self.metric).query(rows, fold.training.graph.k)
         return partial(one_threshold_answers, own=own)

@@ -13,7 +13,7 @@ from vicinal.index import build_index
 from vicinal.results import Result, provenance
 from vicinal.scoring.clusters import find_centers, nearest_center
 from vicinal_reproduction.figures.reported import Reported, reported
-from vicinal_reproduction.protocols.part import rounded
+from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job
 
 SIDES = ("with", "without")

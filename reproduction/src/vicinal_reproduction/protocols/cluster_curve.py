@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vicinal.estimators import LAMLkNN
+from vicinal.estimators.fold import Fold
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import Part, answers, dense, rounded
-from vicinal_reproduction.protocols.settled_split import SettledSplit, weka_part
+from vicinal_reproduction.protocols.measuring import answers, dense, rounded, training_features
+from vicinal_reproduction.protocols.settled_split import SettledSplit, weka_fold
 from vicinal_reproduction.protocols.weka_clusters import weka_centers
 from vicinal_reproduction.specification import Job, Method
 
@@ -35,7 +36,7 @@ class ClusterCurve:
         """Yield each method's values, one per number of clusters."""
         ks = self.split.settings[job.data].ks
         rows = self.split.rows(job)
-        parts = {k: weka_part(*rows, k) for k in {ks[name] for name in job.methods}}
+        parts = {k: weka_fold(*rows, k) for k in {ks[name] for name in job.methods}}
         for name, method in job.methods.items():
             found = self._measured(method, parts[ks[name]], job.seed, ks[name])
             yield Result(
@@ -53,11 +54,11 @@ class ClusterCurve:
             )
 
     def _measured(
-        self, method: Method, part: Part, seed: int, k: int
+        self, method: Method, fold: Fold, seed: int, k: int
     ) -> Mapping[int, dict[str, float]]:
         """Return the metrics for each number of clusters."""
         found: dict[int, dict[str, float]] = {}
-        rows = dense(part.train.X)
+        rows = dense(training_features(fold))
         for clusters in self.clusters:
             estimator = method.make(seed).set_params(n_neighbors=k)
             if isinstance(estimator, LAMLkNN):
@@ -65,5 +66,5 @@ class ClusterCurve:
             elif found:  # the same whatever the number of clusters
                 found[clusters] = found[self.clusters[0]]
                 continue
-            found[clusters] = self.split.measured(part.test, *answers(estimator, part))
+            found[clusters] = self.split.measured(fold.Y, *answers(estimator, fold))
         return found

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from vicinal._base.arrays import Features, Float
 from vicinal.reduction import MDDM, OPLS, LabelCCA
-from vicinal_reproduction.protocols.part import dense
+from vicinal_reproduction.protocols.measuring import dense
 
 Fill: TypeAlias = Callable[[Float, Features, int], Float]
-"""Takes directions, rows and how many columns are wanted; returns those."""
+"""Takes directions, rows and the number of columns; returns that many directions."""
 
 NOTHING = 1e-8
 """Directions with less variation than this, relative to the largest, count as constant."""
@@ -54,7 +54,7 @@ class Filled(TransformerMixin, BaseEstimator):
 
 
 def orthonormal(directions: Float, X: Features, width: int) -> Float:
-    """Return `width` orthonormal columns, or as many as features: those given, then others.
+    """Return `width` orthonormal columns (at most one per feature): the given ones, then others.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def orthonormal(directions: Float, X: Features, width: int) -> Float:
 
 
 def least(directions: Float, X: Features, width: int) -> Float:
-    """Return the last `width` of all orthonormal directions, those that depend least on the labels.
+    """Return the last `width` orthonormal directions, which depend least on the labels.
 
     Examples
     --------

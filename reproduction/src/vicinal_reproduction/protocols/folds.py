@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import make_part, measure, rounded, widest
+from vicinal_reproduction.protocols.measuring import make_fold, measure, rounded, widest
 from vicinal_reproduction.specification import Job
 
 
@@ -49,9 +49,9 @@ class Folds:
         folds = list(splitter.split(np.zeros(job.dataset.n_rows)))[: self.only]
         for train, test in folds:
             rows = job.dataset.subset(train), job.dataset.subset(test)
-            part = make_part(*rows, widest(job.methods), self.metric, self.scale)
+            fold = make_fold(*rows, widest(job.methods), self.metric, self.scale)
             for name, method in job.methods.items():
-                by_setting = list(measure(method, part, job.seed, self.metrics))
+                by_setting = list(measure(method, fold, job.seed, self.metrics))
                 for key, value in self._fold_values(by_setting).items():
                     found[name].setdefault(key, []).append(value)
                 seconds[name] += sum(values["seconds"] for _, values in by_setting)

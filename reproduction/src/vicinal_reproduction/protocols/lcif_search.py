@@ -1,4 +1,4 @@
-"""LCIF and its parts, settings by cross-validation on the training rows, an optimum per metric."""
+"""LCIF and its parts, tuned for each metric by cross-validation on the training rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,27 +18,27 @@ from vicinal.results import Result, provenance
 from vicinal.scoring import Training
 from vicinal.selection.lcif_grid import lcif_grid
 from vicinal_reproduction.protocols.lcif_surface import AXES, Surface
-from vicinal_reproduction.protocols.part import rounded
+from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job
 
 KS = tuple(range(1, 30, 2))
 KS_BEYOND = tuple(range(31, 60, 2))
-"""What the paper tries further where the best k is the last of the first ones."""
+"""Values of k that the paper tries in addition if the best k is the last of the first ones."""
 
 MIXINGS = tuple(round(0.1 * step, 1) for step in range(11))
 
 AS_PUBLISHED = (("feature", "kept-mean"),)
-"""What gives the paper's figures: a label's mean over the features that keep it."""
+"""What reproduces the paper's figures: the mean over the features that keep a label."""
 
 AS_WRITTEN = (("feature", "mean"),)
-"""What the paper's formula says: the mean over all features of a row."""
+"""The paper's formula: the mean over all features of a row."""
 
 EVERY_SWITCH = (("feature", "mean"), ("label", "mean"), ("feature", "max"), ("label", "max"))
 
 
 @dataclass(frozen=True)
 class LcifSearch:
-    """Search the whole grid in each fold from one graph, then measure each metric's optimum.
+    """Evaluate the whole grid in each fold from one graph, then test the optimum of each metric.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LcifSearch:
         Similarities of rows are raised to it before they weigh.
     n_folds : int
     only : int or None
-        Run so many folds only.
+        Number of folds to run; None for all.
     """
 
     metrics: tuple[str, ...]
@@ -111,12 +111,12 @@ class LcifSearch:
             yield self._fold(train.subset(rows), train.subset(held_out), second)
 
     def _fold(self, train: Dataset, test: Dataset, second: bool) -> Fold:
-        """Return training and test rows with as many neighbours as may be asked for."""
+        """Return training and test rows with as many neighbours as the grid may need."""
         k = max(self.ks_instance + self.ks_beyond)
         return lcif_fold(train, test, k, second, self.power)
 
     def _surface(self, folds: Sequence[Fold], second: bool, methods: Sequence[str]) -> Surface:
-        """Measure the grid, and what lies beyond an edge where a method is best at it."""
+        """Evaluate the grid, extended if a method is best at its edge."""
         found = self._measured(folds, second, self.ks_instance, self.ks_feature)
         most = {"ks_instance": folds[0].training.n_rows, "ks_feature": folds[0].Y.shape[1]}
         for axis in AXES:
@@ -133,7 +133,7 @@ class LcifSearch:
         ks_instance: tuple[int, ...],
         ks_feature: tuple[int, ...],
     ) -> Surface:
-        """Return every setting's metrics, averaged over folds."""
+        """Return the metrics of every setting, averaged over folds."""
         grids = [
             [self._grid(fold, second, *switch, ks_instance, ks_feature) for switch in self.switches]
             for fold in folds
@@ -165,7 +165,7 @@ class LcifSearch:
         )
 
     def _measure(self, fold: Fold, settings: Mapping[str, Any], second: bool, metric: str) -> float:
-        """Return the metric of one setting, learned from all training rows, on the test rows."""
+        """Return the metric of one setting, fitted on all training rows, on the test rows."""
         alone = replace(self, mixings=(settings["mixing"],), metrics=(metric,))
         switch = settings["neighbors_of"], settings["aggregate"]
         ks = [settings["n_neighbors_instance"]], [settings["n_neighbors_feature"]]
@@ -175,7 +175,7 @@ class LcifSearch:
 def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool, power: float = 1.0) -> Fold:
     """Return training and test rows with their neighbours by cosine, and the joint graph.
 
-    Similarities are raised to `power`, which leaves the neighbours what they are.
+    Similarities are raised to `power`, which does not change the neighbours.
     """
     index = build_index(train.X, "cosine")
     joint = None
@@ -188,7 +188,7 @@ def lcif_fold(train: Dataset, test: Dataset, k: int, second: bool, power: float 
 
 
 def raised(graph: NeighborGraph, power: float) -> NeighborGraph:
-    """Return a graph whose similarities are raised to a power; negative ones count for nothing."""
+    """Return a graph whose similarities are raised to a power; negative ones become 0."""
     if power == 1.0:
         return graph
     return replace(graph, values=np.maximum(graph.similarity, 0.0) ** power)

@@ -1,4 +1,4 @@
-"""What every setting of LCIF gives on average over folds, and where it is best."""
+"""Metrics of every setting of LCIF, averaged over folds, and the best setting."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,10 +16,10 @@ PARTS = {
     "lcif": BOTH,
     "lcif2": BOTH,
 }
-"""Which part of the grid is a method's own: one share only, or all."""
+"""The part of the grid that belongs to each method: one mixing weight or all."""
 
 AXES = {"ks_instance": 1, "ks_feature": 2}
-"""The axes that may grow, and where they stand."""
+"""The axes that may be extended, and their positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Surface:
     metrics: tuple[str, ...]
 
     def joined(self, beyond: "Surface", axis: str) -> "Surface":
-        """Return the surface with more values of k, those of `beyond`, on one axis."""
+        """Return the surface with the further values of k of `beyond` on one axis."""
         values = np.concatenate([self.values, beyond.values], axis=AXES[axis])
         ks = (*getattr(self, axis), *getattr(beyond, axis))
         return replace(self, values=values, **{axis: ks})
@@ -66,7 +66,7 @@ class Surface:
         }
 
     def _best(self, method: str, metric: str) -> tuple[int, ...]:
-        """Return the place of the best value; a k that does not matter is at its first."""
+        """Return the position of the best value; an irrelevant k is at its first value."""
         shares = {INSTANCE: (1.0,), FEATURE: (0.0,), BOTH: self.mixings}[PARTS[method]]
         allowed = [at for at, share in enumerate(self.mixings) if share in shares]
         sign = 1 if metric_info(metric).better == "high" else -1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import rounded
+from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job
 
 METRIC = "training loss"

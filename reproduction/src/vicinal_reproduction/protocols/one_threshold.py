@@ -12,15 +12,17 @@ import numpy as np
 from vicinal._base.arrays import Csr
 from vicinal.decision import Threshold
 from vicinal.decision.cells import ScoredTruth
+from vicinal.estimators.answers import fit_on
+from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal_reproduction.protocols.part import Part
+from vicinal_reproduction.protocols.measuring import training_features
 
 
 def one_threshold(scores: Scores, Y: Csr) -> Threshold:
-    """Return the threshold of {0, 0.1, …, 1}, then of the best ± 0.05, that makes micro-F1 best.
+    """Return the best threshold for micro-F1 among 0, 0.1, …, 1, refined by ± 0.05.
 
-    The first best value wins, and a score equal to the threshold is enough.
+    The first of equal values wins, and a score equal to the threshold is predicted.
 
     Examples
     --------
@@ -45,19 +47,18 @@ def one_threshold(scores: Scores, Y: Csr) -> Threshold:
     return Threshold(max(range(coarse - 5, coarse + 6), key=micro_f1) / 100, inclusive=True)
 
 
-def one_threshold_answers(estimator: Any, part: Part, own: NeighborGraph) -> tuple[Csr, Scores]:
+def one_threshold_answers(estimator: Any, fold: Fold, own: NeighborGraph) -> tuple[Csr, Scores]:
     """Fit a neighbour method and the threshold; return their predictions for the test rows.
 
     Parameters
     ----------
     estimator : NeighborEstimator
         Its own decision rule is not used.
-    part : Part
+    fold : Fold
     own : NeighborGraph
         The training rows' neighbours, including the rows themselves.
     """
-    train, test = part.train, part.test
-    estimator.fit(train.X, train.Y, graph=part.graph)
-    rule = one_threshold(estimator.scores(train.X, graph=own), train.Y)
-    scores: Scores = estimator.scores(test.X, graph=part.queries)
+    fit_on(estimator, fold)
+    rule = one_threshold(estimator.scores(training_features(fold), graph=own), fold.training.Y)
+    scores: Scores = estimator.scores(fold.X, graph=fold.graph)
     return rule.decide(scores), scores

@@ -1,4 +1,4 @@
-"""ML-ARP that looks at other rows than its own: those it is tested on, or rows put aside."""
+"""Variants of ML-ARP that use other rows than the training rows: test rows or validation rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from vicinal.reduction._objective import DeviceObjective, Objective
 from vicinal.scoring import MLkNNScoring, Training
 
 HELD_OUT = 0.1
-"""Share of the rows that are put aside to choose by."""
+"""Share of the rows that are used for validation."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,15 +45,15 @@ class LossOnOthers(Objective):
 
 
 class PeekingMLARP(MLARP):
-    """ML-ARP whose search lowers the loss of the test rows instead of the training rows'."""
+    """ML-ARP whose search minimises the loss of the test rows instead of the training rows."""
 
     def look_at(self, X_test: Features, Y_test: Csr) -> Self:
-        """Show the rows that the projection will be tested on."""
+        """Set the rows on which the projection will be tested."""
         self._shown = X_test, Y_test
         return self
 
     def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
-        """Return what is minimised."""
+        """Return the objective."""
         X_test, Y_test = self._shown
         return LossOnOthers(
             rows, labels, self.n_neighbors, self.smoothing, X_test=X_test, Y_test=Y_test
@@ -61,10 +61,10 @@ class PeekingMLARP(MLARP):
 
 
 class HeldOutMLARP(MLARP):
-    """ML-ARP that searches nine tenths of its rows and keeps what serves the last tenth best."""
+    """ML-ARP that searches on 90 % of its rows and keeps the best projection for the other 10 %."""
 
     def _loss(self, rows: Features, labels: Csr) -> Objective | DeviceObjective:
-        """Return what is minimised, and put rows aside to choose by."""
+        """Return the objective, and set validation rows aside."""
         order = np.random.default_rng(0).permutation(rows.shape[0])
         aside, searched = np.split(order, [round(HELD_OUT * len(order))])
         aside.sort()
@@ -80,11 +80,11 @@ class HeldOutMLARP(MLARP):
         return super()._loss(rows[searched], labels[searched])
 
     def _follow(self, steps: Iterator[tuple[Float, float]], began: float) -> None:
-        """Take the steps of the search, and keep the best on the rows put aside."""
+        """Run the search, and keep the best projection on the validation rows."""
         super()._follow(self._best_aside(steps), began)
 
     def _best_aside(self, steps: Iterator[tuple[Float, float]]) -> Iterator[tuple[Float, float]]:
-        """Yield the best on the rows put aside so far, and the loss that the search has reached."""
+        """Yield the best projection on the validation rows so far, and the loss of the search."""
         lowest, last = np.inf, None
         for P, loss in steps:
             if P is not last:

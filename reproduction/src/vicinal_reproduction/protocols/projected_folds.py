@@ -15,19 +15,26 @@ from vicinal.estimators import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import answers, dense, make_part, rounded, scaled
+from vicinal_reproduction.protocols.measuring import (
+    answers,
+    dense,
+    fold_of,
+    make_fold,
+    rounded,
+    scaled,
+)
 from vicinal_reproduction.protocols.peeking_search import PeekingMLARP
 from vicinal_reproduction.specification import Job, Method
 
 FEW_FEATURES, FEW, USUAL = 128, 64, 128
-"""Below so many features, rows are projected to so many columns, otherwise to so many."""
+"""Limit of the number of features, and the number of columns below it and from it on."""
 
 EVALUATIONS, REACHED = "evaluations", "training loss"
 
 
 @dataclass(frozen=True)
 class ProjectedFolds:
-    """Fit each projection in each fold, then ML-kNN behind it.
+    """Fit each projection in each fold, then ML-kNN on the projected rows.
 
     Of a projection that was searched for, the number of evaluations and the loss it came to on the
     training rows are kept too.
@@ -46,7 +53,7 @@ class ProjectedFolds:
     on_training_rows : bool
         Whether the figures are those of the training rows, each left out of its own neighbours.
     only : int or None
-        Run so many folds only.
+        Number of folds to run; None for all.
     at_most_seconds : float or None
         Stop a search after so long.
     """
@@ -66,7 +73,7 @@ class ProjectedFolds:
         return replace(self, only=1, at_most_seconds=5.0)
 
     def run(self, job: Job) -> Iterator[Result]:
-        """Yield the result of each method, a value per fold."""
+        """Yield the result of each method, one value per fold."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=job.seed)
         folds = list(splitter.split(job.dataset.X))[: self.only]
         for name, method in job.methods.items():
@@ -88,7 +95,7 @@ class ProjectedFolds:
             )
 
     def width(self, job: Job) -> int:
-        """Return how many columns the rows are projected to."""
+        """Return the number of columns of the projected rows."""
         usual = FEW if job.dataset.n_features < FEW_FEATURES else USUAL
         return self.components.get(job.data, usual)
 
@@ -103,14 +110,14 @@ class ProjectedFolds:
             train, test = projected(model, self.width(job), train, test)
             searched = outcome(model) if isinstance(model, MLARP) else {}
             model = MLkNN(self.n_neighbors, smoothing=self.smoothing)
-        part = make_part(train, test, self.n_neighbors, "euclidean", scale=False)
+        fold = make_fold(train, test, self.n_neighbors, "euclidean", scale=False)
         if self.on_training_rows:
-            part = replace(part, test=train, queries=part.graph)
-        labels, scores = answers(model, part)
-        return evaluate(part.test.Y, labels, scores, metrics=self.metrics) | searched
+            fold = fold_of(train, train, fold.training.graph, fold.training.graph)
+        labels, scores = answers(model, fold)
+        return evaluate(fold.Y, labels, scores, metrics=self.metrics) | searched
 
     def _prepare(self, search: MLARP, test: Dataset, job: Job) -> None:
-        """Tell a search where to run, for how long, and, if it peeks, on which rows."""
+        """Set the device and duration of a search and, if it uses test rows, these rows."""
         search.set_params(backend=job.backend)
         if self.at_most_seconds is not None:
             search.set_params(max_seconds=self.at_most_seconds)
@@ -119,17 +126,17 @@ class ProjectedFolds:
 
 
 def outcome(search: MLARP) -> dict[str, float]:
-    """Return what is kept of a search that has ended."""
+    """Return the stored facts about a completed search."""
     return {EVALUATIONS: len(search.history_), REACHED: float(search.history_[-1])}
 
 
 def projected(
     transformer: Any, n_components: int, train: Dataset, test: Dataset
 ) -> tuple[Dataset, Dataset]:
-    """Return both parts, projected by what the training rows teach."""
+    """Return both parts, projected by a reduction that was fitted on the training rows."""
     transformer.set_params(n_components=n_components)
     with warnings.catch_warnings():
-        # Fewer directions than asked for (there are as many as labels) is what the paper had too.
+        # The paper also had fewer directions than requested: there are as many as labels.
         warnings.simplefilter("ignore", UserWarning)
         transformer.fit(train.X, train.Y)
         seen, new = (dense(transformer.transform(part.X)) for part in (train, test))
@@ -141,7 +148,7 @@ def projected(
 
 
 def searched_on(job: Job, searched: bool) -> dict[str, str]:
-    """Return the name of the GPU, where one was searched on."""
+    """Return the name of the GPU if one was used."""
     if not searched or job.backend != "torch":
         return {}
     from vicinal.gpu import device_name

@@ -1,4 +1,4 @@
-"""Mean ranks of methods over data sets, metric by metric: made from results, not run."""
+"""Mean ranks of methods over data sets for each metric, computed from stored results."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ RANKED = {
     "recall": "example-recall",
     "subset-accuracy": "subset-accuracy",
 }
-"""The eleven measures of the ML-ARP paper, and how they are read: example-based."""
+"""The eleven measures of the ML-ARP paper, interpreted as example-based metrics."""
 
 
 def mean_ranks(
@@ -61,7 +61,7 @@ def mean_ranks(
 
 
 def _values(ranks: Float, at: int) -> dict[str, tuple[float, ...]]:
-    """Return what the table says of a method: its mean ranks, their mean, and its mean place."""
+    """Return a method's row of the table: its mean ranks, their mean, and its mean position."""
     places = rankdata(ranks, axis=1)
     values: dict[str, tuple[float, ...]] = {
         f"rank of {name}": (float(row[at]),) for name, row in zip(RANKED, ranks, strict=True)
@@ -74,7 +74,7 @@ def _values(ranks: Float, at: int) -> dict[str, tuple[float, ...]]:
 def _mean(
     figures: Figures, sources: Sequence[str], data: str, method: str, metric: str
 ) -> float | None:
-    """Return a method's mean on a data set, rounded as tables print it, so that ties are ties."""
+    """Return a method's mean on a data set, rounded as in tables, which decides ties."""
     for source in sources:
         found = figures.values(source, data, method, metric)
         if found:

@@ -1,4 +1,4 @@
-"""A split with every setting given, run as Weka and Mulan would."""
+"""A split with all settings given, evaluated as Weka and Mulan would."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,10 +8,11 @@ from time import perf_counter
 from vicinal._base.arrays import Csr
 from vicinal.datasets import Dataset
 from vicinal.estimators import BRkNN
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import evaluate
 from vicinal.results import Result, provenance
 from vicinal.scores import Scores
-from vicinal_reproduction.protocols.part import Part, answers, rounded, scaled
+from vicinal_reproduction.protocols.measuring import answers, fold_of, rounded, scaled
 from vicinal_reproduction.protocols.tuned_split import TunedSplit
 from vicinal_reproduction.protocols.weka_search import heap_graph, tied_graph
 from vicinal_reproduction.specification import Job
@@ -19,7 +20,7 @@ from vicinal_reproduction.specification import Job
 
 @dataclass(frozen=True)
 class Setting:
-    """What a paper's run on a data set is taken to have been.
+    """The presumed settings of a paper's run on a data set.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class SettledSplit:
-    """Fit each method with its settings and measure it on the test rows; nothing is chosen here.
+    """Fit each method with given settings and evaluate it on the test rows.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class SettledSplit:
     conventions : str
         Of the metrics.
     at_most : int or None
-        Look at so many rows of either part only.
+        Maximum number of rows of either part; None for all.
     """
 
     metrics: tuple[str, ...]
@@ -67,7 +68,7 @@ class SettledSplit:
     def run(self, job: Job) -> Iterator[Result]:
         """Yield the result of each method."""
         train, test = self.rows(job)
-        part_of = cache(partial(weka_part, train, test))  # some methods share their k
+        fold_at = cache(partial(weka_fold, train, test))  # some methods share their k
         for name, method in job.methods.items():
             k = self.settings[job.data].ks[name]
             estimator = method.make(job.seed)
@@ -75,13 +76,16 @@ class SettledSplit:
             if isinstance(estimator, BRkNN):
                 labels, scores = tied_answers(estimator, train, test, k)
             else:
-                labels, scores = answers(estimator.set_params(n_neighbors=k), part_of(k))
+                labels, scores = answers(estimator.set_params(n_neighbors=k), fold_at(k))
             seconds = perf_counter() - began
             yield Result(
                 job.experiment,
                 job.data,
                 name,
-                {key: rounded([each]) for key, each in self.measured(test, labels, scores).items()},
+                {
+                    key: rounded([each])
+                    for key, each in self.measured(test.Y, labels, scores).items()
+                },
                 settings={"n_neighbors": k},
                 seed=job.seed,
                 seconds={"search, fit and predict": round(seconds, 3)},
@@ -89,7 +93,7 @@ class SettledSplit:
             )
 
     def rows(self, job: Job) -> tuple[Dataset, Dataset]:
-        """Return training and test rows, scaled where the setting says so."""
+        """Return training and test rows, scaled if the settings say so."""
         setting = self.settings[job.data]
         if setting.first_share is None:
             train, test = self.splits.split(job.data, job.dataset, job.seed)
@@ -100,9 +104,9 @@ class SettledSplit:
             train, test = (each.subset(range(each.n_rows)[few]) for each in (train, test))
         return scaled(train, test) if setting.scale else (train, test)
 
-    def measured(self, test: Dataset, labels: Csr, scores: Scores) -> dict[str, float]:
+    def measured(self, Y: Csr, labels: Csr, scores: Scores) -> dict[str, float]:
         """Return the metrics of predictions."""
-        return evaluate(test.Y, labels, scores, conventions=self.conventions, metrics=self.metrics)
+        return evaluate(Y, labels, scores, conventions=self.conventions, metrics=self.metrics)
 
 
 def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
@@ -112,13 +116,13 @@ def first_rows(data: Dataset, share: float) -> tuple[Dataset, Dataset]:
     return data.subset(rows[:cut]), data.subset(rows[cut:])
 
 
-def weka_part(train: Dataset, test: Dataset, k: int) -> Part:
-    """Return both parts with the neighbours that Weka's search keeps."""
-    return Part(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
+def weka_fold(train: Dataset, test: Dataset, k: int) -> Fold:
+    """Return both parts with the neighbours that Weka's search finds."""
+    return fold_of(train, test, heap_graph(train.X, k), heap_graph(train.X, k, test.X))
 
 
 def tied_answers(estimator: BRkNN, train: Dataset, test: Dataset, k: int) -> tuple[Csr, Scores]:
-    """Fit BRkNN and return what it predicts, sets and scores, from all rows as near as the k-th."""
+    """Fit BRkNN and return its label sets and scores from all rows as near as the k-th."""
     near = tied_graph(train.X, k, test.X)
     estimator.set_params(n_neighbors=near.k).fit(train.X, train.Y)
     scores = estimator.scores(test.X, graph=near)

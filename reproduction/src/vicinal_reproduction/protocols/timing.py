@@ -1,4 +1,4 @@
-"""How long a method takes on a published split, from rows to predicted labels."""
+"""Run time of a method on a published split, from rows to predicted labels."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from vicinal.results import Result, provenance
 from vicinal_reproduction.specification import Job
 
 LONG = 60.0
-"""Seconds past which a run is not repeated."""
+"""Maximum duration in seconds of a run that is repeated."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Time each method: search, fit and predict, nothing shared.
+    """Time search, fit and prediction of each method, without sharing a search.
 
     Seconds are those of the processor, all threads together: at least what a clock would show on a
     machine at rest, and the same on one that is busy.
@@ -22,7 +22,7 @@ class Timing:
     Parameters
     ----------
     repeats : int
-        The shortest time of so many is kept: the others were disturbed.
+        Number of runs, of which the shortest time is kept.
     """
 
     repeats: int = 3
@@ -39,7 +39,7 @@ class Timing:
             while len(seconds) < self.repeats and max(seconds, default=0.0) < LONG:
                 began = process_time()
                 with warnings.catch_warnings():
-                    # That few labels make the second order pointless is not asked here.
+                    # Only the time matters here, not that the second order needs more labels.
                     warnings.simplefilter("ignore", UserWarning)
                     method.make(job.seed).fit(train.X, train.Y).predict(test.X)
                 seconds.append(process_time() - began)

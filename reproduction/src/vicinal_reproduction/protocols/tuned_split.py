@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from vicinal.datasets import Dataset
+from vicinal.estimators.fold import Fold
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
-from vicinal_reproduction.protocols.part import (
-    Part,
-    make_part,
+from vicinal_reproduction.protocols.measuring import (
+    make_fold,
     measure,
     rounded,
     settings_of,
@@ -25,7 +25,7 @@ Values = dict[str, float]
 
 @dataclass(frozen=True)
 class TunedSplit:
-    """Choose each method's settings by cross-validation, then measure once on the test rows.
+    """Tune each method by cross-validation, then evaluate it once on the test rows.
 
     Also yields, as the experiment with ``-best`` appended to its name, what the settings best on
     the test rows give.
@@ -74,40 +74,40 @@ class TunedSplit:
             name: self._with_printed_k(job.data, name, each) for name, each in job.methods.items()
         }
         k = widest(methods)
-        part = make_part(train, test, k, self.metric, self.scale)
+        fold = make_fold(train, test, k, self.metric, self.scale)
         several = {name: len(list(settings_of(method))) > 1 for name, method in methods.items()}
         folds = list(self._folds(train, k, job.seed)) if any(several.values()) else []
         source = provenance(job.dataset)
         for name, method in methods.items():
-            on_test = list(measure(method, part, job.seed, self.metrics, self.conventions))
+            on_test = list(measure(method, fold, job.seed, self.metrics, self.conventions))
             chosen = self._chosen(method, folds, job.seed) if several[name] else 0
             best = self._best([values[self.choose_by] for _, values in on_test])
             for suffix, place in (("", chosen), ("-best", best)):
                 yield _result(job, suffix, name, on_test[place], source)
 
     def _with_printed_k(self, data: str, name: str, method: Method) -> Method:
-        """Return the method with the k that the paper prints, where it does."""
+        """Return the method with the k that the paper states, if it does."""
         printed = self.printed_ks.get(data)
         if printed is None or name not in self.printed_for:
             return method
         return replace(method, ks=(printed,))
 
     def split(self, name: str, data: Dataset, seed: int) -> tuple[Dataset, Dataset]:
-        """Return the published split, or a random one where there is none."""
+        """Return the published split, or a random one if there is none."""
         if data.train is not None and name not in self.random_split:
             return data.split()
         rows = np.random.default_rng(seed).permutation(data.n_rows)
         cut = round(self.train_share * data.n_rows)
         return data.subset(np.sort(rows[:cut])), data.subset(np.sort(rows[cut:]))
 
-    def _folds(self, train: Dataset, k: int, seed: int) -> Iterator[Part]:
+    def _folds(self, train: Dataset, k: int, seed: int) -> Iterator[Fold]:
         """Yield the folds of the training rows with their neighbours."""
         splitter = KFold(self.n_folds, shuffle=True, random_state=seed)
         for rows, held_out in splitter.split(np.zeros(train.n_rows)):
-            yield make_part(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
+            yield make_fold(train.subset(rows), train.subset(held_out), k, self.metric, self.scale)
 
-    def _chosen(self, method: Method, folds: list[Part], seed: int) -> int:
-        """Return the place, in the grid, of the setting best on average over the folds."""
+    def _chosen(self, method: Method, folds: list[Fold], seed: int) -> int:
+        """Return the position in the grid of the best setting on average over the folds."""
         by, rules = self.choose_by, self.conventions
         values = [
             [found[by] for _, found in measure(method, fold, seed, [by], rules)] for fold in folds
@@ -115,7 +115,7 @@ class TunedSplit:
         return self._best(list(np.mean(values, axis=0)))
 
     def _best(self, values: list[float]) -> int:
-        """Return the place of the best value, the first of several."""
+        """Return the position of the best value, the first of several."""
         sign = 1 if metric_info(self.choose_by).better == "high" else -1
         return int(np.argmax(sign * np.asarray(values)))
 
@@ -127,7 +127,7 @@ def _result(
     measured: tuple[Mapping[str, Any], Mapping[str, float]],
     source: Mapping[str, str],
 ) -> Result:
-    """Return one setting's measures as a result."""
+    """Return the metrics of one setting as a result."""
     settings, values = measured
     return Result(
         job.experiment + suffix,

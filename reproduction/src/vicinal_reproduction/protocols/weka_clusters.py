@@ -1,4 +1,4 @@
-"""The clusters that Weka's k-means finds: Java's generator draws its start from a fixed seed."""
+"""The clusters of Weka's k-means, which Java's random numbers initialise from a fixed seed."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from vicinal._base.arrays import Float, Int
 from vicinal.scoring.clusters import nearest_center
 
 SEED = 10
-"""Weka's, unless it is told another."""
+"""Weka's default."""
 
 ROUNDS = 500
-"""After so many, k-means stops."""
+"""Maximum number of iterations of k-means."""
 
 MULTIPLIER, INCREMENT, BITS = 0x5DEECE66D, 0xB, 48
 
 
 @dataclass
 class JavaRandom:
-    """The whole numbers of ``java.util.Random``: a linear congruential generator of 48 bits.
+    """The integers of ``java.util.Random``: a linear congruential generator of 48 bits.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class JavaRandom:
         self._state: int = (self.seed ^ MULTIPLIER) % 2**BITS
 
     def below(self, bound: int) -> int:
-        """Return a number from 0 to `bound` − 1, each as likely."""
+        """Return a uniformly distributed number from 0 to `bound` − 1."""
         if bound & (bound - 1) == 0:
             return (bound * self._bits31()) >> 31
         while True:
             bits = self._bits31()
-            # The last, incomplete run of `bound` numbers would favour the low ones.
+            # The last, incomplete interval of `bound` numbers would favour low numbers.
             if bits - bits % bound + bound <= 2**31:
                 return bits % bound
 
@@ -49,7 +49,7 @@ class JavaRandom:
 
 
 def weka_centers(rows: Float, n_clusters: int, seed: int = SEED) -> Float:
-    """Return the centres of k-means, begun at rows that Weka would draw; empty clusters go.
+    """Return the centres of k-means from Weka's initial rows, without those of empty clusters.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def weka_centers(rows: Float, n_clusters: int, seed: int = SEED) -> Float:
 
 
 def first_centers(rows: Float, n_clusters: int, seed: int) -> Int:
-    """Return the rows that k-means begins from: drawn without replacement, no two alike."""
+    """Return the initial rows of k-means, drawn without replacement and without duplicates."""
     random = JavaRandom(seed)
     order = list(range(len(rows)))
     chosen: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""Neighbours as Weka's linear search returns them, where rows lie equally far.
+"""Neighbours as Weka's linear search returns them if rows are equally far.
 
 Weka reads the training rows in order and keeps k of them in a binary heap, the farthest on top; a
 nearer row takes the place of the top one. Among rows as far as the k-th, which ones are left at the
@@ -17,11 +17,11 @@ from vicinal.graph import NeighborGraph
 from vicinal.index import Index, build_index
 
 AT_ONCE = 256
-"""Queries whose distances to all rows are held at a time."""
+"""Number of queries whose distances to all rows are in memory at a time."""
 
 
 def heap_graph(rows: Features, k: int, queries: Features | None = None) -> NeighborGraph:
-    """Return the `k` rows that are left in Weka's heap, nearest first.
+    """Return the `k` rows that remain in Weka's heap, nearest first.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def heap_graph(rows: Features, k: int, queries: Features | None = None) -> Neigh
 
 
 def tied_graph(rows: Features, k: int, queries: Features) -> NeighborGraph:
-    """Return, for each query, the rows that are no farther than the k-th: `k` of them or more.
+    """Return, for each query, the rows that are no farther than the k-th: at least `k`.
 
     Examples
     --------
-    The second and the third row are as far from 0 as each other:
+    The second and the third row are equally far from 0:
 
     >>> tied_graph(np.array([[0.0], [1.0], [-1.0], [5.0]]), 2, np.array([[0.0]])).ids
     array([[0, 1, 2]], dtype=int32)
@@ -63,11 +63,11 @@ def tied_graph(rows: Features, k: int, queries: Features) -> NeighborGraph:
 
 
 def nearest_of_heap(distances: list[float], k: int, left_out: int = -1) -> list[int]:
-    """Return the `k` nearest rows, those of them that are left in the heap where rows are tied.
+    """Return the `k` nearest rows; of tied rows, those that remain in the heap.
 
     Examples
     --------
-    Of the three rows at distance 1, the heap has let go of the first:
+    Of the three rows at distance 1, the heap has dropped the first:
 
     >>> sorted(nearest_of_heap([1.0, 1.0, 1.0, 0.0], 3))
     [1, 2, 3]
@@ -102,7 +102,7 @@ def _graph(found: list[tuple[Int, Float]], n_rows: int) -> NeighborGraph:
 
 
 def _rise(heap: list[tuple[float, int]]) -> None:
-    """Lift the last entry over nearer ones; equals keep their places."""
+    """Move the last entry up past nearer ones; equal entries keep their positions."""
     at = len(heap) - 1
     while at and heap[at][0] > heap[(at - 1) // 2][0]:
         above = (at - 1) // 2
@@ -111,7 +111,7 @@ def _rise(heap: list[tuple[float, int]]) -> None:
 
 
 def _drop_farthest(heap: list[tuple[float, int]]) -> None:
-    """Put the last entry in the place of the top one, and let it sink below farther ones."""
+    """Replace the top entry by the last one, and move it down past farther ones."""
     last = heap.pop()
     if not heap:
         return
@@ -123,7 +123,7 @@ def _drop_farthest(heap: list[tuple[float, int]]) -> None:
 
 
 def _farther_child(heap: list[tuple[float, int]], at: int) -> int | None:
-    """Return the farther child, the right one of two as far."""
+    """Return the farther child, or the right one if both are equally far."""
     left, right = 2 * at + 1, 2 * at + 2
     if left >= len(heap):
         return None
@@ -131,7 +131,7 @@ def _farther_child(heap: list[tuple[float, int]], at: int) -> int | None:
 
 
 def _all_distances(rows: Features, queries: Features | None) -> Iterator[tuple[int, Float]]:
-    """Yield the distances of each query to all rows, with the row it must not meet, −1 for none."""
+    """Yield the distances of each query to all rows, and the row to exclude (−1 for none)."""
     index = build_index(rows, "euclidean")
     asked = rows if queries is None else queries
     for start in range(0, asked.shape[0], AT_ONCE):

@@ -82,25 +82,40 @@ def read_content(
     (['buy milk', 'sleep'], [['home', 'shop'], ['home']], '|')
     """
     options = options or TableOptions()
-    wanted = [*(options.text or ()), *([options.labels] if options.labels else [])]
-    if known is not None:
-        wanted = [*known.for_options(options).features]
-    records = read_records(path, options, wanted, known)
+    records = read_records(path, options, wanted_columns(options, known), known)
     reading = (
         find_reading(records, options, labelled=labelled)
         if known is None
-        else _known_reading(records, options, known, labelled)
+        else known_reading(records, options, known, labelled)
     )
+    labels = read_labels(records, reading) if labelled else None
+    return content_of(records, reading, labels, row_names_column(records, reading, options))
+
+
+def content_of(
+    records: Records,
+    reading: Reading,
+    labels: list[list[str]] | None,
+    row_names: str | None,
+) -> Content:
+    """Return rows whose cells have been read, and their labels; `row_names` is a column."""
     return Content(
         X=_features(records, reading),
-        labels=read_labels(records, reading) if labelled else None,
-        row_names=_row_names(records, reading, options),
+        labels=labels,
+        row_names=None if row_names is None else tuple(map(str, records.cells(row_names))),
         reading=reading,
         lines=records.lines,
     )
 
 
-def _known_reading(
+def wanted_columns(options: TableOptions, known: Reading | None) -> list[str]:
+    """Return the columns that must be there."""
+    if known is not None:
+        return [*known.for_options(options).features]
+    return [*(options.text or ()), *([options.labels] if options.labels else [])]
+
+
+def known_reading(
     records: Records, options: TableOptions, known: Reading, labelled: bool
 ) -> Reading:
     """Return a model's reading for a further file, checked against its columns."""
@@ -117,13 +132,13 @@ def _known_reading(
     return reading
 
 
-def _row_names(records: Records, reading: Reading, options: TableOptions) -> tuple[str, ...] | None:
-    """Return the names of the rows, or None if the file lacks the column and nobody named it."""
+def row_names_column(records: Records, reading: Reading, options: TableOptions) -> str | None:
+    """Return the column of row names, or None if the file lacks it and nobody named it."""
     column = reading.row_names
     if column is None or (column not in records.columns and options.row_names is None):
         return None
     records.require([column], "--row-names")
-    return tuple(map(str, records.cells(column)))
+    return column
 
 
 def _features(records: Records, reading: Reading) -> list[str] | NDArray[Any]:

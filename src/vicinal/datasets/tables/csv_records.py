@@ -2,13 +2,16 @@
 
 import csv
 import io
+import itertools
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from vicinal._base.errors import DataFormatError
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.tables.delimiters import detect_delimiter
+from vicinal.datasets.tables.delimiters import SAMPLED_LINES, detect_delimiter
 from vicinal.datasets.tables.options import TableOptions
 from vicinal.datasets.tables.records import MOST_CHARACTERS, Record, Records, gather
 
@@ -34,34 +37,60 @@ def csv_records(
     wanted : sequence of str
         Columns that the file must have; they help to detect the delimiter.
     """
-    hint = _EXCEL_HINT.match(content)  # a line "sep=;" by which Excel states the delimiter
-    first = 1 if hint is None else 2
-    content = content if hint is None else content[hint.end() :]
+    rows = csv_rows(io.StringIO(content, newline=""), path, options, usual, wanted)
+    with long_cells():
+        return gather(path, rows, rows.header, **rows.facts)
+
+
+@contextmanager
+def long_cells() -> Iterator[None]:
+    """Let the csv module read cells of up to :data:`MOST_CHARACTERS` within."""
     with _cell_limit:
         before = csv.field_size_limit(MOST_CHARACTERS)
         try:
-            delimiter = options.delimiter or (hint.group(1) if hint else None)
-            if delimiter is None:
-                delimiter = detect_delimiter(
-                    content, usual, wanted, quoting=options.quoting, path=path
-                )
-            rows = _Rows(content, delimiter, options, path, first)
-            header = rows.header
-            found = gather(path, rows, header, header_line=rows.header_line, delimiter=delimiter)
+            yield
         finally:
             csv.field_size_limit(before)
-    return found
 
 
-class _Rows:
+def csv_rows(
+    lines: Iterable[str], path: FilePath, options: TableOptions, usual: str, wanted: Sequence[str]
+) -> "CsvRows":
+    """Return the rows of a CSV file, read line by line as they are asked for.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines with their ends; an empty first line does no harm.
+    path, options, usual, wanted
+        As for :func:`csv_records`.
+    """
+    remaining = iter(lines)
+    head = "".join(itertools.islice(remaining, SAMPLED_LINES))
+    hint = _EXCEL_HINT.match(head)  # Excel's own way of telling the delimiter
+    head = head if hint is None else head[hint.end() :]
+    delimiter = options.delimiter or (hint.group(1) if hint else None)
+    with long_cells():
+        if delimiter is None:
+            delimiter = detect_delimiter(head, usual, wanted, quoting=options.quoting, path=path)
+        every = itertools.chain(io.StringIO(head, newline=""), remaining)
+        return CsvRows(every, delimiter, options, path, 1 if hint is None else 2)
+
+
+class CsvRows:
     """The header of a CSV file, and its rows as an iterator."""
 
     def __init__(
-        self, content: str, delimiter: str, options: TableOptions, path: FilePath, first: int
+        self,
+        lines: Iterable[str],
+        delimiter: str,
+        options: TableOptions,
+        path: FilePath,
+        first: int,
     ) -> None:
-        self._path, self._first = path, first
+        self._path, self._first, self._delimiter = path, first, delimiter
         self._reader = csv.reader(
-            io.StringIO(content, newline=""),
+            lines,
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if options.quoting else csv.QUOTE_NONE,
             strict=True,
@@ -77,6 +106,11 @@ class _Rows:
                 expected = f"{width} cells, one per column"
                 raise DataFormatError(str(self._path), expected, str(len(cells)), self._line)
             yield Record(dict(zip(self.header, cells, strict=True)), self._line)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a table of these rows keeps besides them."""
+        return {"header_line": self.header_line, "delimiter": self._delimiter}
 
     @property
     def _line(self) -> int:

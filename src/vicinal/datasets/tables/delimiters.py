@@ -11,6 +11,8 @@ from vicinal.datasets.files import FilePath
 CANDIDATES = (",", ";", "\t", "|")
 SHOWN = {"\t": "tab", " ": "space", "\n": "newline"}
 _SAMPLE = 50
+SAMPLED_LINES = 20 * _SAMPLE
+"""Lines from which the delimiter is told."""
 
 
 def shown(separator: str) -> str:
@@ -60,7 +62,7 @@ def detect_delimiter(
 
 def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> tuple[int, int]:
     """Return the number of wanted columns, and the width of the rows (0 if they differ in it)."""
-    lines = itertools.islice(io.StringIO(content, newline=""), 20 * _SAMPLE)
+    lines = itertools.islice(io.StringIO(content, newline=""), SAMPLED_LINES)
     reader = csv.reader(
         lines,
         delimiter=delimiter,

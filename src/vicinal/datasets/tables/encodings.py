@@ -1,6 +1,7 @@
 """Decode the bytes of a table, with a given or detected encoding."""
 
 import codecs
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from vicinal._base.errors import DataFormatError
@@ -49,21 +50,45 @@ def decode_table(
     >>> decode_table("Größe".encode("utf-16"), "x.csv", None).encoding
     'utf-16'
     """
+    found = find_encoding(lambda: [data], path, encoding, fallback)
+    return Decoded(data.decode(found).removeprefix("\ufeff"), found)
+
+
+def find_encoding(
+    chunks: Callable[[], Iterable[bytes]],
+    path: FilePath,
+    encoding: str | None,
+    fallback: str | None = None,
+) -> str:
+    """Return the encoding of bytes that come in chunks, all of which are valid in it.
+
+    Parameters
+    ----------
+    chunks : callable
+        Returns the bytes from the start; called again where they are not UTF-8.
+    path, encoding, fallback
+        As for :func:`decode_table`.
+    """
+    if encoding is None:
+        head = next(iter(chunks()), b"")
+        marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
+        encoding = marked or _unmarked(head)
     if encoding is not None:
-        return Decoded(_strict(data, path, encoding).removeprefix("\ufeff"), encoding)
-    found = next((name for mark, name in MARKS if data.startswith(mark)), None) or _unmarked(data)
-    if found is not None:
-        return Decoded(_strict(data, path, found).removeprefix("\ufeff"), found)
-    try:
-        return Decoded(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError as error:
-        chosen = fallback or WESTERN
-        line = 1 + data.count(b"\n", 0, error.start)
-        text = _strict(data, path, chosen)
-        logger.info(
-            "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, line, chosen
-        )
-        return Decoded(text, chosen)
+        bad = _first_error(chunks(), encoding)
+        if bad is not None:
+            raise _not_in(encoding, path, *bad)
+        return encoding
+    bad = _first_error(chunks(), "utf-8")
+    if bad is None:
+        return "utf-8"
+    chosen = fallback or WESTERN
+    worse = _first_error(chunks(), chosen)
+    if worse is not None:
+        raise _not_in(chosen, path, *worse)
+    logger.info(
+        "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, bad[0], chosen
+    )
+    return chosen
 
 
 def _unmarked(data: bytes) -> str | None:
@@ -77,12 +102,22 @@ def _unmarked(data: bytes) -> str | None:
     return "utf-16-be" if even > 0.4 * len(head) / 2 and odd < even / 10 else None
 
 
-def _strict(data: bytes, path: FilePath, encoding: str) -> str:
-    """Return bytes as text, or raise an error that names the line that is not in `encoding`."""
+def _first_error(chunks: Iterable[bytes], encoding: str) -> tuple[int, int] | None:
+    """Return the line and value of the first byte that is not in `encoding`; None if all are."""
+    decoder = codecs.getincrementaldecoder(encoding)("strict")
+    line = 1
     try:
-        return data.decode(encoding)
+        for chunk in chunks:
+            decoder.decode(chunk)
+            line += chunk.count(b"\n")
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
-        byte = data[error.start] if error.start < len(data) else 0
-        expected = f"text in {encoding} (set another with --encoding or encoding=)"
-        raise DataFormatError(str(path), expected, f"byte 0x{byte:02x}", line) from None
+        bad, start = error.object, error.start
+        return line + bad.count(b"\n", 0, start), bad[start] if start < len(bad) else 0
+    return None
+
+
+def _not_in(encoding: str, path: FilePath, line: int, byte: int) -> DataFormatError:
+    """Return the error for a byte that is not in `encoding`."""
+    expected = f"text in {encoding} (set another with --encoding or encoding=)"
+    return DataFormatError(str(path), expected, f"byte 0x{byte:02x}", line)

@@ -12,10 +12,15 @@ from vicinal.datasets.tables.records import MISSING, Records
 
 LABEL_NAMES = (
     "labels", "label", "tags", "tag", "categories", "category", "classes", "topics", "topic",
-    "subjects", "keywords", "genres", "genre", "schlagworte", "avainsanat",
+    "subjects", "keywords", "genres", "genre", "schlagworte", "schlagwörter", "kategorien",
+    "kategorie", "themen", "avainsanat", "asiasanat", "luokat", "étiquettes", "mots-clés",
+    "catégories", "etiquetas", "categorías",
 )  # fmt: skip
 """Names of label columns; the first that exists is used."""
-TEXT_NAMES = ("text", "texts", "content", "body", "document", "description", "abstract", "teksti")
+TEXT_NAMES = (
+    "text", "texts", "content", "body", "document", "description", "abstract",
+    "beschreibung", "teksti", "kuvaus", "texte", "texto",
+)  # fmt: skip
 ROW_COLUMNS = ("", "id", "ids", "index", "row", "row_id", "unnamed: 0")
 """Names of columns that number the rows; they are only used as features if the caller says so."""
 _SHOWN = 5

@@ -6,42 +6,129 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vicinal._base.errors import DataFormatError
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.files import FilePath, bare_name
 from vicinal.datasets.tables.records import MOST_CHARACTERS, Record, Records, gather
 
-JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+LINE_ENDINGS = (".jsonl", ".ndjson")
+JSON_ENDINGS = (*LINE_ENDINGS, ".json")
+ROW_KEYS = ("data", "rows", "records", "items", "documents", "examples")
+"""Where an object that is a whole table may hold its rows."""
 
 
 def json_records(content: str, path: FilePath) -> Records:
     """Return the rows of a JSON file: one object per line, or an array of objects."""
-    if _is_array(content):
-        return gather(path, _array_rows(content, path))
+    if is_array(content):
+        return gather(path, array_rows([content], path))
+    document = None if is_lines(path) else table_document(content)
+    if document is not None:
+        return gather(path, document)
     return gather(path, line_records(io.StringIO(content, newline="\n"), path))
 
 
-def _is_array(content: str) -> bool:
-    """Tell whether the content is one array of objects, which may span lines."""
+def is_array(content: str) -> bool:
+    """Tell whether content, or its beginning, is one array of objects, which may span lines."""
     start = content.lstrip()
     return start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", "")
 
 
-def _array_rows(content: str, path: FilePath) -> Iterator[Record]:
-    """Yield the objects of an array, each with the line it begins on."""
+def is_lines(path: FilePath) -> bool:
+    """Tell whether a file name promises one object per line, whatever the objects hold."""
+    return bare_name(path).lower().endswith(LINE_ENDINGS)
+
+
+def table_document(content: str) -> list[Record] | None:
+    """Return the rows of one JSON object that holds a whole table; None where it holds none.
+
+    An object of columns, as pandas writes it (each a list, or an object by row), or an object with
+    the list of rows under ``data``, ``rows``, ``records`` or the like. A row's line is its number.
+
+    Examples
+    --------
+    >>> table_document('{"text": {"0": "a", "1": "b"}, "tags": {"0": "x", "1": "y"}}')[1]
+    Record(cells={'text': 'b', 'tags': 'y'}, line=2)
+    >>> [row.cells for row in table_document('{"data": [{"text": "a"}], "version": 1}')]
+    [{'text': 'a'}]
+    >>> table_document('{"text": "a", "tags": ["x"]}') is None
+    True
+    """
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    for key in ROW_KEYS:
+        rows = value.get(key)
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            return [Record(row, at) for at, row in enumerate(rows, start=1)]
+    columns = list(value.values())
+    if all(isinstance(column, dict) for column in columns):
+        columns = [
+            list(column.values()) for column in columns if column.keys() == columns[0].keys()
+        ]
+    if not all(isinstance(column, list) for column in columns) or len(columns) < len(value):
+        return None
+    if len({len(column) for column in columns}) != 1:
+        return None
+    rows_of = zip(*columns, strict=True)
+    return [Record(dict(zip(value, cells, strict=True)), at) for at, cells in enumerate(rows_of, 1)]
+
+
+def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of an array that comes in pieces, each with the line it begins on.
+
+    Memory: one object and one piece.
+    """
     decoder = json.JSONDecoder()
-    at, line, counted = content.index("[") + 1, 1, 0
+    buffer = _Pieces(pieces)
+    buffer.skip("[")
     while True:
-        while at < len(content) and (content[at].isspace() or content[at] == ","):
-            at += 1
-        line, counted = line + content.count("\n", counted, at), at
-        if content[at : at + 1] == "]":
+        buffer.skip(",")
+        if buffer.text[buffer.at : buffer.at + 1] == "]":
             return
-        try:
-            values, end = decoder.raw_decode(content, at)
-        except (ValueError, RecursionError) as error:
-            raise DataFormatError(str(path), "a JSON object", str(error)[:80], line) from None
-        _check_size(end - at, path, line)
-        yield Record(_object(values, path, line), line)
-        at = end
+        while True:
+            try:
+                values, end = decoder.raw_decode(buffer.text, buffer.at)
+                break
+            except (ValueError, RecursionError) as error:
+                is_long = len(buffer.text) - buffer.at > MOST_CHARACTERS
+                if is_long or not buffer.more():
+                    got = str(error)[:80]
+                    raise DataFormatError(str(path), "a JSON object", got, buffer.line) from None
+        _check_size(end - buffer.at, path, buffer.line)
+        yield Record(_object(values, path, buffer.line), buffer.line)
+        buffer.at = end
+
+
+class _Pieces:
+    """The part of a text that is being read: what is done with is dropped."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self.text, self.at, self._counted = "", 0, 0
+        self.line = 1
+
+    def more(self) -> bool:
+        """Append a piece; tell whether there was one."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self.text = self.text[self.at :] + piece
+        self._counted -= self.at
+        self.at = 0
+        return True
+
+    def skip(self, sign: str) -> None:
+        """Go past blanks and a sign, and count the lines up to there."""
+        while True:
+            while self.at < len(self.text) and (
+                self.text[self.at].isspace() or self.text[self.at] == sign
+            ):
+                self.at += 1
+            self.line += self.text.count("\n", self._counted, self.at)
+            self._counted = self.at
+            if self.at < len(self.text) or not self.more():
+                return
 
 
 def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:

@@ -4,14 +4,22 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vicinal._base.log import logger
+from vicinal.datasets.files import FilePath
 from vicinal.datasets.tables.delimiters import shown
 from vicinal.datasets.tables.label_cells import cell_labels
 from vicinal.datasets.tables.reading import Reading
 from vicinal.datasets.tables.records import Records
 from vicinal.datasets.tables.separators import detect_separator
 
-ONES = frozenset({"1", "1.0", "true", "yes", "x", "y"})
-ZEROS = frozenset({"0", "0.0", "false", "no", "n", ""})
+ONES = frozenset({
+    "1", "1.0", "true", "yes", "x", "y",
+    "wahr", "ja", "tosi", "kyllä", "vrai", "oui", "verdadero", "sí", "si", "vero",
+})  # fmt: skip
+ZEROS = frozenset({
+    "0", "0.0", "false", "no", "n", "", "-",
+    "falsch", "nein", "epätosi", "ei", "faux", "non", "falso",
+})  # fmt: skip
+"""What spreadsheets write into columns of 0 and 1, in several languages."""
 FEWEST_SUSPICIOUS = 10
 """Number of labels from which on there is a warning if most of them occur only once."""
 
@@ -25,6 +33,15 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
     reading : Reading
         States which columns contain the labels.
     """
+    sets = label_sets(records, reading)
+    if not reading.label_columns and reading.labels is not None:
+        counts = Counter(label for row in sets for label in row)
+        warn_if_rare(counts, records.path, reading.labels)
+    return sets
+
+
+def label_sets(records: Records, reading: Reading) -> list[list[str]]:
+    """Return the labels of each row, each once."""
     if reading.label_columns:
         return _marked(records, reading.label_columns)
     column = reading.labels
@@ -37,7 +54,6 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
         if labels is None:
             raise records.error(at, f"labels in {column!r}", repr(cell))
         sets.append(labels)
-    _warn_if_rare(sets, records, column)
     return sets
 
 
@@ -68,20 +84,20 @@ def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:
             if cell is not None and word in ONES:
                 sets[at].append(column)
             elif cell is None or word not in ZEROS:
-                raise records.error(at, f"0 or 1 in the label column {column!r}", repr(cell))
+                expected = f"0 or 1 in the label column {column!r} (or true and false, yes and no)"
+                raise records.error(at, expected, repr(cell))
     return sets
 
 
-def _warn_if_rare(sets: Sequence[Sequence[str]], records: Records, column: str) -> None:
+def warn_if_rare(counts: Counter[str], path: FilePath, column: str) -> None:
     """Warn if most labels occur only once, which suggests that sets of labels were not split."""
-    counts = Counter(label for row in sets for label in row)
     once = sum(count == 1 for count in counts.values())
     if len(counts) >= FEWEST_SUSPICIOUS and 2 * once > len(counts):
         example = next(label for label, count in counts.items() if count == 1)
         logger.warning(
             "%s: %d of %d labels in column %r occur only once, such as %r; if that is a set of "
             "labels, state their separator with --separator",
-            records.path,
+            path,
             once,
             len(counts),
             column,

@@ -18,6 +18,7 @@ STANDARD_INPUT = "-"
 """The path that stands for standard input on the command line."""
 PARQUET = ".parquet"
 TABLE_ENDINGS = (*JSON_ENDINGS, *DELIMITERS, PARQUET)
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz")
 SPREADSHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".numbers")
 
 
@@ -34,8 +35,11 @@ def is_table(path: FilePath) -> bool:
 
 
 def refuse_spreadsheet(path: FilePath) -> None:
-    """Raise an error that explains how to convert a spreadsheet."""
+    """Raise an error that explains how to convert a spreadsheet, or to unpack an archive."""
     name = bare_name(path).lower()
+    if name.endswith(ARCHIVES):
+        expected = "a file, packed by gzip, bzip2 or xz or not at all: unpack the archive first"
+        raise InvalidArgumentError("path", expected, str(path))
     if name.endswith(SPREADSHEETS):
         raise InvalidArgumentError(
             "path",

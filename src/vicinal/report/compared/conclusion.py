@@ -1,4 +1,4 @@
-"""What the tests allow to be said: one sentence, the same wherever a report concludes."""
+"""The conclusion from the tests: one sentence, used in all parts of a report."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from vicinal.comparison import FriedmanNemenyi
 from vicinal.report.compared.words import counted, listed, probability
 
 NAMED = 6
-"""Methods that a sentence names before it counts them."""
+"""Maximum number of methods that a sentence names; more are counted."""
 
 
 def conclusion(tests: FriedmanNemenyi | None) -> str:
-    """Say what Friedman's and Nemenyi's tests show, without contradiction between the two.
+    """State what Friedman's and Nemenyi's tests show, without contradiction between the two.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def conclusion(tests: FriedmanNemenyi | None) -> str:
     from C and cannot be told apart from B."
     """
     if tests is None:
-        return "One sample or one method is not enough for a test."
+        return "A test requires at least two samples and two methods."
     if tests.least_p >= tests.alpha:
         return (
             f"{tests.n_samples} samples of {len(tests.mean_ranks)} methods are too few for a test "
@@ -36,7 +36,7 @@ def conclusion(tests: FriedmanNemenyi | None) -> str:
 
 
 def _nemenyi(tests: FriedmanNemenyi) -> str:
-    """Say from which methods the best differ."""
+    """State which methods the best ones differ from."""
     ranks = tests.mean_ranks
     best = [name for name in ranks if ranks[name] == min(ranks.values())]
     rest = [name for name in ranks if name not in best]
@@ -46,7 +46,7 @@ def _nemenyi(tests: FriedmanNemenyi) -> str:
     if not apart and any(tests.differ(a, b) for a in ranks for b in ranks):
         return f"By Nemenyi's test, {named(best)} cannot be told apart from {named(alike)}."
     if not apart:
-        return "Nemenyi's test, which is weaker, does not find between which of them."
+        return "Nemenyi's test, which is weaker, cannot tell which methods differ."
     if not alike:
         return f"By Nemenyi's test, {named(best)} {differ} from every other method."
     return (
@@ -56,5 +56,5 @@ def _nemenyi(tests: FriedmanNemenyi) -> str:
 
 
 def named(methods: Sequence[str]) -> str:
-    """Name methods, or count them where they are many."""
+    """List methods, or state their number if there are many."""
     return listed(methods) if len(methods) <= NAMED else counted(len(methods), "method")

@@ -1,4 +1,4 @@
-"""One metric: the table, the tests, the diagram of ranks."""
+"""The section of one metric: table, tests, critical difference diagram."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ def metric_section(found: Ranking) -> Section:
     """Return the section of one metric."""
     blocks: list[Block] = [metric_table(found)]
     if found.left_out:
-        said = f"Ranks leave out {listed(found.left_out)}: not every method has a value there."
+        said = f"Ranks exclude {listed(found.left_out)}, where some methods have no value."
         blocks.append(Paragraph(said))
     if found.tests is not None:
         blocks += [Paragraph(_friedman(found.tests)), _diagram(found, found.tests), _pairs(found)]
@@ -26,7 +26,7 @@ def metric_section(found: Ranking) -> Section:
 
 
 def metric_table(found: Ranking) -> DataTable:
-    """Return data sets × methods, best method first, the best of each data set in bold."""
+    """Return data sets × methods, best method first, the best value of each data set in bold."""
     form = metric_form(found.metric)
     rows: list[Row] = []
     for data in found.data:
@@ -45,19 +45,19 @@ def metric_table(found: Ranking) -> DataTable:
 
 
 def _cell(found: Ranking, data: str, method: str) -> Cell:
-    """Return mean and spread, or that there is none."""
+    """Return mean and standard deviation, or an empty cell."""
     mark = found.marks.get((data, method))
     return Cell(None) if mark is None else Cell(mark.mean, spread=mark.deviation)
 
 
 def _rank(found: Ranking, method: str) -> Cell:
-    """Return a mean rank in two decimals."""
+    """Return a mean rank with two decimals."""
     rank = found.mean_ranks.get(method)
     return Cell(rank, text=None if rank is None else f"{rank:.2f}")
 
 
 def _friedman(tests: FriedmanNemenyi) -> str:
-    """Say what the tests found."""
+    """Return the result of the tests as text."""
     figures = (
         f"Over {tests.n_samples} samples, χ² = {tests.chi2:.2f} and F = {tests.f:.2f} "
         f"({probability(tests.p_f)}). "
@@ -66,13 +66,13 @@ def _friedman(tests: FriedmanNemenyi) -> str:
         return figures + conclusion(tests)
     apart = f"{tests.critical_difference:.2f}"
     return figures + (
-        f"{conclusion(tests)} Methods differ where their mean ranks are at least {apart} apart "
-        f"(α = {tests.alpha:g}); those that share a group letter cannot be told apart."
+        f"{conclusion(tests)} Methods differ if their mean ranks are at least {apart} apart "
+        f"(α = {tests.alpha:g}); methods that share a group letter cannot be told apart."
     )
 
 
 def _diagram(found: Ranking, tests: FriedmanNemenyi) -> PlotFigure:
-    """Return the diagram of ranks."""
+    """Return the critical difference diagram."""
     ranks = ", ".join(f"{method} {rank:.2f}" for method, rank in tests.mean_ranks.items())
     alike = "; ".join(listed(group) for group in tests.groups) or "none"
     drawn = replace(
@@ -82,9 +82,7 @@ def _diagram(found: Ranking, tests: FriedmanNemenyi) -> PlotFigure:
     )
     joins = "a bar joins methods that cannot be told apart"
     caption = f"Mean ranks by {found.metric}, best at the left; {joins}"
-    caution = (
-        "" if tests.rejected else " (Friedman's test finds no difference: the bars mean little)"
-    )
+    caution = "" if tests.rejected else " (not meaningful, as Friedman's test finds no difference)"
     return PlotFigure(
         rank_figure(drawn),
         f"{caption}{caution}.",
@@ -93,7 +91,7 @@ def _diagram(found: Ranking, tests: FriedmanNemenyi) -> PlotFigure:
 
 
 def _pairs(found: Ranking) -> Details:
-    """Return every pair: the size of the difference, Wilcoxon's test, Holm's correction."""
+    """Return a table of all pairs: mean difference, Wilcoxon's test, Holm's correction."""
     alpha = found.tests.alpha if found.tests is not None else 0.05
     tests = wilcoxon_holm(found.table, alpha, better=found.better)
     sizes = mean_differences(found.table)

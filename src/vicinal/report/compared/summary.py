@@ -1,4 +1,4 @@
-"""The start of the report: what was compared, and every method's mean rank by every metric."""
+"""The start of the report: an outline of the comparison, and mean ranks by method and metric."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,12 +14,12 @@ PROTOCOLS = {"split": "the published split"}
 
 
 def lead(results: Sequence[Result], main: Ranking) -> list[Block]:
-    """Say what was compared, and what came out by the first metric."""
+    """Return an outline of the comparison and its result by the first metric."""
     return [Paragraph(verdict(main)), Facts(_facts(results, main))]
 
 
 def verdict(found: Ranking) -> str:
-    """Say who is best by a metric, and from whom it can be told apart.
+    """State the best methods by a metric, and which others differ significantly from them.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def verdict(found: Ranking) -> str:
     for a test at α = 0.05: even if all samples agreed, p would be 0.25.'
     """
     if not found.mean_ranks:
-        return f"No data set has {found.metric} for every method, so there is no order."
+        return f"Methods are not ranked: no data set has {found.metric} for every method."
     rank = min(found.mean_ranks.values())
     leaders = [name for name in found.methods if found.mean_ranks.get(name) == rank]
     over = counted(len(found.table.values), found.samples.removesuffix("s"))
@@ -59,9 +59,9 @@ def summary_section(rankings: Mapping[str, Ranking]) -> Section:
     ]
     level = main.tests.alpha if main.tests else 0.05
     text = (
-        "Mean ranks: 1 is best, ties share their places; ↓ and ↑ say which side of the metric is "
-        "better. Wins − losses adds, over these metrics and all pairs of methods, two-tailed "
-        f"paired t-tests over {main.samples} at α = {level:g}."
+        "Mean ranks: 1 is best, ties get the mean of their ranks; ↓ marks metrics for which lower "
+        "values are better, ↑ higher. Wins − losses counts, over these metrics and all pairs of "
+        f"methods, two-tailed paired t-tests over {main.samples} at α = {level:g}."
     )
     return Section("Ranks", [Paragraph(text), DataTable("Mean rank by metric", columns, rows)])
 
@@ -81,7 +81,7 @@ def _facts(results: Sequence[Result], main: Ranking) -> dict[str, str]:
     facts = {
         "methods": listed(main.methods),
         "data sets": listed(main.data),
-        "tested on": PROTOCOLS.get(experiment, f"{experiment}, labels in proportion"),
+        "tested on": PROTOCOLS.get(experiment, f"{experiment}, stratified by label"),
     }
     if seeds:
         facts["seeds"] = ", ".join(map(str, seeds))

@@ -10,6 +10,10 @@ MANY_CELLS = 120_000
 FEWEST = 20
 """True and false cells that a mixture with many parameters needs; with fewer it is convex."""
 
+FEWEST_CELLS = 200
+"""Cells outside a fold below which the mixture is convex: a tree of boosting splits no fewer than
+100, and one that does not split scores all rows and labels alike."""
+
 
 def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
     """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
@@ -35,4 +39,7 @@ def can_learn(true: Float, row_of: Int, random_state: int) -> bool:
     """Tell whether the cells outside each fold hold enough true and false ones to learn from."""
     fold_of = row_folds(row_of, random_state)
     outside = [true[fold_of != fold] for fold in range(N_FOLDS)]
-    return all(FEWEST <= cells.sum() <= len(cells) - FEWEST for cells in outside)
+    return all(
+        len(cells) >= FEWEST_CELLS and FEWEST <= cells.sum() <= len(cells) - FEWEST
+        for cells in outside
+    )

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.arrays import Csr, Features, Float, Int, row_ids
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, read_array, read_plain, read_value
 from vicinal._base.threads import library_threads
@@ -29,6 +29,7 @@ from vicinal.scoring.ridge.system import (
     coefficient_bytes,
     dense_bytes,
     product_kernel,
+    scaled,
     solve_dual,
     solve_primal,
 )
@@ -62,6 +63,8 @@ class RidgeScoring(EveryLabel):
         The training rows as the kernel takes them; None for a linear ridge.
     fold_coefficients : tuple of ndarray
         Coefficients without each fold, where there is no leverage; not saved.
+    weights : ndarray of float64, shape (n,), or None
+        The weights of the training rows; None where each counts once.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class RidgeScoring(EveryLabel):
     gamma: float | None = None
     rows: Features | None = None
     fold_coefficients: tuple[Matrix, ...] = field(default=())
+    weights: Float | None = None
 
     @property
     def k(self) -> int:
@@ -120,15 +124,16 @@ class RidgeScoring(EveryLabel):
             Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
         X = check_given(training.X, training.n_rows)
-        view = RowView(is_unit)
+        view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
         if max_features is not None:
-            view = RowView(is_unit, strongest_columns(rows, max_features))
+            heavy = rows if weights is None else scaled(rows, np.sqrt(weights))
+            view = RowView(is_unit, strongest_columns(heavy, max_features))
             rows = rows if view.columns is None else rows[:, view.columns]
-        Y = training.Y
-        mean = np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
+        mean = _label_means(training.Y, weights)
         gamma = None
         if settings.kernel is not None:
+            _check_kernel_weights(settings, weights)
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
         _check_coefficients(rows, training.n_labels, gamma, settings)
         with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
@@ -146,15 +151,17 @@ class RidgeScoring(EveryLabel):
         judged: Int | None,
     ) -> Self:
         """Solve for each α of the settings and keep the best."""
-        solutions = _dense_solutions(rows, training.Y, mean, gamma, settings)
+        solutions = _dense_solutions(rows, training, mean, gamma, settings)
         if solutions is None:
+            _check_dense_weights(settings, training.weights)
             return cls._fit_iteratively(rows, training, mean, settings, view)
         n_features = check_given(training.X, training.n_rows).shape[1]
         best, most = None, -1.0
         for alpha, solution in zip(settings.alphas, solutions, strict=True):
             fitted = solution.coefficients, mean, solution.leverage
             parts = (*fitted, alpha, training.Y, view, n_features)
-            state = cls(*parts, gamma, None if gamma is None else rows)
+            kept = None if gamma is None else rows
+            state = cls(*parts, gamma, kept, weights=training.weights)
             value = micro_f1(state, training, judged) if len(settings.alphas) > 1 else 0.0
             if best is None or value > most:
                 best, most = state, value
@@ -273,6 +280,7 @@ class RidgeScoring(EveryLabel):
             "n_features": self.n_features,
             "gamma": self.gamma,
             "rows": self.rows,
+            "weights": self.weights,
         }
 
     @classmethod
@@ -295,12 +303,35 @@ class RidgeScoring(EveryLabel):
             n_features,
             gamma,
             rows,
+            weights=_read_weights(state, n_rows),
         )
 
 
 def _n_unknowns(rows: Features, gamma: float | None) -> int:
     """Return the size of the smaller system; with a kernel it has an unknown per row."""
     return int(rows.shape[0] if gamma is not None else min(rows.shape))
+
+
+def _label_means(Y: Csr, weights: Float | None) -> Float:
+    """Return the share of rows, or of their weight, that has each label."""
+    if weights is None:
+        return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
+    sums = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
+    return np.asarray(sums / weights.sum(), dtype=np.float64)
+
+
+def _check_kernel_weights(settings: RidgeSettings, weights: Float | None) -> None:
+    """Refuse weights besides a width that is read from the distances of rows."""
+    if weights is not None and settings.gamma is None:
+        expected = "a number where sample_weight is given (the median distance has no weights)"
+        raise InvalidArgumentError("gamma", expected, None)
+
+
+def _check_dense_weights(settings: RidgeSettings, weights: Float | None) -> None:
+    """Refuse weights where scores of the training rows would come from folds."""
+    if weights is not None:
+        expected = "room for a dense solve where sample_weight is given (or fewer max_features)"
+        raise InvalidArgumentError("max_memory", expected, settings.max_memory)
 
 
 def _check_coefficients(
@@ -318,17 +349,23 @@ def _check_coefficients(
 
 
 def _dense_solutions(
-    rows: Features, Y: Csr, mean: Float, gamma: float | None, settings: RidgeSettings
+    rows: Features, training: Training, mean: Float, gamma: float | None, settings: RidgeSettings
 ) -> Iterator[Solution] | None:
     """Return the solutions of the smaller system, None where its matrix does not fit."""
     n_rows, n_columns = rows.shape
+    Y, root = training.Y, None if training.weights is None else np.sqrt(training.weights)
     if dense_bytes(_n_unknowns(rows, gamma)) > settings.max_memory:
         return None
     if gamma is not None:
-        return solve_dual(gaussian(rows, rows, gamma), Y, mean, settings, None)
+        kernel = gaussian(rows, rows, gamma)
+        if root is not None:
+            kernel *= np.outer(root, root)
+        return solve_dual(kernel, Y, mean, settings, None, root)
+    if root is not None:
+        rows = scaled(rows, root)
     if n_columns <= n_rows:
-        return solve_primal(rows, Y, mean, settings)
-    return solve_dual(product_kernel(rows), Y, mean, settings, rows)
+        return solve_primal(rows, Y, mean, settings, root)
+    return solve_dual(product_kernel(rows), Y, mean, settings, rows, root)
 
 
 def _read_columns(state: Mapping[str, State], n_features: int) -> Int | None:
@@ -357,3 +394,13 @@ def _read_kernel(
     if rows.shape != shape or gamma <= 0:
         raise ModelFormatError(f"rows: expected shape {shape} and a gamma above 0")
     return gamma, rows
+
+
+def _read_weights(state: Mapping[str, State], n_rows: int) -> Float | None:
+    """Return the weights of the training rows; models of earlier versions have none."""
+    if state.get("weights") is None:
+        return None
+    weights = read_array(state, "weights", np.float64, (n_rows,))
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise ModelFormatError("weights: expected finite numbers above 0")
+    return weights

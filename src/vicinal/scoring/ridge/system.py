@@ -14,6 +14,10 @@ get from a fit on the other rows follow from its leverage :math:`h_i`, whichever
 .. math:: \hat y_{-i} = \bar y + \frac{f_i - h_i (y_i - \bar y)}{1 - h_i}
 
 where :math:`f_i` is the fit without the mean. The mean is that of all rows, row i included.
+
+A row of weight w stands for w equal rows: rows and centred labels are multiplied by
+:math:`\sqrt{w_i}` before the solve, and the leverage of one of the w rows, which leave-one-out
+leaves out alone, is :math:`h_i / w_i`.
 """
 
 from collections.abc import Iterator
@@ -70,30 +74,41 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
 
 
 def solve_primal(
-    rows: Features, Y: Csr, mean: Float, settings: RidgeSettings
+    rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
 ) -> Iterator[Solution]:
-    """Yield the solution for each α in turn, from XᵀX."""
+    """Yield the solution for each α in turn, from XᵀX.
+
+    Where rows have weights, `root` are their square roots, by which `rows` are multiplied already.
+    """
     dtype = solving_dtype(rows.shape[1])
     gram = _dense(rows.T @ rows, dtype)
-    right = _centred_products(rows, Y, mean)
+    right = _centred_products(rows if root is None else scaled(rows, root), Y, mean)
     for alpha in settings.alphas:
         M = inverse(gram, alpha, settings.backend, settings.device)
         W = (M @ right.astype(dtype)).astype(np.float64)
         if dtype is np.float32:
             W = _refined(W, M, rows, right, alpha)
-        yield Solution(W, leverages(rows, M))
+        yield Solution(W, _of_one_row(leverages(rows, M), root))
 
 
 def solve_dual(
-    kernel: Matrix, Y: Csr, mean: Float, settings: RidgeSettings, rows: Features | None
+    kernel: Matrix,
+    Y: Csr,
+    mean: Float,
+    settings: RidgeSettings,
+    rows: Features | None,
+    root: Float | None = None,
 ) -> Iterator[Solution]:
     """Yield the solution for each α from the kernel; coefficients of features if `rows` are given.
 
-    Where they are, the kernel is that of their products.
+    Where they are, the kernel is that of their products. Where rows have weights, `root` are their
+    square roots, by which `kernel` (on both sides) and `rows` are multiplied already.
     """
     dtype = solving_dtype(len(kernel))
     kernel = kernel.astype(dtype, copy=False)
     targets = Y.toarray() - mean
+    if root is not None:
+        targets = targets * root[:, None]
     for alpha in settings.alphas:
         A = inverse(kernel, alpha, settings.backend, settings.device)
         V = (A @ targets.astype(dtype)).astype(np.float64)
@@ -101,7 +116,25 @@ def solve_dual(
             residual = targets - (kernel @ V.astype(dtype)) - alpha * V
             V += A @ residual.astype(dtype)
         leverage = 1.0 - alpha * np.diagonal(A).astype(np.float64)
-        yield Solution(V if rows is None else rows.T @ V, leverage)
+        if rows is not None:
+            V = rows.T @ V
+        elif root is not None:
+            V = V * root[:, None]
+        yield Solution(V, _of_one_row(leverage, root))
+
+
+def scaled(rows: Features, factors: Float) -> Features:
+    """Return each row multiplied by its factor."""
+    if isinstance(rows, np.ndarray):
+        return rows * factors[:, None]
+    changed: Csr = rows.copy()
+    changed.data = changed.data * np.repeat(factors, np.diff(changed.indptr))
+    return changed
+
+
+def _of_one_row(leverage: Float, root: Float | None) -> Float:
+    """Return the leverage of one of the equal rows that a row of some weight stands for."""
+    return leverage if root is None else leverage / root**2
 
 
 def product_kernel(rows: Features) -> Matrix:

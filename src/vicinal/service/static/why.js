@@ -1,6 +1,8 @@
-// Why a label: the training rows that carry it, the words they share with the text, the exact parts.
+// Why a label: the words without which its score falls, the training rows that carry it, the exact parts.
 
 import { ask, make } from "/static/api.js";
+
+const WORDS = 12; // most words shown
 
 export class Why {
   constructor(panel, marked) {
@@ -8,6 +10,7 @@ export class Why {
     this.marked = marked;
     this.hint = panel.firstElementChild;
     this.canExplain = true;
+    this.shown = 0; // how many labels have been looked at: only the newest is still of interest
     this.clear();
   }
 
@@ -15,6 +18,7 @@ export class Why {
     this.near = [];
     this.text = "";
     this.label = null;
+    this.shown += 1;
     this.panel.replaceChildren(this.hint);
     this.marked.hidden = true;
   }
@@ -28,53 +32,59 @@ export class Why {
 
   async show(label) {
     this.label = label;
+    const mine = ++this.shown;
     const carriers = this.near.filter((neighbor) => neighbor.labels.includes(label));
-    const words = sharedWords(carriers);
+    const words = make("div");
     this.panel.replaceChildren(
       make("h3", { textContent: label }),
       make("p", {
         className: "hint",
         textContent: `${carriers.length} of the ${this.near.length} nearest training rows carry this label.`,
       }),
-      wordList(words),
+      words,
       make("ol", {}, ...carriers.map(neighborItem)),
     );
-    this.highlight(words);
-    await this.explain(label);
+    const found = await this.explain(label);
+    if (mine !== this.shown) return;
+    const lost = found?.without ?? [];
+    if (lost.length) words.replaceChildren(lossList(lost.slice(0, WORDS)));
+    this.highlight(new Set(lost.slice(0, WORDS).map(({ feature }) => feature)));
+    if (found) this.panel.append(partsTable(found));
   }
 
-  // The exact parts of the score, where the method has them.
+  // The exact parts of the score and the words without which it falls, where the method has them.
   async explain(label) {
-    if (!this.canExplain || !this.text) return;
+    if (!this.canExplain || !this.text) return undefined;
     try {
-      const body = { rows: [{ text: this.text }], labels: [label], top: 1 };
+      const body = { rows: [{ text: this.text }], labels: [label], top: 1, without: true };
       const reply = await ask(`/v1/models/${this.model}/explain`, body);
-      const found = reply.results[0]?.labels?.find((each) => each.label === label);
-      if (found && this.label === label) this.panel.append(partsTable(found));
+      return reply.results[0]?.labels?.find((each) => each.label === label);
     } catch (error) {
       if (error.status === 501) this.canExplain = false;
+      return undefined;
     }
   }
 
   highlight(words) {
-    const known = new Set(words.map(([word]) => word));
     const pieces = this.text.split(/([\p{L}\p{N}]+)/u).map((piece) =>
-      known.has(piece.toLowerCase()) ? make("mark", { textContent: piece }) : piece,
+      words.has(piece.toLowerCase()) ? make("mark", { textContent: piece }) : piece,
     );
     this.marked.replaceChildren(...pieces);
-    this.marked.hidden = known.size === 0;
+    this.marked.hidden = words.size === 0;
   }
 }
 
-function sharedWords(neighbors) {
-  const shares = new Map();
-  for (const neighbor of neighbors)
-    for (const { feature, share } of neighbor.shared) shares.set(feature, (shares.get(feature) ?? 0) + share);
-  return [...shares].sort((one, other) => other[1] - one[1]).slice(0, 12);
-}
-
-function wordList(words) {
-  return make("p", { className: "words" }, ...words.map(([word]) => make("span", { textContent: word })));
+function lossList(lost) {
+  return make(
+    "div",
+    {},
+    make("p", { className: "hint", textContent: "Without this word the score falls by:" }),
+    make(
+      "p",
+      { className: "words" },
+      ...lost.map(({ feature, loss }) => make("span", { textContent: `${feature} ${loss.toFixed(3)}` })),
+    ),
+  );
 }
 
 function neighborItem(neighbor) {
@@ -93,8 +103,13 @@ function neighborItem(neighbor) {
   );
 }
 
+function partName(part) {
+  return part.kind === "neighbor" && part.name === String(part.id) ? `row ${part.id}` : part.name;
+}
+
 function partsTable(explanation) {
-  const lines = [["base", explanation.base], ...explanation.parts.map((part) => [part.name, part.share])];
+  const parts = explanation.parts.filter((part) => part.share !== 0);
+  const lines = [["base", explanation.base], ...parts.map((part) => [partName(part), part.share])];
   return make(
     "div",
     {},

@@ -1,59 +1,47 @@
-"""Training and test rows with their neighbours, searched once for every method and k."""
+"""Evaluate methods on a fold whose neighbours are searched once for every method and k."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal.datasets import Dataset
 from vicinal.estimators import LAMLkNN
-from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.answers import answers_on, fit_on
+from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
+from vicinal.scoring import Training
 from vicinal.scoring.clusters import find_centers
-from vicinal_reproduction.protocols.baseline_answers import baseline_answers
+from vicinal.scoring.features import check_given
 from vicinal_reproduction.specification import Method, Methods
 
 DIGITS = 6
 """Number of decimals of stored figures."""
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Training rows, test rows, and the neighbours of both among the training rows.
-
-    Parameters
-    ----------
-    train, test : Dataset
-    graph : NeighborGraph
-        Leave-one-out, of the training rows.
-    queries : NeighborGraph
-        Of the test rows.
-    """
-
-    train: Dataset
-    test: Dataset
-    graph: NeighborGraph
-    queries: NeighborGraph
+Answer: TypeAlias = Callable[[Any, Fold], tuple[Csr, Scores]]
 
 
-Answer: TypeAlias = Callable[[Any, Part], tuple[Csr, Scores]]
-
-
-def make_part(train: Dataset, test: Dataset, k: int, metric: str, scale: bool) -> Part:
+def make_fold(train: Dataset, test: Dataset, k: int, metric: str, scale: bool) -> Fold:
     """Search the `k` nearest rows, optionally after scaling features to [0, 1]."""
     if scale:
         train, test = scaled(train, test)
     index = build_index(train.X, metric)
     k = min(k, train.n_rows - 1)
-    return Part(train, test, index.query_self(k), index.query(test.X, k))
+    return fold_of(train, test, index.query_self(k), index.query(test.X, k))
+
+
+def fold_of(train: Dataset, test: Dataset, graph: NeighborGraph, queries: NeighborGraph) -> Fold:
+    """Return training and test rows, and the neighbours of both among the training rows."""
+    return Fold(Training(graph, train.Y, train.X), queries, test.X, test.Y)
 
 
 def scaled(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
@@ -87,7 +75,7 @@ def settings_of(method: Method) -> Iterator[dict[str, Any]]:
 
 def measure(
     method: Method,
-    part: Part,
+    fold: Fold,
     seed: int,
     metrics: Sequence[str],
     conventions: str = "vicinal",
@@ -98,28 +86,30 @@ def measure(
     `answer` fits an estimator and predicts; by default :func:`answers`.
     """
     centers: dict[int, object] = {}
+    features = training_features(fold)
     for settings in settings_of(method):
         estimator = method.make(seed).set_params(**settings)
         if isinstance(estimator, LAMLkNN):  # Clusters do not depend on k.
             wanted = estimator.n_clusters
             if wanted not in centers:
-                centers[wanted] = find_centers(part.train.X, wanted, seed)
+                centers[wanted] = find_centers(features, wanted, seed)
             estimator.set_params(centers=centers[wanted])
         began = perf_counter()
-        labels, scores = (answer or answers)(estimator, part)
+        labels, scores = (answer or answers)(estimator, fold)
         seconds = perf_counter() - began
-        found = evaluate(part.test.Y, labels, scores, conventions=conventions, metrics=metrics)
+        found = evaluate(fold.Y, labels, scores, conventions=conventions, metrics=metrics)
         yield settings, {**found, "seconds": seconds}
 
 
-def answers(estimator: Any, part: Part) -> tuple[Csr, Scores]:
+def answers(estimator: Any, fold: Fold) -> tuple[Csr, Scores]:
     """Fit an estimator and return its label sets and scores for the test rows."""
-    if isinstance(estimator, NeighborEstimator):
-        graph = part.graph if estimator.get_params().get("n_neighbors") else None
-        estimator.fit(part.train.X, part.train.Y, graph=graph)
-        scores = estimator.scores(part.test.X, graph=part.queries)
-        return estimator.decide(scores), scores
-    return baseline_answers(estimator, part.train, part.test)
+    labels, scores = answers_on(fit_on(estimator, fold), fold)
+    return cast("Csr", labels), cast("Scores", scores)
+
+
+def training_features(fold: Fold) -> Features:
+    """Return the features of the training rows."""
+    return check_given(fold.training.X, fold.training.n_rows)
 
 
 def rounded(values: Sequence[float]) -> tuple[float, ...]:

@@ -1,0 +1,128 @@
+"""Workers that are slow, short of memory or dead: the same answer, or an error that says why."""
+
+import os
+import random
+import resource
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pytest.importorskip("distributed", reason="needs the extra [cluster]")
+
+from vicinal.cluster import ClusterIndex, WorkersLostError
+from vicinal.datasets.generated import zipf_rows
+from vicinal.index import InvertedIndex, SegmentedIndex
+
+pytestmark = [
+    pytest.mark.native,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+MEMORY = 2**20
+STATUS = Path("/proc/self/status")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return zipf_rows(3000, 800, 1, 20)
+
+
+@pytest.fixture
+def index(client, X, tmp_path):
+    SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
+    return ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=40)
+
+
+def same(a, b):
+    assert np.array_equal(a.ids, b.ids)
+    assert np.array_equal(a.values, b.values)
+
+
+def pids(client):
+    return sorted(client.run(os.getpid).values())
+
+
+def test_a_slow_worker(client, X, index):
+    """It stands still for a second in the middle of a search."""
+    slow = pids(client)[0]
+    stop = threading.Timer(0.1, os.kill, (slow, signal.SIGSTOP))
+    go_on = threading.Timer(1.1, os.kill, (slow, signal.SIGCONT))
+    stop.start()
+    go_on.start()
+    same(index.query(X, 6), InvertedIndex(X).query(X, 6))
+    go_on.join()
+
+
+def limit_data(extra):
+    """Refuse this process more than so many further bytes; None for as many as it likes."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    soft = hard
+    if extra is not None:
+        lines = STATUS.read_text().splitlines()
+        used = next(int(line.split()[1]) for line in lines if line.startswith("VmData"))
+        soft = 1024 * used + extra
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="needs Linux")
+def test_workers_short_of_memory(client, X):
+    """A block of lists that does not fit is an error that says what to change; then all is well."""
+    index = ClusterIndex(client, X, max_memory=MEMORY)
+    index.query(X[:5], 3)
+    client.run(limit_data, 2**20)
+    try:
+        with pytest.raises(MemoryError, match="max_memory"):
+            index.query(X, 2900)
+    finally:
+        client.run(limit_data, None)
+    same(index.query(X[:300], 3), InvertedIndex(X).query(X[:300], 3))
+
+
+def test_workers_that_die_again_and_again(cluster, client, X, index):
+    allowed, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
+    killers = [threading.Timer(0.3, os.kill, (victim, signal.SIGKILL)) for victim in pids(client)]
+    many = sparse.vstack([X] * 20, format="csr")
+    for killer in killers:
+        killer.start()
+    try:
+        with pytest.raises(WorkersLostError, match="--memory-limit 0"):
+            index.query(many, 6)
+    finally:
+        cluster.scheduler.allowed_failures = allowed
+    client.wait_for_workers(2, timeout=60)
+    same(index.query(X[:300], 6), InvertedIndex(X).query(X[:300], 6))
+
+
+@pytest.mark.slow
+def test_many_faults_at_random_moments(cluster, client, X, tmp_path):
+    """Workers die, stand still and join while searches run: every answer is the same."""
+    SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
+    wanted, own = InvertedIndex(X).query(X, 6), InvertedIndex(X).query_self(4)
+    cluster.scheduler.allowed_failures, allowed = 1000, cluster.scheduler.allowed_failures
+    chance = random.Random(1)
+    for _ in range(20):
+        index = ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=40)
+        victim, slow = chance.sample(pids(client), 2)
+        when = [chance.uniform(0, 1) for _ in range(3)]
+        faults = [
+            threading.Timer(when[0], os.kill, (victim, signal.SIGKILL)),
+            threading.Timer(when[1], os.kill, (slow, signal.SIGSTOP)),
+            threading.Timer(when[1] + 0.5, os.kill, (slow, signal.SIGCONT)),
+            threading.Timer(when[2], cluster.scale, (3,)),
+        ]
+        for fault in faults:
+            fault.start()
+        same(index.query(X, 6), wanted)
+        same(index.query_self(4), own)
+        for fault in faults:
+            fault.join()
+        cluster.scale(2)
+        time.sleep(0.5)
+        client.wait_for_workers(2, timeout=60)
+    cluster.scheduler.allowed_failures = allowed
