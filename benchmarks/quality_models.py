@@ -118,7 +118,7 @@ def own_method(name: str) -> Callable[[Split], Answers]:
         metric = "euclidean" if split.is_dense else "cosine"
 
         def fit(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
-            return METHODS[name](metric=metric).fit(X, Y).scores(Q).toarray()
+            return METHODS[name]().set_params(metric=metric).fit(X, Y).scores(Q).toarray()
 
         return replace(_cross_validated(split, fit, (1.0,), 1.0, False), settings="defaults")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.index_data import with_weights
 from benchmarks.recording import Measurement, record
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Int32
 from vicinal.datasets.generated import zipf_rows
 from vicinal.graph import NeighborGraph
 from vicinal.index import InvertedIndex
@@ -32,11 +32,12 @@ def timed(work: Callable[[], NeighborGraph], repeats: int) -> tuple[NeighborGrap
     return graph, min(times)
 
 
-def without_self(graph: NeighborGraph) -> np.ndarray:
+def without_self(graph: NeighborGraph) -> Int32:
     """Return the ids of K neighbours other than the row itself, from K + 1."""
     keep = graph.ids != np.arange(len(graph.ids))[:, None]
     keep[keep.all(axis=1), K] = False
-    return graph.ids[keep].reshape(-1, K)
+    ids: Int32 = graph.ids[keep].reshape(-1, K)
+    return ids
 
 
 def measure(name: str, rows: Csr, repeats: int) -> list[Measurement]:

@@ -10,7 +10,7 @@ whole data set excepted; they keep their order.
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Features, Int
+from vicinal._base.arrays import Csr, Features, Int, Int32
 from vicinal._base.validation import as_csr
 
 Numbers = NDArray[np.uint64]
@@ -60,7 +60,7 @@ def content_numbers(X: Features, Y: Csr) -> Numbers:
     return _mixed(numbers)
 
 
-def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:
+def _sums(numbers: Numbers | np.uint64, places: Int | Int32, size: int) -> Numbers:
     """Return the sum of the numbers at each place, modulo 2⁶⁴: in any order the same."""
     sums = np.zeros(size, dtype=np.uint64)
     np.add.at(sums, places, numbers)
