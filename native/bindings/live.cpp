@@ -13,8 +13,8 @@ class BoundLive {
   BoundLive(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, Vector<Value> values,
             std::int64_t n_columns, int metric, std::int64_t k, std::int64_t spare,
             Matrix<std::int32_t> ids, Vector<std::int64_t> label_indptr,
-            Vector<std::int32_t> label_indices, std::int64_t n_labels,
-            Vector<std::int32_t> groups, std::int64_t n_groups)
+            Vector<std::int32_t> label_indices, std::int64_t n_labels, Vector<std::int32_t> groups,
+            std::int64_t n_groups)
       : metric_(static_cast<Metric>(metric)),
         tallies_(k, n_labels, std::max<std::int64_t>(n_groups, 1)) {
     nb::gil_scoped_release unlocked;
@@ -166,8 +166,8 @@ void bind_graph(nb::module_& m, const char* name) {
            nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
            nb::arg("values").noconvert(), nb::arg("n_columns"), nb::arg("metric"), nb::arg("k"),
            nb::arg("spare"), nb::arg("ids").noconvert(), nb::arg("label_indptr").noconvert(),
-           nb::arg("label_indices").noconvert(), nb::arg("n_labels"),
-           nb::arg("groups").noconvert(), nb::arg("n_groups"))
+           nb::arg("label_indices").noconvert(), nb::arg("n_labels"), nb::arg("groups").noconvert(),
+           nb::arg("n_groups"))
       .def("learn", &Live::learn, nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
            nb::arg("labels").noconvert(), nb::arg("n_labels"), nb::arg("group"))
       .def("forget", &Live::forget, nb::arg("slot"))

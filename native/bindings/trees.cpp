@@ -23,8 +23,8 @@ auto tree_sums(const Vector<std::int32_t>& feature, const Vector<double>& thresh
   return to_numpy(std::move(sums));
 }
 
-// The trees of all models one after the other, in the arrays of trees.hpp. Leaves are divided by the
-// number of models, so that the sum of all trees is the mean of the models.
+// The trees of all models one after the other, in the arrays of trees.hpp. Leaves are divided by
+// the number of models, so that the sum of all trees is the mean of the models.
 struct FlatTrees {
   std::vector<std::int32_t> feature, left, right, roots;
   std::vector<double> threshold;
@@ -68,7 +68,8 @@ auto boosted_trees(const Matrix<float>& cells, const Vector<std::uint8_t>& is_tr
         in_bins, view(is_true), {folds.data(), folds.size()}, n_folds,
         {n_rounds, n_leaves, patience, rate, l2, least_curvature}, n_threads, interrupted_by_user);
     const double share = models.empty() ? 0.0 : 1.0 / static_cast<double>(models.size());
-    const double per_division = folds.shape(0) == 0 ? 0.0 : 1.0 / static_cast<double>(folds.shape(0));
+    const double per_division =
+        folds.shape(0) == 0 ? 0.0 : 1.0 / static_cast<double>(folds.shape(0));
     for (const BoostedModel& model : models) {
       flat.add(model, share, thresholds.data());
       for (std::size_t place = 0; place < model.held_out().size(); ++place)

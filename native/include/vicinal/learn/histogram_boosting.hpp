@@ -40,9 +40,7 @@ struct BinnedCells {
   std::int64_t size() const {
     return n_columns == 0 ? 0 : static_cast<std::int64_t>(bins.size()) / n_columns;
   }
-  const std::uint8_t* operator[](std::int64_t cell) const {
-    return bins.data() + cell * n_columns;
-  }
+  const std::uint8_t* operator[](std::int64_t cell) const { return bins.data() + cell * n_columns; }
 };
 
 // `thresholds` has most_bins − 1 rising values for each column, infinities where it has fewer bins.
@@ -127,8 +125,8 @@ class BoostedModel {
       (fold_of[cell] == fold ? held_out_ : learned_).push_back(static_cast<std::int32_t>(cell));
     double n_true = 0;
     for (const std::int32_t cell : learned_) n_true += is_true[cell];
-    const double share = std::clamp(n_true / std::max<double>(1, std::ssize(learned_)), 1e-9,
-                                    1 - 1e-9);
+    const double share =
+        std::clamp(n_true / std::max<double>(1, std::ssize(learned_)), 1e-9, 1 - 1e-9);
     base_ = std::log(share / (1 - share));
     log_odds_.assign(cells.size(), base_);
     best_log_odds_.assign(held_out_.size(), base_);
@@ -256,8 +254,9 @@ class BoostedModel {
       leaves[0].total += leaves[0].histogram[bin];
     find_split(leaves[0]);
     while (std::ssize(leaves) < settings_.n_leaves) {
-      const auto best = std::max_element(
-          leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) { return a.gain < b.gain; });
+      const auto best =
+          std::max_element(leaves.begin(), leaves.end(),
+                           [](const Leaf& a, const Leaf& b) { return a.gain < b.gain; });
       if (best->column < 0) break;
       split(*best, leaves, tree);
     }
@@ -276,8 +275,8 @@ class BoostedModel {
       left_total += parent.histogram[parent.column * most_bins + bin];
     right.total = parent.total - left_total;
     const bool left_is_smaller = middle - parent.first <= parent.last - middle;
-    Histogram smaller = left_is_smaller ? histogram_of(parent.first, middle)
-                                        : histogram_of(middle, parent.last);
+    Histogram smaller =
+        left_is_smaller ? histogram_of(parent.first, middle) : histogram_of(middle, parent.last);
     for (std::size_t at = 0; at < smaller.size(); ++at) parent.histogram[at] -= smaller[at];
     right.histogram = std::move(left_is_smaller ? parent.histogram : smaller);
     if (left_is_smaller) parent.histogram = std::move(smaller);
@@ -333,8 +332,9 @@ inline std::vector<BoostedModel> boosted_models(
     for (BoostedModel& model : models)
       if (!model.is_complete()) going.push_back(&model);
     if (going.empty()) break;
-    parallel_for(std::ssize(going), n_threads,
-                 [&](std::int64_t task, int) { going[task]->add_tree(); }, interrupted);
+    parallel_for(
+        std::ssize(going), n_threads, [&](std::int64_t task, int) { going[task]->add_tree(); },
+        interrupted);
     if (interrupted()) throw Interrupted();
   }
   return models;
