@@ -98,7 +98,7 @@ class AnnifProgram:
         """Return the suggested URIs with their scores."""
         lines = self.run("suggest", "--limit", "10", project, text=text).output.splitlines()
         found = (line.split("\t") for line in lines)
-        return {uri: float(score) for uri, *_, score in found}
+        return {uri.strip("<>"): float(score) for uri, *_, score in found}
 
     def evaluate(self, project: str, test: Path) -> dict[str, float]:
         """Return the measures of ``annif eval``."""

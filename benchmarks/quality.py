@@ -22,13 +22,12 @@ from benchmarks.quality_models import (
     own_method,
     random_forest,
 )
-from benchmarks.quality_page import OWN, write_page
+from benchmarks.quality_page import DENSE, OWN, write_page
 from benchmarks.quality_scores import measure
 from benchmarks.quality_split import Split, load_split
 from vicinal.results import Result, ResultStore, provenance
 
 STORED = Path(__file__).with_name("quality_results")
-DENSE = ("emotions", "scene", "yeast")
 WORDS = (
     "medical",
     "enron",

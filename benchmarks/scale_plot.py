@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 NAMES = {
@@ -24,4 +25,5 @@ def draw_growth(results: Mapping[str, Any], path: Path) -> None:
     axes.set_xticks(results["rows"], [f"{rows / 1e6:g} M" for rows in results["rows"]], minor=False)
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    figure.savefig(path, metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None})

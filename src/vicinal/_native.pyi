@@ -39,6 +39,16 @@ class InvertedIndexFloat32:
         n_threads: int,
         batch: int,
     ) -> None: ...
+    def search_self(
+        self,
+        removed: NDArray[np.uint8],
+        first_id: int,
+        n_rows: int,
+        ids: Int32,
+        keys: Float,
+        n_threads: int,
+        batch: int,
+    ) -> bool: ...
     def bytes(self) -> int: ...
 
 class InvertedIndexFloat64:
@@ -69,6 +79,16 @@ class InvertedIndexFloat64:
         n_threads: int,
         batch: int,
     ) -> None: ...
+    def search_self(
+        self,
+        removed: NDArray[np.uint8],
+        first_id: int,
+        n_rows: int,
+        ids: Int32,
+        keys: Float,
+        n_threads: int,
+        batch: int,
+    ) -> bool: ...
     def bytes(self) -> int: ...
 
 class DenseBatch:

@@ -154,7 +154,7 @@ def test_the_reply_is_sent_after_the_commit_is_on_disk(launch, tmp_path) -> None
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
     calls = "trace=pwrite64,fdatasync,write,sendto,sendmsg"
-    below = ("strace", "-f", "-s", "5000", "-e", calls, "-o", str(trace))
+    below = ("strace", "-D", "-f", "-s", "5000", "-e", calls, "-o", str(trace))
     try:
         server = launch(below=below)
     except AssertionError:

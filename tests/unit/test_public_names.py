@@ -88,7 +88,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
-INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "InstanceKNN", "FeatureKNN", "LCIF")
+INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR", "InstanceKNN", "FeatureKNN", "LCIF")
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,

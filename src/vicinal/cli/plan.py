@@ -74,8 +74,8 @@ def _facts(found: "Plan") -> dict[str, object]:
         "leave-one-out graph, GB": found.graph_gb,
         "machines": found.workers,
         "postings fit in their memory": found.fits_in_memory,
-        "writing the rows, seconds": found.seconds_to_write,
-        "building and writing the postings, seconds": found.seconds_to_build_postings,
+        "writing rows and postings, seconds": found.seconds_to_write,
+        "building postings, seconds": found.seconds_to_build_postings,
         "seconds per million queries": found.seconds_per_million_queries,
         "all queries, hours": found.seconds_for_queries / 3600,
         "leave-one-out graph, hours": found.seconds_for_graph / 3600,
@@ -90,7 +90,7 @@ def _origin(calibrate: bool, constants: Path | None) -> str:
         return "measured on this machine"
     if constants is not None:
         return f"read from {constants}"
-    return "binary rows on a Zen 3 core (--calibrate measures yours)"
+    return "binary rows on an AMD EPYC core (--calibrate measures yours)"
 
 
 def read_constants(file: Path) -> "Constants":

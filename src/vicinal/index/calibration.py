@@ -60,7 +60,7 @@ def calibrated(
         entries_per_row=X.nnz / n_rows,
         build_ns_per_entry=1e9 * max(whole - write, 0.1 * write) / X.nnz,
         write_ns_per_entry=1e9 * write / X.nnz,
-        postings_bytes_per_entry=many.nbytes / X.nnz,
+        postings_bytes_per_entry=_write(X) / X.nnz or many.nbytes / X.nnz,
         merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
         disk_mb_per_second=_disk_rate(written_mb),
     )
@@ -76,9 +76,11 @@ def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_cou
     return min(times)
 
 
-def _write(X: object, *, postings: bool = True) -> None:
+def _write(X: object, *, postings: bool = True) -> int:
+    """Write an index; return the bytes of its postings on disk."""
     with tempfile.TemporaryDirectory() as folder:
         SegmentedIndex.build([X], Path(folder) / "index", n_jobs=1, postings=postings)
+        return sum(file.stat().st_size for file in Path(folder).glob("index/run-*/postings-*"))
 
 
 def _merge_ns(n_queries: int, neighbors: int) -> float:

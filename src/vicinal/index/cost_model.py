@@ -12,7 +12,7 @@ from vicinal.index.row_ids import MOST_IDS
 class Constants:
     """Speed of one core, as measured by :func:`vicinal.index.calibration.calibrated`.
 
-    The defaults were measured with binary rows on an otherwise idle Zen 3 machine; a search over
+    The defaults were measured with binary rows on an otherwise idle AMD EPYC machine; a search over
     tf-idf weights takes about four times as long.
 
     Parameters
@@ -34,12 +34,12 @@ class Constants:
         How fast files are written to disk and, if memory does not hold the postings, read.
     """
 
-    ns_per_row: float = 0.45
-    entries_per_row: float = 42.0
-    build_ns_per_entry: float = 110.0
-    write_ns_per_entry: float = 25.0
-    postings_bytes_per_entry: float = 5.4
-    merge_ns_per_neighbor: float = 120.0
+    ns_per_row: float = 0.26
+    entries_per_row: float = 41.5
+    build_ns_per_entry: float = 40.0
+    write_ns_per_entry: float = 14.0
+    postings_bytes_per_entry: float = 7.0
+    merge_ns_per_neighbor: float = 45.0
     disk_mb_per_second: float = 200.0
 
 
@@ -124,7 +124,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
     >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
     >>> small.workers, large.workers
-    (1, 7)
+    (1, 9)
     >>> round(large.disk_gb / small.disk_gb)
     1000
     """

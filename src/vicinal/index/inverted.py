@@ -49,8 +49,9 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
-    and 20 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
-    at most 512 per thread. Removed rows are kept until a segment has lost more than
+    and 24 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
+    at most 512 per thread; :meth:`query_self` of many rows takes 16 k + 524 bytes per row instead.
+    Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index.row_ids.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
     Examples
@@ -137,8 +138,8 @@ class InvertedIndex:
         """
         k, rows = check_integer("k", k, low=1), self._rows
         parts = [
-            self._search(rows, segment.rows, k, start)
-            for start, segment in zip(rows.starts, rows.segments, strict=False)
+            self._search(rows, segment.rows, k, number)
+            for number, segment in enumerate(rows.segments)
         ]
         places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         ids, padding, gone = rows.ids_at(places), self._distance.padding, rows.removed()
@@ -186,24 +187,31 @@ class InvertedIndex:
         return twin
 
     def _search(
-        self, rows: SparseRows, queries: Features, k: int, self_from: int | None
+        self, rows: SparseRows, queries: Features, k: int, own: int | None
     ) -> tuple[Int32, Float]:
-        """Search all segments in turn; `self_from` is the first query's own place, if any."""
-        n_queries = queries.shape[0]
+        """Search all segments in turn; `own` is the number of the segment the queries are, if any.
+
+        A row is not its own neighbour. Within its own segment the rows are searched together where
+        that costs less.
+        """
         width = graph_width(k, rows.n_ids)
-        places = np.full((n_queries, width), -1, dtype=np.int32)
-        values = np.zeros((n_queries, width))
+        places = np.full((queries.shape[0], width), -1, dtype=np.int32)
+        values = np.zeros(places.shape)
+        segments = list(zip(rows.starts, rows.segments, strict=False))
+        options = rows.count, self._threads, self.batch_queries
+        first_own = 0
+        if own is not None:
+            first_own, segment = segments[own]
+            if segment.search_self((places, values), first_own, *options):
+                del segments[own]
         for start, stop in row_chunks(queries):
-            chunk = as_csr(queries if stop - start == n_queries else queries[start:stop])
-            own = 0 if self_from is None else self_from
-            excluded = np.arange(own + start, own + stop, dtype=np.int32)
-            if self_from is None:
+            chunk = as_csr(queries if stop - start == len(places) else queries[start:stop])
+            excluded = np.arange(first_own + start, first_own + stop, dtype=np.int32)
+            if own is None:
                 excluded = excluded[:0]
             found = places[start:stop], values[start:stop]
-            for first, segment in zip(rows.starts, rows.segments, strict=False):
-                segment.search(
-                    chunk, excluded, found, first, rows.count, self._threads, self.batch_queries
-                )
+            for first, segment in segments:
+                segment.search(chunk, excluded, found, first, *options)
             values[start:stop] = self._distance.values(values[start:stop])
         values[places < 0] = self._distance.padding
         return places, values

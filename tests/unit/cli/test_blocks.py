@@ -37,7 +37,8 @@ def write(rows, path):
         path.write_text(json.dumps(rows))
     elif path.suffix == ".parquet":
         pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        parquet.write_table(pa.Table.from_pylist(rows), path)
+        # Of a Parquet file one row group is in memory.
+        parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=5_000)
     else:
         with path.open("w", newline="") as stream:
             writer = csv.DictWriter(stream, list(rows[0]))

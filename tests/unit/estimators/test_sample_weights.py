@@ -123,17 +123,18 @@ def test_weights_that_are_none_are_refused(weights, message):
     ("model", "message"),
     [
         (LabelRidge(kernel="rbf", metric="euclidean"), "gamma: expected a number"),
-        (LabelRidge(max_memory=1), "max_memory: expected room"),
+        (LabelRidge(max_memory=1500), "max_memory: expected room"),  # 11 rows: 1,936 bytes
         (LabelRidge(threshold="two-pass"), None),
         (LabelRidge(threshold=vicinal.decision.MetricThreshold("micro-f1")), "threshold: expected"),
     ],
 )
 def test_settings_without_a_weighted_form_are_refused(model, message):
+    wide = np.random.default_rng(2).random((12, 20))
     if message is None:
-        model.fit(X, Y, sample_weight=WEIGHTS)
+        model.fit(wide, Y, sample_weight=WEIGHTS)
         return
     with pytest.raises(InvalidArgumentError, match=message):
-        model.fit(X, Y, sample_weight=WEIGHTS)
+        model.fit(wide, Y, sample_weight=WEIGHTS)
 
 
 def test_a_weighted_model_is_saved_and_refuses_to_change(tmp_path):

@@ -81,7 +81,8 @@ def test_input_is_not_changed():
     ("arguments", "message"),
     [
         ({"Y_true": [[0, 2]], "labels": [[0, 1]]}, "Y_true: expected values 0 and 1"),
-        ({"Y_true": [0, 1], "labels": [0, 1]}, "Y_true: expected a two-dimensional"),
+        ({"Y_true": np.zeros((2, 2, 2)), "labels": [0, 1]}, "Y_true: expected a two-dimensional"),
+        ({"Y_true": [0, 2], "labels": [0, 1]}, "Y_true: expected values 0 and 1"),
         ({"Y_true": np.zeros((0, 3)), "labels": np.zeros((0, 3))}, "Y_true: expected at least one"),
         ({"Y_true": np.zeros((3, 0)), "labels": np.zeros((3, 0))}, "Y_true: expected at least one"),
         ({"Y_true": [[0, 1]], "labels": [[0, 0.5]]}, "labels: expected values 0 and 1"),

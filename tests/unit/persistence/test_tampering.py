@@ -329,7 +329,7 @@ def test_parameters_beyond_reason(tmp_path: Path) -> None:
         body["model"]["state"]["steps"][0]["state"]["ngram_range"] = [1, 10**9]
 
     edit_manifest(tmp_path / "m", widen)
-    refused(tmp_path / "m", "ngram_range: expected at most 100 words")
+    refused(tmp_path / "m", "ngram_range: expected n-grams of at most 100 words")
 
 
 def test_a_step_that_transforms_nothing(tmp_path: Path) -> None:

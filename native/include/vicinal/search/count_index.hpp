@@ -179,7 +179,7 @@ class CountIndex {
       for (const std::int32_t feature : rows.columns(order_->ranked[position]))
         postings_.append(
             postings_.features.find(feature), position, blocks_, 1,
-            [&](std::int64_t column, std::int64_t block, std::int64_t local, std::int8_t) {
+            [&](std::int64_t column, std::int64_t block, std::int64_t local, std::int16_t) {
               bitmaps_.edit(bitmap(block, column) + local / 8) |=
                   static_cast<std::uint8_t>(1 << (local % 8));
             });

@@ -83,6 +83,12 @@ VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint8_t) {
 VICINAL_AVX512 inline __m512i larger(__m512i a, __m512i b, std::uint16_t) {
   return _mm512_max_epu16(a, b);
 }
+VICINAL_AVX512 inline __m128i larger(__m128i a, __m128i b, std::uint8_t) {
+  return _mm_max_epu8(a, b);
+}
+VICINAL_AVX512 inline __m128i larger(__m128i a, __m128i b, std::uint16_t) {
+  return _mm_max_epu16(a, b);
+}
 VICINAL_AVX512 inline __m512i added(__m512i sums, std::uint64_t rows, int weight, std::uint8_t) {
   return _mm512_mask_add_epi8(sums, rows, sums, _mm512_set1_epi8(static_cast<char>(weight)));
 }
@@ -106,9 +112,15 @@ VICINAL_AVX512 inline std::int32_t largest(const Counter* counters) {
   for (std::int32_t i = 0; i < Blocks::group; i += lanes<Counter>)
     most = larger(most, _mm512_loadu_si512(counters + i), Counter{});
   if (_mm512_test_epi64_mask(most, most) == 0) return 0;
-  alignas(64) Counter values[lanes<Counter>];
-  _mm512_store_si512(values, most);
-  return *std::max_element(values, values + lanes<Counter>);
+  alignas(64) __m128i parts[4];
+  _mm512_store_si512(parts, most);
+  __m128i left = larger(larger(parts[0], parts[1], Counter{}),
+                        larger(parts[2], parts[3], Counter{}), Counter{});
+  left = larger(left, _mm_srli_si128(left, 8), Counter{});
+  left = larger(left, _mm_srli_si128(left, 4), Counter{});
+  left = larger(left, _mm_srli_si128(left, 2), Counter{});
+  if constexpr (sizeof(Counter) == 1) left = larger(left, _mm_srli_si128(left, 1), Counter{});
+  return static_cast<Counter>(_mm_cvtsi128_si32(left));
 }
 
 template <class Counter>

@@ -1,14 +1,17 @@
 // Similarities in 16-bit integers, with an error bound that holds for every row.
 //
-// Rows and query are scaled to length one. A row's value x of feature j is kept as an 8-bit number
-// b = round(127 x / M), M the largest |x| of that feature, and the query's value q as the 16-bit
-// weight w = round(q M S 128/127). The accumulator of a row adds round(b w / 128), which stands for
-// q x S: after all features it holds S times the cosine, with an error of at most
+// Rows and query are scaled to length one. A row's value x of feature j is kept as a number b =
+// round(127 x / M), M the largest |x| of that feature: as 8 bits in a column, with 8 more bits
+// after the point in a list. The query's value q is the 16-bit weight w = round(q M S 128/127). The
+// accumulator of a row adds round(b w / 128), which stands for q x S: after all features it holds S
+// times the cosine, with an error of at most
 //
-//   S * |sum of q * (kept x - true x)|  <=  S * D,   D = largest Euclidean norm over rows of
-//                                                        (kept row - true row), as |q| = 1
-//   + 1/2 for each rounding of w (as |b| <= 127 < 128) and 1/2 for each rounding of b w / 128,
-//     one of each for a feature that both have: at most min(features of q, longest row).
+//   S * |sum of q * (kept x - true x)|  <=  S * (|q_C| D_C + D_L),   D_C and D_L: largest Euclidean
+//                                             norm over rows of (kept row - true row) in features
+//                                             with a column and with a list, |q_C| <= |q| = 1 the
+//                                             norm of the query in features with a column
+//   + 1/2 for each rounding of w (as |b| < 128) and 1/2 for each rounding of b w / 128, one of each
+//     for a feature that both have: at most min(features of q, longest row).
 //
 // The same inequality of Cauchy and Schwarz bounds every partial sum, so S is chosen such that no
 // accumulator leaves the 16-bit range, in whatever order features come and whatever their signs.
@@ -36,8 +39,8 @@ inline ImpactScale impact_scale(std::int64_t query_size, std::int64_t longest_ro
 }
 
 // Largest difference of accumulator / S and the cosine of the definition, for rows of at most
-// `longest_row` entries whose D is `quantization_error`. The slack covers float64 rounding: of the
-// definition, and of what is computed from it here.
+// `longest_row` entries whose |q_C| D_C + D_L is `quantization_error`. The slack covers float64
+// rounding: of the definition, and of what is computed from it here.
 inline double impact_error(std::int64_t query_size, std::int64_t longest_row,
                            double quantization_error, double unit) {
   const auto roundings = static_cast<double>(std::min(query_size, longest_row));
@@ -55,6 +58,15 @@ inline std::int8_t impact_byte(double row_value, double peak) {
 
 inline std::int16_t impact_of(std::int8_t byte, std::int16_t weight) {
   return static_cast<std::int16_t>((static_cast<std::int32_t>(byte) * weight + 64) >> 7);
+}
+
+// The same for an entry of a list, in units of 1/256 of a byte.
+inline std::int16_t fine_byte(double row_value, double peak) {
+  return static_cast<std::int16_t>(std::lrint(row_value * (127.0 * 256.0) / peak));
+}
+
+inline std::int16_t fine_impact_of(std::int16_t fine, std::int16_t weight) {
+  return static_cast<std::int16_t>((static_cast<std::int32_t>(fine) * weight + (1 << 14)) >> 15);
 }
 
 // The smallest cosine with which a row whose norm lies between `low` and `high` could be as near as

@@ -40,7 +40,8 @@ class ImpactIndex {
         kernels_(impact_kernels(simd)),
         group_norms_(norm_ranges(order, Blocks::group)),
         groups_(group_norms_.size()),
-        errors_(order.ranked.size()) {
+        errors_(order.ranked.size()),
+        column_norms_(order.ranked.size()) {
     postings_.features = FeatureTable(distinct(rows.indices, rows.n_columns), rows.n_columns);
     choose_shapes(rows);
     set_tiles();
@@ -56,6 +57,7 @@ class ImpactIndex {
     };
     bool usable;
     ImpactScale scale;
+    double column_norm;  // |q_C|
     std::vector<Term> terms;
   };
 
@@ -74,7 +76,8 @@ class ImpactIndex {
   const Blocks& blocks() const { return blocks_; }
   std::size_t bytes() const {
     return postings_.bytes() + columns_.owned_bytes() + peaks_.owned_bytes() +
-           group_norms_.owned_bytes() + groups_.owned_bytes() + errors_.owned_bytes();
+           group_norms_.owned_bytes() + groups_.owned_bytes() + errors_.owned_bytes() +
+           column_norms_.owned_bytes();
   }
 
   // The index of the same rows as it was stored.
@@ -90,6 +93,7 @@ class ImpactIndex {
     expect_stored(std::ssize(group_norms_) == n_groups && std::ssize(groups_) == n_groups,
                   "norms for every group of rows");
     expect_stored(std::ssize(errors_) == blocks_.n_rows, "an error for every row");
+    expect_stored(std::ssize(column_norms_) == blocks_.n_rows, "a norm for every row");
     expect_stored(std::ssize(peaks_) == postings_.features.size(), "a peak for every feature");
     expect_stored(
         std::ssize(columns_) == tiles_.count * postings_.n_columns * tiles_.rows_per_block,
@@ -97,12 +101,14 @@ class ImpactIndex {
   }
 
   static void stored(auto& self, auto& archive) {
-    archive(self.group_norms_, self.groups_, self.errors_, self.worst_error_, self.longest_row_,
-            self.postings_, self.peaks_, self.columns_);
+    archive(self.group_norms_, self.groups_, self.errors_, self.column_norms_, self.worst_error_,
+            self.list_error_, self.longest_row_, self.postings_, self.peaks_, self.columns_);
   }
 
   Plan plan(const QueryState& query) const {
-    Plan plan{false, impact_scale(query.row.size(), longest_row_, worst_error_), {}};
+    Plan plan{
+        false, impact_scale(query.row.size(), longest_row_, worst_error_ + list_error_), 0.0, {}};
+    double in_columns = 0.0;
     plan.usable = plan.scale.usable;
     for (std::size_t i = 0; i < query.row.size(); ++i) {
       const std::int64_t slot = postings_.features.find(query.row.columns[i]);
@@ -110,7 +116,9 @@ class ImpactIndex {
       const double value = query.row.values[i] / query.norm;
       plan.terms.push_back(
           {&postings_.places[slot], impact_weight(value, peaks_[slot], plan.scale.unit)});
+      if (postings_.places[slot].is_column()) in_columns += value * value;
     }
+    plan.column_norm = std::sqrt(in_columns) * (1.0 + 1e-9);
     return plan;
   }
 
@@ -188,9 +196,11 @@ class ImpactIndex {
   }
 
  private:
+  friend class ImpactPairs;  // scores pairs of rows by the same lists and columns
+
   // What determines the error of a group's sums.
   struct Group {
-    double error = 0.0;  // largest norm of the rounding error of a row
+    double error = 0.0;  // D_C: largest norm of the rounding error of a row in its columns
     std::int64_t longest_row = 0;
   };
 
@@ -228,26 +238,35 @@ class ImpactIndex {
     for (std::int64_t position = 0; position < blocks_.n_rows; ++position) {
       const std::int32_t id = order_->ranked[position];
       const auto row = row_of(rows, id);
-      double error = 0.0;
+      double column_error = 0.0, list_error = 0.0, in_columns = 0.0;
       for (std::size_t i = 0; i < row.size(); ++i) {
         const std::int64_t slot = postings_.features.find(row.columns[i]);
         const double value = row.values[i] / order_->norms[id], peak = peaks_[slot];
-        const std::int8_t byte = impact_byte(value, peak);
-        const double difference = byte * peak / 127.0 - value;
-        error += difference * difference;
-        postings_.append(slot, position, blocks_, byte,
-                         [&](std::int64_t column, std::int64_t, std::int64_t, std::int8_t cell) {
-                           columns_.edit(cell_of(position) + column * tiles_.rows_per_block) = cell;
+        const bool is_column = postings_.places[slot].is_column();
+        const std::int16_t kept = is_column ? impact_byte(value, peak) : fine_byte(value, peak);
+        const double difference = kept * peak / (is_column ? 127.0 : 127.0 * 256.0) - value;
+        (is_column ? column_error : list_error) += difference * difference;
+        in_columns += is_column ? value * value : 0.0;
+        postings_.append(slot, position, blocks_, kept,
+                         [&](std::int64_t column, std::int64_t, std::int64_t, std::int16_t cell) {
+                           columns_.edit(cell_of(position) + column * tiles_.rows_per_block) =
+                               static_cast<std::int8_t>(cell);
                          });
       }
-      errors_.edit(position) = std::nextafter(static_cast<float>(std::sqrt(error) * (1.0 + 1e-9)),
-                                              std::numeric_limits<float>::infinity());
+      errors_.edit(position) = rounded_up(std::sqrt(column_error));
+      column_norms_.edit(position) = rounded_up(std::sqrt(in_columns));
+      list_error_ = std::max<double>(list_error_, rounded_up(std::sqrt(list_error)));
       Group& group = groups_.edit(position / Blocks::group);
       group.error = std::max<double>(group.error, errors_[position]);
       group.longest_row = std::max<std::int64_t>(group.longest_row, row.size());
     }
     postings_.finish();
     for (const Group& group : groups_) worst_error_ = std::max(worst_error_, group.error);
+  }
+
+  static float rounded_up(double value) {
+    return std::nextafter(static_cast<float>(value * (1.0 + 1e-9)),
+                          std::numeric_limits<float>::infinity());
   }
 
   // The index of a position's byte in the first column. Columns are laid out tile by tile.
@@ -266,11 +285,11 @@ class ImpactIndex {
       } else if (place->is_rare()) {
         const auto span = postings_.rare(*place, begin, size);
         for (std::int64_t i = 0; i < span.size; ++i)
-          sums[span.ids[i] - begin] += impact_of(span.weights[i], weight);
+          sums[span.ids[i] - begin] += fine_impact_of(span.weights[i], weight);
       } else {
         const auto span = postings_.common(*place, block);
         for (std::int64_t i = 0; i < span.size; ++i)
-          sums[span.ids[i]] += impact_of(span.weights[i], weight);
+          sums[span.ids[i]] += fine_impact_of(span.weights[i], weight);
       }
     }
   }
@@ -281,8 +300,8 @@ class ImpactIndex {
   }
 
   double error_of(const Plan& plan, const QueryState& query, std::size_t group) const {
-    return impact_error(query.row.size(), groups_[group].longest_row, groups_[group].error,
-                        plan.scale.unit);
+    return impact_error(query.row.size(), groups_[group].longest_row,
+                        plan.column_norm * groups_[group].error + list_error_, plan.scale.unit);
   }
 
   // The smallest sum with which a row of the group could have a key of at most `bound`.
@@ -327,13 +346,14 @@ class ImpactIndex {
     if (candidates.empty()) return;
     const std::int64_t begin = blocks_.begin(block);
     const std::size_t group = (begin + first) / Blocks::group;
-    const double others = error_of(plan, query, group) - groups_[group].error;
+    const double others = error_of(plan, query, group) - plan.column_norm * groups_[group].error;
     const std::int64_t n_terms = query.row.size() + groups_[group].longest_row;
     for (const Candidate& candidate : candidates) {
       if (candidate.local >= blocks_.size(block)) break;  // padding of the last group
       const std::int64_t position = begin + candidate.local;
       const std::int32_t row = order_->ranked[position];
-      const double cosine = candidate.sum / plan.scale.unit, error = errors_[position] + others;
+      const double cosine = candidate.sum / plan.scale.unit;
+      const double error = plan.column_norm * errors_[position] + others;
       scratch.shortlist.add(collection, query, row,
                             collection.metric == Metric::cosine
                                 ? KeyRange{-cosine - error, error - cosine}
@@ -348,8 +368,10 @@ class ImpactIndex {
   ImpactKernels kernels_;
   Array<NormRange> group_norms_;
   Array<Group> groups_;
-  Array<float> errors_;  // by position: norm of the rounding error of a row
-  double worst_error_ = 0.0;
+  Array<float> errors_;        // by position: norm of the rounding error of a row in its columns
+  Array<float> column_norms_;  // by position: norm of the scaled row in its columns
+  double worst_error_ = 0.0;   // largest of errors_
+  double list_error_ = 0.0;    // D_L
   std::int64_t longest_row_ = 0;
   Postings postings_;
   Array<float> peaks_;                 // by feature: largest |value| of rows scaled to length one

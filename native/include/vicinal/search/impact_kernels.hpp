@@ -2,6 +2,7 @@
 // threshold.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,9 @@ struct ImpactKernels {
                       Candidate* out);
   std::size_t (*take)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
                       Candidate* out);
+  // As `take`, for rows whose sum reaches `threshold` or their own `row_thresholds[i]`.
+  std::size_t (*take_rows)(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                           const std::int16_t* row_thresholds, Candidate* out);
 };
 
 namespace plain {
@@ -49,6 +53,17 @@ std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::int32_t thres
   for (std::int32_t i = 0; i < Blocks::group; ++i) {
     if (sums[i] >= threshold) out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
     if (Clear) sums[i] = 0;
+  }
+  return count;
+}
+
+inline std::size_t take_rows(std::int16_t* sums, std::int64_t first, std::int32_t threshold,
+                             const std::int16_t* row_thresholds, Candidate* out) {
+  std::size_t count = 0;
+  for (std::int32_t i = 0; i < Blocks::group; ++i) {
+    if (sums[i] >= std::min<std::int32_t>(threshold, row_thresholds[i]))
+      out[count++] = {static_cast<std::int32_t>(first) + i, sums[i]};
+    sums[i] = 0;
   }
   return count;
 }
@@ -92,6 +107,27 @@ VICINAL_AVX2 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std::
       if ((pass >> (2 * j)) & 1)
         out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
     if (Clear) _mm256_storeu_si256(at, _mm256_setzero_si256());
+  }
+  return count;
+}
+
+VICINAL_AVX2 inline std::size_t take_rows(std::int16_t* sums, std::int64_t first,
+                                          std::int32_t threshold,
+                                          const std::int16_t* row_thresholds, Candidate* out) {
+  std::size_t count = 0;
+  const __m256i most = _mm256_set1_epi16(static_cast<short>(threshold));
+  for (std::int32_t i = 0; i < Blocks::group; i += 16) {
+    auto* at = reinterpret_cast<__m256i*>(sums + i);
+    const __m256i values = _mm256_loadu_si256(at);
+    const __m256i least = _mm256_min_epi16(
+        most, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row_thresholds + i)));
+    const auto fail =
+        static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi16(least, values)));
+    for (std::uint32_t pass = ~fail & 0x55555555u; pass != 0; pass &= pass - 1) {
+      const int j = std::countr_zero(pass) / 2;
+      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    }
+    _mm256_storeu_si256(at, _mm256_setzero_si256());
   }
   return count;
 }
@@ -151,17 +187,36 @@ VICINAL_AVX512 std::size_t find_sums(std::int16_t* sums, std::int64_t first, std
   return count;
 }
 
+VICINAL_AVX512 inline std::size_t take_rows(std::int16_t* sums, std::int64_t first,
+                                            std::int32_t threshold,
+                                            const std::int16_t* row_thresholds, Candidate* out) {
+  std::size_t count = 0;
+  const __m512i most = _mm512_set1_epi16(static_cast<short>(threshold));
+  for (std::int32_t i = 0; i < Blocks::group; i += 32) {
+    const __m512i values = _mm512_loadu_si512(sums + i);
+    const __m512i least = _mm512_min_epi16(most, _mm512_loadu_si512(row_thresholds + i));
+    std::uint32_t pass = _mm512_cmpge_epi16_mask(values, least);
+    for (; pass != 0; pass &= pass - 1) {
+      const int j = std::countr_zero(pass);
+      out[count++] = {static_cast<std::int32_t>(first) + i + j, sums[i + j]};
+    }
+    _mm512_storeu_si512(sums + i, _mm512_setzero_si512());
+  }
+  return count;
+}
+
 }  // namespace avx512
 #endif
 
 inline ImpactKernels impact_kernels([[maybe_unused]] Simd level) {
 #if VICINAL_X86
   if (level == Simd::avx512)
-    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>};
+    return {avx512::add_columns, avx512::find_sums<false>, avx512::find_sums<true>,
+            avx512::take_rows};
   if (level == Simd::avx2)
-    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>};
+    return {avx2::add_columns, avx2::find_sums<false>, avx2::find_sums<true>, avx2::take_rows};
 #endif
-  return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>};
+  return {plain::add_columns, plain::find_sums<false>, plain::find_sums<true>, plain::take_rows};
 }
 
 }  // namespace vicinal

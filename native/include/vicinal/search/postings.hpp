@@ -5,7 +5,7 @@
 //  - rare: one list of 32-bit positions for all blocks, too short to be worth offsets.
 //
 // Memory: n cells per column; 2 bytes per row and 4 per block for a common feature; 4 bytes per row
-// for a rare one. Where values matter, each id has a payload of one byte (see impact.hpp).
+// for a rare one. Where values matter, each id has a payload of two bytes (see impact.hpp).
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 
 #include "vicinal/common/archive.hpp"
 #include "vicinal/common/array.hpp"
+#include "vicinal/common/compiler.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/search/feature_table.hpp"
 #include "vicinal/search/row_order.hpp"
@@ -27,7 +28,7 @@ namespace vicinal {
 template <class Id>
 struct PostingSpan {
   const Id* ids = nullptr;
-  const std::int8_t* weights = nullptr;
+  const std::int16_t* weights = nullptr;
   std::int64_t size = 0;
 };
 
@@ -61,6 +62,21 @@ class Postings {
     return {low, weights_of(rare_weights_, place.start + (low - first)), high - low};
   }
 
+  // All rows of a rare feature.
+  PostingSpan<std::uint32_t> rare(const Place& place) const {
+    return {rare_ids_.data() + place.start, weights_of(rare_weights_, place.start), place.count};
+  }
+
+  // Start loading the last entries of a list.
+  void prefetch_list(const Place& place) const {
+    if (place.is_rare()) {
+      prefetch(rare_ids_.data() + place.start + place.count - 1);
+    } else if (!place.is_column()) {
+      prefetch(offsets_.data() + (-2 - place.shape) * (n_blocks_ + 1));
+      prefetch(common_ids_.data() + place.start + place.count - 1);
+    }
+  }
+
   std::size_t bytes() const {
     return features.bytes() + places.owned_bytes() + offsets_.owned_bytes() +
            common_ids_.owned_bytes() + common_weights_.owned_bytes() + rare_ids_.owned_bytes() +
@@ -83,7 +99,7 @@ class Postings {
   // Append one entry of a row. Rows must come in rising position; `column` receives the entries of
   // frequent features as (column, block, row number, payload).
   template <class ColumnSink>
-  void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int8_t weight,
+  void append(std::int64_t slot, std::int64_t position, const Blocks& blocks, std::int16_t weight,
               ColumnSink&& column) {
     const Place& place = places[slot];
     const std::int64_t block = position / blocks.rows_per_block;
@@ -111,7 +127,7 @@ class Postings {
   }
 
  private:
-  static const std::int8_t* weights_of(const Array<std::int8_t>& pool, std::uint64_t at) {
+  static const std::int16_t* weights_of(const Array<std::int16_t>& pool, std::uint64_t at) {
     return pool.empty() ? nullptr : pool.data() + at;
   }
 
@@ -119,9 +135,9 @@ class Postings {
   bool with_weights_ = false;
   Array<std::uint32_t> offsets_;
   Array<std::uint16_t> common_ids_;
-  Array<std::int8_t> common_weights_;
+  Array<std::int16_t> common_weights_;
   Array<std::uint32_t> rare_ids_;
-  Array<std::int8_t> rare_weights_;
+  Array<std::int16_t> rare_weights_;
   std::vector<std::uint32_t> filled_;
 };
 

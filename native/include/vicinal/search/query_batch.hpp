@@ -95,6 +95,18 @@ struct QueryBatch {
     answers.write(query, fresh.best);
   }
 
+  // Of the empty rows, only the first k admissible ones can matter.
+  void offer_rows_outside_blocks(QueryState& query) const {
+    for (const std::int32_t id : order.out_of_range) collection.offer(query, id);
+    if (collection.metric != Metric::euclidean) return;
+    std::size_t taken = 0;
+    for (const std::int32_t id : order.empty) {
+      if (taken == query.best.capacity()) break;
+      taken += collection.admits(query, id);
+      collection.offer(query, id);
+    }
+  }
+
  private:
   // Small enough that each thread gets a few batches, so that all threads finish together.
   static std::int64_t batch_size(std::int64_t n, const SearchOptions& options) {
@@ -187,18 +199,6 @@ struct QueryBatch {
     const double square = squared_norm(queries.row(query));
     return {row_of(queries, query), square, std::sqrt(square),
             excluded.empty() ? -1 : excluded[query], answers.read(query)};
-  }
-
-  // Of the empty rows, only the first k admissible ones can matter.
-  void offer_rows_outside_blocks(QueryState& query) const {
-    for (const std::int32_t id : order.out_of_range) collection.offer(query, id);
-    if (collection.metric != Metric::euclidean) return;
-    std::size_t taken = 0;
-    for (const std::int32_t id : order.empty) {
-      if (taken == query.best.capacity()) break;
-      taken += collection.admits(query, id);
-      collection.offer(query, id);
-    }
   }
 
   // Blocks with norms similar to the query's first: the nearest rows are likely to be there.
