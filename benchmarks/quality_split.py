@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,9 @@ def load_split(name: str) -> Split:
         for part in PARTS:
             sparse.save_npz(folder / f"{part}.npz", getattr(split, part), compressed=False)
         (folder / "digest").write_text(split.digest)
-    X, Y, X_test, Y_test = (sparse.load_npz(folder / f"{part}.npz") for part in PARTS)
+    X, Y, X_test, Y_test = (
+        sparse.csr_array(sparse.load_npz(folder / f"{part}.npz")) for part in PARTS
+    )
     return Split(name, X, Y, X_test, Y_test, (folder / "digest").read_text())
 
 
@@ -60,7 +63,8 @@ def read_split(name: str) -> Split:
     """Return a data set by its published split; the first 70 % of a fixed shuffle where none is."""
     if name == GENERATED:
         return generated_split()
-    data = datasets.load(name, **({"weighting": "counts"} if name in TEXTS else {}))
+    options: dict[str, Any] = {"weighting": "counts"} if name in TEXTS else {}
+    data = datasets.load(name, **options)
     if name == "yso-finna-en":  # in random order; some rows for the times of a fit
         data = data.subset(np.arange(32_000))
         train, test = data.subset(np.arange(30_000)), data.subset(np.arange(30_000, 32_000))

@@ -11,14 +11,15 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vicinal import Blend, InstanceKNN, datasets
 from vicinal._base.arrays import Csr, Int
-from vicinal.datasets.catalogue import entry
 from vicinal.datasets.catalogue.adapters.corpus import Corpus, TextRecipe, indicator
 from vicinal.datasets.catalogue.locate import finder
+from vicinal.datasets.catalogue.registry import entry
 from vicinal.datasets.files import DEFAULT_MAX_BYTES
 from vicinal.decision import MetricThreshold, NeverEmpty
 from vicinal.estimators import NeighborEstimator
@@ -30,7 +31,7 @@ STORED = Path(__file__).with_name("quality_results") / "text.jsonl"
 NAMES = ("reuters21578", "debtags", "eurlex57k", "yso-finna-en")
 N_ROWS, N_TEST = 6000, 2000
 PLAIN = "words"
-FORMS: dict[str, dict[str, object]] = {
+FORMS: dict[str, dict[str, Any]] = {
     PLAIN: {"min_df": 2},
     "words, counted": {"min_df": 2, "weighting": "counts"},
     "words, 1 + ln count": {"min_df": 2, "weighting": "counts", "sublinear": True},

@@ -46,7 +46,7 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
     random_state : int
     """
     folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
-    *nodes, base, held_out = boosted_trees(
+    feature, threshold, left, right, roots, base, held_out = boosted_trees(
         np.ascontiguousarray(cells),
         true.astype(np.uint8),
         bin_thresholds(cells),
@@ -60,7 +60,8 @@ def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> C
         least_curvature=LEAST_CURVATURE,
         n_threads=thread_count(),
     )
-    return CrossFitted(Trees(*nodes, base, cells.shape[1]), held_out)
+    trees = Trees(feature, threshold, left, right, roots, base, cells.shape[1])
+    return CrossFitted(trees, held_out)
 
 
 def bin_thresholds(cells: Cells) -> Cells:

@@ -338,12 +338,13 @@ def _check_coefficients(
     rows: Features, n_labels: int, gamma: float | None, settings: RidgeSettings
 ) -> None:
     """Raise if the coefficients of all labels would not fit, before any is computed."""
-    needed = coefficient_bytes(*rows.shape, n_labels, has_kernel=gamma is not None)
+    n_rows, n_columns = rows.shape
+    needed = coefficient_bytes(n_rows, n_columns, n_labels, has_kernel=gamma is not None)
     if needed > settings.max_memory:
         raise InvalidArgumentError(
             "max_memory",
             f"at least {needed} bytes for the coefficients of {n_labels} labels "
-            f"({rows.shape[0]} rows, {rows.shape[1]} features; max_features keeps fewer)",
+            f"({n_rows} rows, {n_columns} features; max_features keeps fewer)",
             settings.max_memory,
         )
 
