@@ -213,6 +213,7 @@ def _times(path: Path) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     is_projected = False
+    notes: list[str] = []
     for name in dict.fromkeys(data for data, _ in found):
         seconds, memory = [], []
         for model in (OURS, "linear-svc", "xr-linear"):
@@ -223,16 +224,15 @@ def _times(path: Path) -> str:
                 continue
             is_sample = row.mean("factor") > 1
             is_projected |= is_sample
-            once = f"{row.mean('seconds'):.1f}" + ("*" if is_sample else "")
+            once = f"{row.mean('seconds'):.1f}" + ("*" if is_sample else "†" if row.note else "")
+            notes += [row.note] if row.note and row.note not in notes else []
             more = "" if model == OURS else f" ({3 * row.mean('seconds'):.1f})"
             seconds.append(once + more)
             memory.append(f"{row.mean('memory_mb'):.0f}" + ("*" if is_sample else ""))
         lines.append(f"| {name} | " + " | ".join(seconds + memory) + " |")
     if is_projected:
-        lines.append(
-            "\n\\* fitted on 48 of the labels, evenly spaced by how often they occur; seconds"
-        )
-        lines.append("multiplied by labels / 48.")
+        lines.append(PROJECTED)
+    lines += [f"\n† {note}" for note in notes]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from vicinal import datasets
 from vicinal._base.arrays import Csr, Features, Int
-from vicinal._base.validation import as_csr, canonical_csr
+from vicinal._base.validation import as_csr
 from vicinal.datasets import Dataset
 from vicinal.results import data_hash
 
@@ -53,7 +54,7 @@ def load_split(name: str) -> Split:
             sparse.save_npz(folder / f"{part}.npz", getattr(split, part), compressed=False)
         (folder / "digest").write_text(split.digest)
     X, Y, X_test, Y_test = (
-        canonical_csr(sparse.load_npz(folder / f"{part}.npz")) for part in PARTS
+        sparse.csr_array(sparse.load_npz(folder / f"{part}.npz")) for part in PARTS
     )
     return Split(name, X, Y, X_test, Y_test, (folder / "digest").read_text())
 
@@ -62,7 +63,8 @@ def read_split(name: str) -> Split:
     """Return a data set by its published split; the first 70 % of a fixed shuffle where none is."""
     if name == GENERATED:
         return generated_split()
-    data = datasets.load(name, weighting="counts") if name in TEXTS else datasets.load(name)
+    options: dict[str, Any] = {"weighting": "counts"} if name in TEXTS else {}
+    data = datasets.load(name, **options)
     if name == "yso-finna-en":  # in random order; some rows for the times of a fit
         data = data.subset(np.arange(32_000))
         train, test = data.subset(np.arange(30_000)), data.subset(np.arange(30_000, 32_000))

@@ -45,17 +45,18 @@ def content_numbers(X: Features, Y: Csr) -> Numbers:
     row_of = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
     kept = cells.data != 0
     values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
-    rows, columns = row_of[kept], cells.indices[kept]
+    rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
+    labels = Y.indices.astype(np.int64)
     label_rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
     for _ in range(ROUNDS):
         of_row = _mixed(numbers)
         of_column = _sums(_mixed(of_row[rows] ^ values), columns, cells.shape[1])
-        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), Y.indices, Y.shape[1])
+        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), labels, Y.shape[1])
         numbers = (
             of_row
             + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
-            + _sums(_mixed(of_label[Y.indices] ^ LABEL), label_rows, Y.shape[0])
+            + _sums(_mixed(of_label[labels] ^ LABEL), label_rows, Y.shape[0])
         )
     return _mixed(numbers)
 
