@@ -19,6 +19,8 @@ Fact: TypeAlias = int | float | str
 Scale: TypeAlias = Literal["score", "log-odds"]
 
 SCALES = ("score", "log-odds")
+LEAST_TERMS = 1e-280
+"""Terms that add up to less are not divided by their sum: the quotient might overflow."""
 MOST_CANCELLING = 10
 """Terms are rescaled only if the sum of their absolute values is at most this many times the
 absolute value of their sum."""
@@ -132,7 +134,7 @@ class Breakdown:
         """
         whole = sum(float(terms.shares.sum()) for terms in self.terms)
         size = sum(float(np.abs(terms.shares).sum()) for terms in self.terms)
-        if size == 0 or size > MOST_CANCELLING * abs(whole):
+        if size < LEAST_TERMS or size > MOST_CANCELLING * abs(whole):
             return ()
         return tuple(replace(terms, shares=terms.shares * (share / whole)) for terms in self.terms)
 

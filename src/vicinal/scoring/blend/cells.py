@@ -18,6 +18,8 @@ from vicinal.scores import Scores
 from vicinal.scoring.blend.trees import Cells
 
 COLUMNS_PER_PART = 3
+LARGEST_SCORE = 1e9
+"""What a part may say at most: sums of larger scores would cancel to nothing."""
 LEAST_TOP = 1e-3
 """What a row's best score counts as at least, where others are divided by it."""
 
@@ -106,8 +108,10 @@ class CellMaker:
                 cells[..., at + 1] = values / np.maximum(top, LEAST_TOP)
                 cells[..., at + 2] = top
         cells[..., -1] = self.log_prior[labels]
-        if not np.isfinite(cells).all():
-            raise InvalidArgumentError("X", "values whose scores are below 1e38", "larger ones")
+        if not np.all(np.abs(cells) <= LARGEST_SCORE):  # false for NaN too
+            raise InvalidArgumentError(
+                "X", f"values whose scores are at most {LARGEST_SCORE:g}", "larger ones"
+            )
         return Candidates(labels, cells.reshape(-1, self.n_columns))
 
 

@@ -21,6 +21,9 @@ from vicinal._base.state import FieldState, State, read_array, read_plain
 from vicinal.scoring.blend.cells import COLUMNS_PER_PART
 from vicinal.scoring.blend.trees import Cells
 
+LEAST_SPREAD = 1e-12
+"""Scores that differ by less count as equal: the slope on them would be without bound."""
+
 
 @dataclass(frozen=True, eq=False)
 class ConvexMix(FieldState):
@@ -70,7 +73,9 @@ class ConvexMix(FieldState):
 
 def _logistic_line(x: Float, true: Float) -> tuple[float, float]:
     """Return slope and intercept of the logistic regression on one number, slightly shrunk."""
-    mean, spread = float(x.mean()), float(x.std()) or 1.0
+    mean, spread = float(x.mean()), float(x.std())
+    if spread < LEAST_SPREAD:
+        spread = 1.0
     z = (x - mean) / spread
     slope, intercept = 0.0, 0.0
     for _ in range(50):

@@ -53,7 +53,8 @@ class View:
         """Return rows in this view."""
         if self.kind == "scaled":
             full = X if isinstance(X, np.ndarray) else X.toarray()
-            scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
+            with np.errstate(over="ignore"):  # what overflows is clipped
+                scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
             return scaled
         if self.kind == "weighted":
             return weighted_rows(X, self.first, self.is_count)
