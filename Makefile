@@ -38,9 +38,10 @@ test: setup ## Everything CI checks: lint, types, native tests, documentation, p
 	$(MAKE) --no-print-directory -j $(JOBS) lint types native-test docs
 	$(MAKE) --no-print-directory pytest
 
+# Two processes per core, because tests of the service and the cluster mostly wait.
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
-	$(BIN)/python -m pytest -n $(JOBS) -m 'not slow' -q
+	$(BIN)/python -m pytest -n $$((2 * $(JOBS))) -m 'not slow' -q
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
