@@ -14,6 +14,7 @@ from vicinal.datasets import Dataset, write_file
 pytestmark = pytest.mark.native
 
 LABELS = ("été", "\x1b[2Jred", "a\nb\x9b\x7f", "\u202eright")
+PLAIN = ("--method", "mlknn")
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]")
 
 
@@ -44,7 +45,7 @@ def run_apart(*words, encoding):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminals_that_lack_characters(strange, tmp_path, encoding):
     model = tmp_path / "modèle"
-    code, _, errors = run_apart("train", strange, "-o", model, encoding=encoding)
+    code, _, errors = run_apart("train", strange, "-o", model, *PLAIN, encoding=encoding)
     assert code == 0, errors
     for words in (
         ("evaluate", model, strange),
