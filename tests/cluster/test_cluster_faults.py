@@ -80,13 +80,14 @@ def limit_data(extra):
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STATUS.exists(), reason="needs Linux")
 def test_workers_short_of_memory(own_cluster, X):
     """A block of lists that does not fit is an error that says what to change; then all is well."""
     _, client = own_cluster
     index = ClusterIndex(client, X, max_memory=MEMORY)
     index.query(X[:5], 3)
-    client.run(limit_data, 2**20)
+    client.run(limit_data, 2**23)
     try:
         with pytest.raises(MemoryError, match="max_memory"):
             index.query(X, 2900)
@@ -95,6 +96,7 @@ def test_workers_short_of_memory(own_cluster, X):
     same(index.query(X[:300], 3), InvertedIndex(X).query(X[:300], 3))
 
 
+@pytest.mark.slow
 def test_workers_that_die_again_and_again(own_cluster, X, tmp_path):
     cluster, client = own_cluster
     SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
