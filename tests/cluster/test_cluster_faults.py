@@ -34,6 +34,16 @@ def X():
 
 
 @pytest.fixture
+def own_cluster():
+    """Return a cluster for tests that may leave workers in any state."""
+    from distributed import Client, LocalCluster
+
+    options = {"processes": True, "memory_limit": 0, "dashboard_address": ":0"}
+    with LocalCluster(2, threads_per_worker=1, **options) as local, Client(local) as client:
+        yield local, client
+
+
+@pytest.fixture
 def index(client, X, tmp_path):
     SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
     return ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=40)
@@ -70,12 +80,14 @@ def limit_data(extra):
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not STATUS.exists(), reason="needs Linux")
-def test_workers_short_of_memory(client, X):
+def test_workers_short_of_memory(own_cluster, X):
     """A block of lists that does not fit is an error that says what to change; then all is well."""
+    _, client = own_cluster
     index = ClusterIndex(client, X, max_memory=MEMORY)
     index.query(X[:5], 3)
-    client.run(limit_data, 2**20)
+    client.run(limit_data, 2**23)
     try:
         with pytest.raises(MemoryError, match="max_memory"):
             index.query(X, 2900)
@@ -84,7 +96,11 @@ def test_workers_short_of_memory(client, X):
     same(index.query(X[:300], 3), InvertedIndex(X).query(X[:300], 3))
 
 
-def test_workers_that_die_again_and_again(cluster, client, X, index):
+@pytest.mark.slow
+def test_workers_that_die_again_and_again(own_cluster, X, tmp_path):
+    cluster, client = own_cluster
+    SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
+    index = ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=40)
     allowed, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
     killers = [threading.Timer(0.3, os.kill, (victim, signal.SIGKILL)) for victim in pids(client)]
     many = sparse.vstack([X] * 20, format="csr")
