@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.arrays import Csr, Float, Int, Int32, row_ids
 from vicinal._base.checked_csr import known_parts, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
@@ -158,7 +158,7 @@ class Scores:
             )
         full = np.tile(self.base, (n_rows, 1))
         stored = self.values
-        row_of = np.repeat(np.arange(n_rows), np.diff(stored.indptr))
+        row_of = row_ids(stored)
         full[row_of, stored.indices] = stored.data
         return full
 

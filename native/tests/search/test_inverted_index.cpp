@@ -3,9 +3,11 @@
 
 #include "check.hpp"
 #include "random_rows.hpp"
+#include "search/definition.hpp"
 #include "vicinal/search/inverted_index.hpp"
 
 using namespace vicinal;
+using testing::nearest_first;
 using testing::OwnedRows;
 using testing::random_rows;
 
@@ -17,40 +19,11 @@ struct Found {
   bool operator==(const Found&) const = default;
 };
 
-// The definition, with all cells written out.
-std::vector<double> dense(const CsrView<double>& rows, std::int64_t i) {
-  std::vector<double> cells(rows.n_columns, 0.0);
-  for (std::size_t e = 0; e < rows.columns(i).size(); ++e)
-    cells[rows.columns(i)[e]] = rows.row(i)[e];
-  return cells;
-}
-
 Found brute_force(const CsrView<double>& rows, const CsrView<double>& queries, Metric metric,
                   std::int64_t k, bool leave_out) {
   Found found;
   for (std::int64_t q = 0; q < queries.n_rows(); ++q) {
-    const auto a = dense(queries, q);
-    std::vector<Neighbor> all;
-    for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
-      if (leave_out && i == q) continue;
-      const auto b = dense(rows, i);
-      double dot = 0, distance = 0, left = 0, right = 0;
-      bool shares = false;
-      for (std::size_t j = 0; j < a.size(); ++j) {
-        dot += a[j] * b[j];
-        distance += (a[j] - b[j]) * (a[j] - b[j]);
-        left += a[j] * a[j];
-        right += b[j] * b[j];
-        shares = shares || (a[j] != 0 && b[j] != 0);
-      }
-      const auto id = static_cast<std::int32_t>(i);
-      if (metric == Metric::euclidean)
-        all.push_back({distance, id});
-      else if (shares)
-        all.push_back(
-            {metric == Metric::dot ? -dot : -dot / (std::sqrt(left) * std::sqrt(right)), id});
-    }
-    std::sort(all.begin(), all.end(), before);
+    const auto all = nearest_first(rows, queries, q, metric, leave_out ? q : -1);
     for (std::int64_t place = 0; place < k; ++place) {
       const bool there = place < static_cast<std::int64_t>(all.size());
       found.ids.push_back(there ? all[place].id : -1);

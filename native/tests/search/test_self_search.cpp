@@ -1,12 +1,12 @@
 // A search of an index in itself finds what a search for each of its rows finds.
-#include <cmath>
-#include <limits>
 
 #include "check.hpp"
 #include "random_rows.hpp"
+#include "search/definition.hpp"
 #include "vicinal/search/inverted_index.hpp"
 
 using namespace vicinal;
+using testing::nearest_first;
 using testing::OwnedRows;
 using testing::random_rows;
 
@@ -39,37 +39,10 @@ Found one_by_one(const InvertedIndex<double>& index, const CsrView<double>& rows
   return found;
 }
 
-// The definition, for one row, with all cells written out.
+// Whether one row has the neighbours of the definition.
 bool is_definition(const Found& found, const CsrView<double>& rows, Metric metric, std::int64_t k,
                    std::int64_t row) {
-  const auto cells = [&](std::int64_t i) {
-    std::vector<double> all(rows.n_columns, 0.0);
-    for (std::size_t e = 0; e < rows.columns(i).size(); ++e)
-      all[rows.columns(i)[e]] = rows.row(i)[e];
-    return all;
-  };
-  const auto a = cells(row);
-  std::vector<Neighbor> all;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    if (i == row) continue;
-    const auto b = cells(i);
-    double dot = 0, distance = 0, left = 0, right = 0;
-    bool shares = false;
-    for (std::size_t j = 0; j < a.size(); ++j) {
-      dot += a[j] * b[j];
-      distance += (a[j] - b[j]) * (a[j] - b[j]);
-      left += a[j] * a[j];
-      right += b[j] * b[j];
-      shares = shares || (a[j] != 0 && b[j] != 0);
-    }
-    const double cosine = dot / (std::sqrt(left) * std::sqrt(right));
-    if (metric == Metric::euclidean || shares)
-      all.push_back({metric == Metric::euclidean ? distance
-                     : metric == Metric::dot     ? -dot
-                                                 : -cosine,
-                     static_cast<std::int32_t>(i)});
-  }
-  std::sort(all.begin(), all.end(), before);
+  const auto all = nearest_first(rows, rows, row, metric, row);
   for (std::int64_t place = 0; place < k; ++place) {
     const bool there = place < std::ssize(all);
     if (found.ids[row * k + place] != (there ? all[place].id : -1)) return false;

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal._base.validation import as_csr, check_features, check_integer, check_real
 from vicinal.distances import Distance, get_distance
@@ -185,7 +185,7 @@ class ApproximateIndex:
 def _heaviest(queries: Csr, keep: float) -> Csr:
     """Keep the fewest largest values of each row that make up `keep` of its squared length."""
     squares = queries.data.astype(np.float64) ** 2
-    row_of = np.repeat(np.arange(queries.shape[0]), np.diff(queries.indptr))
+    row_of = row_ids(queries)
     order = np.lexsort((-squares, row_of))
     total = np.bincount(row_of, weights=squares, minlength=queries.shape[0])
     before = np.cumsum(squares[order]) - squares[order]

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.arrays import Csr, Features, Float, row_ids
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.fitting import all_or_nothing
 from vicinal._base.labels import read_labels
@@ -149,7 +149,7 @@ def _divergence(counts: Csr, share: Float, prior: float) -> Float:
     the same logarithm and are added in one step, so only pairs that do occur are stored.
     """
     totals = np.asarray(counts.sum(axis=1)).ravel()
-    row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    row_of = row_ids(counts)
     p = share[counts.indices]
     weight = totals + prior
     given = (counts.data + prior * p) / weight[row_of]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.arrays import Csr, Float, Int, row_ids
 from vicinal.scores import Scores
 from vicinal.scoring.training import Scoring, Training, leave_one_out
 
@@ -71,5 +71,5 @@ def _pairs(scores: Scores, Y: Csr) -> tuple[NDArray[np.float64], NDArray[np.floa
     if not isinstance(scores.values, sparse.csr_array):
         return scores.values.ravel(), Y.toarray().ravel().astype(np.float64)
     stored = scores.values
-    rows = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
+    rows = row_ids(stored)
     return stored.data, np.asarray(Y.astype(np.float64)[rows, stored.indices]).ravel()

@@ -30,7 +30,7 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32
+from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown
@@ -141,7 +141,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
         check_cells(*counts.shape)
         cluster = nearest_center(rows, self.centers)
         scores = self.posterior[cluster, :, 0]
-        query = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        query = row_ids(counts)
         scores[query, counts.indices] = self.posterior[cluster[query], counts.indices, counts.data]
         return Scores.dense(scores, sizes)
 

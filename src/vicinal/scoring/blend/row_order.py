@@ -10,7 +10,7 @@ whole data set excepted; they keep their order.
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.arrays import Csr, Features, Int, row_ids
 from vicinal._base.validation import as_csr
 
 Numbers = NDArray[np.uint64]
@@ -42,12 +42,12 @@ def content_order(X: Features, Y: Csr) -> Int:
 def content_numbers(X: Features, Y: Csr) -> Numbers:
     """Return the number of each row."""
     cells = as_csr(X)
-    row_of = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
+    row_of = row_ids(cells)
     kept = cells.data != 0
     values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
     rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
     labels = Y.indices.astype(np.int64)
-    label_rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    label_rows = row_ids(Y)
     numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
     for _ in range(ROUNDS):
         of_row = _mixed(numbers)
@@ -61,7 +61,7 @@ def content_numbers(X: Features, Y: Csr) -> Numbers:
     return _mixed(numbers)
 
 
-def _sums(numbers: Numbers | np.uint64, places: Int | Int32, size: int) -> Numbers:
+def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:
     """Return the sum of the numbers at each place, modulo 2⁶⁴: in any order the same."""
     sums = np.zeros(size, dtype=np.uint64)
     np.add.at(sums, places, numbers)
