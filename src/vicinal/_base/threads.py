@@ -1,9 +1,10 @@
 """The number of threads of the compiled core and of BLAS."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from typing import Any, TypeVar, cast
 
@@ -13,6 +14,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 
 Call = TypeVar("Call", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MOST_THREADS = 1024
 """Maximum number of threads; more would only add overhead."""
@@ -67,6 +70,32 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         _within.reset(token)
+
+
+def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return what `do` makes of each item, on as many threads as the surrounding call may use.
+
+    For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
+    thread, and so does BLAS.
+
+    Examples
+    --------
+    >>> with using_threads(2):
+    ...     in_threads(lambda item: (item, thread_count()), "ab")
+    [('a', 1), ('b', 1)]
+    """
+
+    def alone(item: Item) -> Result:
+        with using_threads(1):
+            return do(item)
+
+    n_threads = thread_count()
+    with one_blas_thread():
+        if n_threads == 1:
+            return [alone(item) for item in items]
+        with ThreadPoolExecutor(n_threads) as pool:
+            going = [pool.submit(copy_context().run, alone, item) for item in items]
+            return [each.result() for each in going]
 
 
 def one_blas_thread() -> threadpool_limits:

@@ -35,24 +35,23 @@ void column_products(const CsrView<double>& rows, std::span<Number> products, in
 
   std::vector<std::vector<double>> sums(std::max(n_threads, 1), std::vector<double>(size));
   const auto n_columns = static_cast<std::int64_t>(size);
-  parallel_for(
-      (n_columns + columns_per_task - 1) / columns_per_task, n_threads,
-      [&](std::int64_t task, int worker) {
-        double* sum = sums[worker].data();
-        const std::int64_t last = std::min(n_columns, (task + 1) * columns_per_task);
-        for (std::int64_t column = task * columns_per_task; column < last; ++column) {
-          std::fill_n(sum, column + 1, 0.0);
-          for (std::int64_t at = start[column]; at < start[column + 1]; ++at) {
-            const double value = rows.values[entries[at].place];
-            for (std::int64_t place = rows.indptr[entries[at].row]; place <= entries[at].place;
-                 ++place)
-              sum[rows.indices[place]] += value * rows.values[place];
-          }
-          std::transform(sum, sum + column + 1, products.data() + column * n_columns,
-                         [](double each) { return static_cast<Number>(each); });
-        }
-      },
-      interrupted);
+  parallel_for((n_columns + columns_per_task - 1) / columns_per_task, n_threads,
+               [&](std::int64_t task, int worker) {
+                 double* sum = sums[worker].data();
+                 const std::int64_t last = std::min(n_columns, (task + 1) * columns_per_task);
+                 for (std::int64_t column = task * columns_per_task; column < last; ++column) {
+                   std::fill_n(sum, column + 1, 0.0);
+                   for (std::int64_t at = start[column]; at < start[column + 1]; ++at) {
+                     const double value = rows.values[entries[at].place];
+                     for (std::int64_t place = rows.indptr[entries[at].row];
+                          place <= entries[at].place; ++place)
+                       sum[rows.indices[place]] += value * rows.values[place];
+                   }
+                   std::transform(sum, sum + column + 1, products.data() + column * n_columns,
+                                  [](double each) { return static_cast<Number>(each); });
+                 }
+               },
+               interrupted);
 }
 
 }  // namespace vicinal
