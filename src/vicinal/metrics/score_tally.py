@@ -57,6 +57,7 @@ class ScoreTally:
         self._n_rows = 0
         self._parts: list[_Counted] = []
         self._kept = 0
+        self._said = False
         self.digits = DIGITS[0]
 
     def add(self, truth: Csr, scores: Scores) -> None:
@@ -69,7 +70,7 @@ class ScoreTally:
 
     def label_areas(self) -> Float:
         """Return the area of each label; NaN where one of the classes is missing."""
-        labels, _, n_true, n_all = self._merge()
+        labels, _, n_true, n_all = self._all_merged()
         n_false = n_all - n_true
         ends = np.cumsum(n_false)
         starts = np.searchsorted(labels, np.arange(self._n_labels + 1))
@@ -86,7 +87,7 @@ class ScoreTally:
 
     def micro_area(self) -> float:
         """Return the area over all cells together; NaN where one of the classes is missing."""
-        _, values, n_true, n_all = self._merge()
+        _, values, n_true, n_all = self._all_merged()
         order = np.argsort(values, kind="stable")
         distinct, group = np.unique(values[order], return_inverse=True)
         true = _sum_by(group, n_true[order], len(distinct))
@@ -124,6 +125,19 @@ class ScoreTally:
             counts = np.concatenate([np.ones(stored.nnz, dtype=np.int64), absent])
         return labels, cut(values, self.digits), np.zeros_like(counts), counts
 
+    def _all_merged(self) -> "_Counted":
+        """Merge what was added; say once where scores were cut."""
+        merged = self._merge()
+        if self.digits < DIGITS[0] and not self._said:
+            self._said = True
+            logger.info(
+                "macro-auc and micro-auc: more than %d different scores; compared by their first "
+                "%d binary digits",
+                self._most,
+                self.digits + 1,
+            )
+        return merged
+
     def _merge(self) -> "_Counted":
         """Merge what was added; scores lose digits until as few are distinct as may be."""
         merged = _merged(self._parts)
@@ -131,12 +145,6 @@ class ScoreTally:
             self.digits = next(each for each in DIGITS if each < self.digits)
             labels, values, n_true, n_all = merged
             merged = _merged([(labels, cut(values, self.digits), n_true, n_all)])
-            logger.info(
-                "macro-auc and micro-auc: more than %d different scores; compared by their first "
-                "%d binary digits",
-                self._most,
-                self.digits + 1,
-            )
         self._parts, self._kept = [merged], len(merged[0])
         return merged
 
