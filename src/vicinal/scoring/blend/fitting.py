@@ -75,7 +75,8 @@ def fit_mixture(
     def some(bounds: tuple[int, int]) -> Candidates:
         return maker.make(left_out_scores(parts, trainings, co_occurrence, rows[slice(*bounds)]))
 
-    made = in_threads(some, blocks(len(rows), rows_at_once(n_labels), "Leaving rows out"))
+    step = rows_at_once(parts, n_labels)
+    made = in_threads(some, blocks(len(rows), step, "Leaving rows out"))
     candidates = Candidates(
         np.concatenate([block.labels for block in made]),
         np.concatenate([block.cells for block in made]),

@@ -22,6 +22,7 @@ from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import Part
 from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View
+from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.explaining import explain_scoring
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
@@ -98,7 +99,8 @@ class BlendScoring:
             found = self.candidates(graph.some(rows), given[rows])
             return found.scores(probability(self.mixture.log_odds(found.cells)), n_labels)
 
-        found = in_threads(some, blocks(given.shape[0], rows_at_once(n_labels), "Blending"))
+        step = rows_at_once(self.parts, n_labels)
+        found = in_threads(some, blocks(given.shape[0], step, "Blending"))
         return Scores.stack(found) if found else Scores.sparse(self.Y[:0].astype(np.float64))
 
     def candidates(self, graph: NeighborGraph, X: Features) -> Candidates:
@@ -242,8 +244,10 @@ def probability(log_odds: Float) -> Float:
     return np.clip(p, 1e-12, 1.0)
 
 
-def rows_at_once(n_labels: int) -> int:
-    """Return how many rows are blended at a time."""
+def rows_at_once(parts: Sequence[Part], n_labels: int) -> int:
+    """Return how many rows are blended at a time: fewer where a part scores every label."""
+    if not any(isinstance(part.scoring, EveryLabel) for part in parts):
+        return MOST_BLOCK_ROWS
     return max(1, min(MOST_BLOCK_ROWS, BLOCK_CELLS // n_labels))
 
 
