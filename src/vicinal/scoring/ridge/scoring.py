@@ -165,7 +165,7 @@ class RidgeScoring(EveryLabel):
             is_only = len(settings.alphas) == 1
             return state, 0.0 if is_only else micro_f1(state, training, judged)
 
-        best = best_of(settings.alphas, fitted, climbs=settings.climbs)
+        best: Self = best_of(settings.alphas, fitted, climbs=settings.climbs)
         if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"

@@ -34,7 +34,7 @@ def gram(rows: Features, dtype: type[np.float32] | type[np.float64]) -> Matrix:
     """Return :math:`X^T X`."""
     if isinstance(rows, np.ndarray):
         return np.asarray(rows.T @ rows, dtype)
-    products = np.zeros((rows.shape[1], rows.shape[1]), dtype)
+    products: Matrix = np.zeros((rows.shape[1], rows.shape[1]), dtype)
     column_products(native_matrix(rows), products, thread_count())
     return products
 
