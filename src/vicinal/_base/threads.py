@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
+from itertools import chain, islice
 from typing import Any, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -76,7 +77,7 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     """Return what `do` makes of each item, on as many threads as the surrounding call may use.
 
     For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
-    thread, and so does BLAS.
+    thread, unless there is only one item; BLAS always does, so that results do not depend on it.
 
     Examples
     --------
@@ -89,12 +90,17 @@ def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
         with using_threads(1):
             return do(item)
 
-    n_threads = thread_count()
+    source, n_threads = iter(items), thread_count()
+    first = list(islice(source, 2))
     with one_blas_thread():
-        if n_threads == 1:
-            return [alone(item) for item in items]
+        if n_threads == 1 or len(first) < 2:
+            return [do(item) for item in chain(first, source)]
         with ThreadPoolExecutor(n_threads) as pool:
-            going = [pool.submit(copy_context().run, alone, item) for item in items]
+            going = []
+            for item in chain(first, source):
+                going.append(pool.submit(copy_context().run, alone, item))
+                if len(going) > n_threads:  # `items` may move a progress bar: not ahead of the work
+                    going[-1 - n_threads].result()
             return [each.result() for each in going]
 
 
