@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Features, Int
+from vicinal._base.arrays import Features, Float, Int, row_ids
 from vicinal.preprocess._weights import reweigh, unit_length
 
 
@@ -41,15 +41,18 @@ def unit_rows(X: Features) -> Features:
     return reweigh(X, lambda stored: unit_length(stored, stored.data.astype(np.float64)))
 
 
-def strongest_columns(rows: Features, most: int) -> Int | None:
+def strongest_columns(rows: Features, most: int, weights: Float | None = None) -> Int | None:
     """Return the `most` columns with the largest sums of squares, rising; None if there are fewer.
 
-    Of all choices of so many columns they keep the largest part of the rows' squared length.
+    Of all choices of so many columns they keep the largest part of the rows' squared length. A row
+    of weight w counts w times.
     """
     if rows.shape[1] <= most:
         return None
     if isinstance(rows, np.ndarray):
-        energy = np.einsum("ij,ij->j", rows, rows)
+        each = rows if weights is None else rows * weights[:, None]
+        energy = np.einsum("ij,ij->j", each, rows)
     else:
-        energy = np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1])
+        squares = rows.data**2 if weights is None else rows.data**2 * weights[row_ids(rows)]
+        energy = np.bincount(rows.indices, squares, minlength=rows.shape[1])
     return np.sort(np.argsort(-energy, kind="stable")[:most]).astype(np.int64)

@@ -127,8 +127,7 @@ class RidgeScoring(EveryLabel):
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
         if max_features is not None:
-            heavy = rows if weights is None else scaled(rows, np.sqrt(weights))
-            view = RowView(is_unit, strongest_columns(heavy, max_features))
+            view = RowView(is_unit, strongest_columns(rows, max_features, weights))
             rows = rows if view.columns is None else rows[:, view.columns]
         mean = _label_means(training.Y, weights)
         gamma = None
