@@ -88,8 +88,9 @@ PROJECTED = """
 labels / 48."""
 FORMS_OF_TEXT = """Micro-F1 on a third of 6,000 training texts (30,000 of yso-finna-en, which has
 24,953 labels), learned from the other two thirds; words in at least two texts, words and pairs in
-at least three. The last two columns: learned from all of these texts, plain words and the form chosen on the training texts, on 2,000 test texts. The blend
-takes 1 + ln of counts itself; `instance-knn` has k = 20, power 2, tf-idf.
+at least three. The last two columns: learned from all of these texts, plain words and the form
+chosen on the training texts, on 2,000 test texts. The blend takes 1 + ln of counts itself;
+`instance-knn` has k = 20, power 2, tf-idf.
 """
 
 
