@@ -69,7 +69,7 @@ def test_stored_postings_of_another_metric_are_not_used(client, X, tmp_path, mon
 
 def test_every_thread_gets_several_tasks(client, X):
     index = ClusterIndex(client, X, block_queries=10_000)
-    assert index._queries_per_task(10_000) == 1250  # 2 threads, 4 tasks each
+    assert index._queries_per_task(10_000) == 625  # 2 threads, 8 tasks each
     assert index._queries_per_task(10) == 256
     assert index._queries_per_task(10**7) == 10_000
 

@@ -23,8 +23,11 @@ from vicinal.index.row_run import RowRun, are_same_rows
 from vicinal.index.segmented import DEFAULT_MEMORY
 from vicinal.index.widths import graph_width
 
-TASKS_PER_THREAD = 4
+TASKS_PER_THREAD = 8
 """So many tasks per thread at least, where there are enough queries: workers finish together."""
+
+TASKS_AHEAD = 2
+"""So many tasks per thread are under way at least: no thread waits for the client."""
 
 FEWEST_QUERIES = 256
 """A task of fewer queries costs more to hand out than to run."""
@@ -179,7 +182,7 @@ class ClusterIndex:
         if not self._source.shards or not n_queries:
             return places, keys
         start = 0
-        most = max(4, 2 * len(self._client.nthreads()))
+        most = max(4, -(-TASKS_AHEAD * self._threads() // len(self._groups)))
         with holding_data(), part("Searching on the cluster", n_queries) as advance:
             for found, more in in_flight(self._client, starters(), most):
                 stop = start + len(found)
@@ -215,8 +218,8 @@ class ClusterIndex:
 
     def _start(self, queries: Csr | FileRows | Future, own: int | None, search: Search) -> Future:
         """Start the search of one block of queries in every group of shards, and the merges."""
-        if not isinstance(queries, FileRows | Future):
-            queries = self._client.submit(value, queries)
+        if len(self._groups) > 1 and not isinstance(queries, FileRows | Future):
+            queries = self._client.submit(value, queries)  # sent once to each worker
         parts = []
         for group in self._groups:
             first = group[0]
@@ -233,9 +236,12 @@ class ClusterIndex:
 
     def _queries_per_task(self, n_queries: int) -> int:
         """Return how many queries a task gets, so that every thread gets several tasks."""
-        threads = max(1, sum(self._client.nthreads().values()))
-        even = -(-n_queries * len(self._groups) // (TASKS_PER_THREAD * threads))
+        even = -(-n_queries * len(self._groups) // (TASKS_PER_THREAD * self._threads()))
         return max(1, min(self.block_queries, max(even, FEWEST_QUERIES)))
+
+    def _threads(self) -> int:
+        """Return how many tasks the workers run at the same time."""
+        return max(1, sum(self._client.nthreads().values()))
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
