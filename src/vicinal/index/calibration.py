@@ -68,15 +68,13 @@ def calibrated(
     few, many = (_query_seconds(each, queries, neighbors) for each in (parts[:1], parts))
     growth = math.log(many / few) / math.log(4)
     small, large = (_building(rows) for rows in (parts[0][: quarter // 4], parts[0]))
-    build = _by_entry_and_feature(small, large, small.build, large.build)
-    stored = _by_entry_and_feature(small, large, small.stored_bytes, large.stored_bytes)
+    stored = _by_entry_and_feature(small, large)
     return Constants(
         ns_per_row=1e9 * many / (n_queries * 4 * quarter),
         measured_rows=4 * quarter,
         row_exponent=min(max(growth, LEAST_EXPONENT), 1.0),
         entries_per_row=large.n_entries / quarter,
-        build_ns_per_entry=1e9 * build[0],
-        build_ns_per_feature=1e9 * build[1],
+        build_ns_per_entry=1e9 * large.build / large.n_entries,
         write_ns_per_entry=1e9 * large.write / large.n_entries,
         postings_bytes_per_entry=stored[0],
         postings_bytes_per_feature=stored[1],
@@ -113,14 +111,12 @@ def _building(rows: Csr) -> _Building:
     return _Building(rows.nnz, len(np.unique(rows.indices)), write, build, stored)
 
 
-def _by_entry_and_feature(
-    small: _Building, large: _Building, of_small: float, of_large: float
-) -> tuple[float, float]:
-    """Return what an entry and a feature contribute to two totals; neither is negative."""
+def _by_entry_and_feature(small: _Building, large: _Building) -> tuple[float, float]:
+    """Return the stored bytes per entry and per feature, neither of them negative."""
     both = np.array([[each.n_entries, each.n_features] for each in (small, large)], dtype=float)
-    found, _ = nnls(both, np.array([of_small, of_large]))
-    entry, feature = (float(value) for value in found)
-    return max(entry, TINY), max(feature, TINY)
+    stored = np.array([small.stored_bytes, large.stored_bytes], dtype=float)
+    per_entry, per_feature = (max(float(each), TINY) for each in nnls(both, stored)[0])
+    return per_entry, per_feature
 
 
 def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

@@ -14,16 +14,17 @@ SEEN_SCALE, SEEN_EXPONENT = 0.385, 0.86
 (:func:`vicinal.datasets.generated.zipf_rows`): a share of 1 - exp(-scale (E / F) ** exponent), off
 by at most 2 % for E / F from 0.3 to 5."""
 
-MOST_ROWS_CHECKED = 1e7
-"""Up to here the time of a query was seen to grow more slowly than the rows."""
+SLOW_GROWTH_UP_TO = 2e6
+"""Up to so many rows, the time of a query grows by the measured power of their number; from there
+on in proportion to it, as far as runs of 10 million rows can tell."""
 
 
 @dataclass(frozen=True)
 class Constants:
     """Speed of one core, as measured by :func:`vicinal.index.calibration.calibrated`.
 
-    The defaults were measured with binary rows on an otherwise idle AMD EPYC machine; a search over
-    tf-idf weights takes about four times as long.
+    The defaults were measured with binary rows and 30 neighbours on an otherwise idle AMD EPYC
+    machine; a search over tf-idf weights takes about four times as long.
 
     Parameters
     ----------
@@ -32,39 +33,39 @@ class Constants:
         `entries_per_row` entries.
     measured_rows : float
     row_exponent : float
-        The time of a query grows with this power of the number of rows: the more rows, the nearer
-        the neighbours found so far, and the fewer rows have to be examined.
+        The time of a query grows with this power of the number of rows, up to 2 million: the more
+        rows, the nearer the neighbours found so far, and the fewer rows have to be examined.
     entries_per_row : float
         Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
         times those of the rows.
-    build_ns_per_entry, build_ns_per_feature : float
-        Processor time to build postings, per entry and per feature that occurs in a range.
+    build_ns_per_entry : float
+        Processor time to build postings.
     write_ns_per_entry : float
         Processor time to write rows to a folder and to check them when it is opened.
     postings_bytes_per_entry, postings_bytes_per_feature : float
-        On disk, and in the page cache of the machines that search.
+        On disk, and in the page cache of the machines that search; a feature counts in each range
+        of rows in which it occurs.
     merge_ns_per_neighbor : float
         Time to merge one neighbour of one shard into a list.
     disk_mb_per_second : float
         How fast files are written to disk and, if memory does not hold the postings, read.
     """
 
-    ns_per_row: float = 0.3
-    measured_rows: float = 100_000.0
-    row_exponent: float = 0.85
-    entries_per_row: float = 40.8
-    build_ns_per_entry: float = 40.0
-    build_ns_per_feature: float = 100.0
-    write_ns_per_entry: float = 14.0
-    postings_bytes_per_entry: float = 3.2
-    postings_bytes_per_feature: float = 35.0
+    ns_per_row: float = 0.217
+    measured_rows: float = 400_000.0
+    row_exponent: float = 0.79
+    entries_per_row: float = 40.9
+    build_ns_per_entry: float = 70.0
+    write_ns_per_entry: float = 11.0
+    postings_bytes_per_entry: float = 6.0
+    postings_bytes_per_feature: float = 21.6
     merge_ns_per_neighbor: float = 45.0
     disk_mb_per_second: float = 200.0
 
     def query_seconds(self, rows: float, entries: float) -> float:
         """Return the time of a query on one core: rows of so many entries each."""
-        checked = min(rows, MOST_ROWS_CHECKED)
-        grown = (checked / self.measured_rows) ** (self.row_exponent - 1.0)
+        slow = min(rows, SLOW_GROWTH_UP_TO)
+        grown = (slow / self.measured_rows) ** (self.row_exponent - 1.0)
         return 1e-9 * self.ns_per_row * rows * grown * (entries / self.entries_per_row) ** 2
 
 
@@ -163,9 +164,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
     >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
     >>> small.workers, large.workers
-    (1, 9)
-    >>> round(large.disk_gb / small.disk_gb)
-    1000
+    (1, 10)
     """
     entries = work.rows * work.entries
     ranges = max(1, math.ceil(entries / machines.range_entries))
@@ -189,9 +188,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     graph = work.rows * per_query + read * math.ceil(work.rows / 1e6)
     disk = entries * (4 + work.value_bytes) + 12 * work.rows + postings
     write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
-    build = (
-        entries * constants.build_ns_per_entry + occurring * constants.build_ns_per_feature
-    ) * 1e-9
+    build = entries * constants.build_ns_per_entry * 1e-9
     hours = (queries + graph) / 3600
     return Plan(
         disk_gb=disk / 1e9,
