@@ -6,6 +6,7 @@ import resource
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -140,10 +141,10 @@ def test_many_faults_at_random_moments(own_cluster, X, tmp_path, seed):
     chance = random.Random(seed)
     for source in (tmp_path / "rows", X, tmp_path / "rows", X):
         index = ClusterIndex(client, source, max_memory=MEMORY, block_queries=40)
-        victim, slow = chance.sample(pids(client), 2)
+        victim, slow = chance.sample(running(cluster), 2)
         when = [chance.uniform(0, 1) for _ in range(3)]
         faults = [
-            threading.Timer(when[0], os.kill, (victim, signal.SIGKILL)),
+            threading.Timer(when[0], send, (victim, signal.SIGKILL)),
             threading.Timer(when[1], stop_for_a_while, (slow,)),
             threading.Timer(when[2], cluster.scale, (3,)),
         ]
@@ -154,10 +155,26 @@ def test_many_faults_at_random_moments(own_cluster, X, tmp_path, seed):
         for fault in faults:
             fault.join()
         cluster.scale(2)
-        client.wait_for_workers(2, timeout=60)
+
+
+def running(cluster):
+    """Return the processes of two workers or more, once there are any.
+
+    They are not asked: one of them may be leaving.
+    """
+    deadline = time.monotonic() + 60
+    while len(found := sorted(each.pid for each in cluster.workers.values() if each.pid)) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return found
+
+
+def send(pid, number):
+    with suppress(ProcessLookupError):  # it may have left since
+        os.kill(pid, number)
 
 
 def stop_for_a_while(pid):
-    os.kill(pid, signal.SIGSTOP)
+    send(pid, signal.SIGSTOP)
     time.sleep(0.5)
-    os.kill(pid, signal.SIGCONT)
+    send(pid, signal.SIGCONT)
