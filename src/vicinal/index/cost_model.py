@@ -65,7 +65,7 @@ class Constants:
     def query_seconds(self, rows: float, entries: float) -> float:
         """Return the time of a query on one core: rows of so many entries each."""
         slow = min(rows, SLOW_GROWTH_UP_TO)
-        grown = (slow / self.measured_rows) ** (self.row_exponent - 1.0)
+        grown = math.pow(slow / self.measured_rows, self.row_exponent - 1.0)
         return 1e-9 * self.ns_per_row * rows * grown * (entries / self.entries_per_row) ** 2
 
 
