@@ -44,7 +44,7 @@ def pytest_runtest_call(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Show the message of an expected failure only: finding the lines takes longer than the test."""
+    """Show no lines of an expected failure: to find them takes longer than the test."""
     if call.excinfo is not None and item.get_closest_marker("xfail") is not None:
         item.repr_failure = lambda error: str(error.value)
     return (yield)

@@ -196,9 +196,9 @@ def test_demo_shows_figures_and_three_packages(run, monkeypatch, rows):
     data = datasets.load("debtags")
     assert data.n_rows == 30_300
     if rows < data.n_rows:
-        few, (train, test) = data.subset(np.arange(rows)), np.split(np.arange(rows), [rows * 4 // 5])
-        split = {"debtags": dataclasses.replace(few, train=train, test=test)}
-        monkeypatch.setattr(datasets, "load", split.__getitem__)
+        train, test = np.split(np.arange(rows), [rows * 4 // 5])
+        few = dataclasses.replace(data.subset(np.arange(rows)), train=train, test=test)
+        monkeypatch.setattr(datasets, "load", {"debtags": few}.__getitem__)
     code, out, _ = run("demo", "--neighbors", 3)
     assert code == 0
     for word in (f"{rows:,}", "MLkNN", "Blend", "hamming-loss"):
