@@ -52,10 +52,11 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 	$(MAKE) --no-print-directory -j $(JOBS) types docs lint
 	$(MAKE) --no-print-directory pytest
 
-# Two processes per core, because tests of the service and the cluster mostly wait.
+# One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each.
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
-	$(BIN)/python -m pytest -n $$((2 * $(JOBS))) -m 'not slow' -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist loadgroup --no-loadscope-reorder \
+	  -m 'not slow' -q
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
