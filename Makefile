@@ -104,6 +104,17 @@ native-test: $(VENV)/.builders ## The C++ core, tested without Python
 	$(BIN)/cmake --build build/native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/native --output-on-failure -j $(JOBS)
 
+# Debian's cross compiler, and qemu-user, which runs each test as the other processor would.
+ARM64 := aarch64-linux-gnu
+.PHONY: native-test-arm64
+native-test-arm64: $(VENV)/.builders ## The C++ core compiled for AArch64 and tested under qemu-user
+	command -v $(ARM64)-g++ qemu-aarch64 > /dev/null || apt-get install -y -q crossbuild-essential-arm64 qemu-user
+	$(CMAKE) -S . -B build/native-arm64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=$(ARM64)-g++ -DCMAKE_CROSSCOMPILING_EMULATOR='qemu-aarch64;-L;/usr/$(ARM64)' \
+	  -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' > /dev/null
+	$(BIN)/cmake --build build/native-arm64 -j $(JOBS)
+	$(BIN)/ctest --test-dir build/native-arm64 --output-on-failure -j $(JOBS)
+
 # LD_PRELOAD because Python itself is not built with the sanitizer. The environment of its own finds the
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
 # scikit-learn's checks are left out: many hundred calls of what the other tests call with worse input.
