@@ -34,10 +34,11 @@ def progress(records: list[Record]) -> dict[str, list[float | None]]:
 
 def draw(suite: str, records: list[Record], path: Path) -> None:
     """Draw the progress of a suite."""
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    lines = progress(records)
+    figure = Figure(figsize=(8, 3 + 0.18 * len(lines)), layout="constrained")  # room for the legend
     axes = figure.add_subplot()
     places = range(len(records))
-    for name, values in progress(records).items():
+    for name, values in lines.items():
         shown = [(at, value) for at, value in zip(places, values, strict=True) if value is not None]
         axes.plot(*zip(*shown, strict=True), "o-", label=name)
     axes.set_xticks(places, [record.label for record in records])
