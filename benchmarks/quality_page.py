@@ -77,6 +77,10 @@ TIMES = """One fit and the scores of all test rows on an idle machine with two c
 imported, worker processes started; MB that the process and its workers grew by at most. The blend
 chooses its parameters and threshold in this time. A peer needs three more fits on two thirds of the
 rows each for a threshold: in brackets, three times the seconds of its one fit.
+
+yso-finna-en has 345,252 training texts and 24,953 labels, generated-325k 60,000 made-up rows and
+325,000 labels. Above 20,000 labels the blend consists of votes alone, and says so: "only votes of
+neighbours are used, because the other parts score each of the 24953 labels of a row (limit 20000)".
 """
 PROJECTED = """
 \\* fitted on 48 of the labels, evenly spaced by how often they occur; seconds multiplied by

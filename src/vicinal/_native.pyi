@@ -254,6 +254,9 @@ def column_search(
 def quadratic_forms(
     rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
 ) -> NDArray[np.float64]: ...
+def column_products(
+    rows: SparseMatrix, products: NDArray[np.float64] | NDArray[np.float32], n_threads: int
+) -> None: ...
 
 # -- trees
 def tree_sums(
