@@ -8,21 +8,34 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 NATIVE := CMakeLists.txt $(shell find native -name '*.hpp' -o -name '*.cpp')
+# Compiled modules are kept, also where PYTHONDONTWRITEBYTECODE forbids it: the tests start many processes, and
+# each would compile everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DVICINAL_PYTHON=OFF -DVICINAL_TESTS=ON
 
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
 
-$(VENV)/.tools: pyproject.toml
+# What compiles the library is installed first, so that compilers run while pip unpacks the rest.
+$(VENV)/.builders: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python tools/requirements.py build-system dev | xargs $(BIN)/python -m pip install --quiet --no-compile
+	$(BIN)/python tools/requirements.py build-system compile | xargs $(BIN)/python -m pip install --quiet --no-compile
+	touch $@
+
+$(VENV)/.tools: $(VENV)/.builders
+	$(BIN)/python tools/requirements.py core dev cluster data frames serve | \
+	  xargs $(BIN)/python -m pip install --quiet --no-compile
 	touch $@
 
 # The extension is compiled into a kept build folder, so that only what changed is compiled again.
-$(VENV)/.installed: $(VENV)/.tools $(NATIVE) reproduction/pyproject.toml
-	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install --quiet --no-build-isolation -e '.[dev]' -e reproduction
+$(VENV)/.compiled: $(VENV)/.builders $(NATIVE) reproduction/pyproject.toml
+	CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
+	  $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e . -e reproduction
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(VENV)/.compiled
 	touch $@
 
 .PHONY: setup
@@ -32,16 +45,18 @@ setup: $(VENV)/.installed ## Create .venv, build the extension, install the libr
 demo: setup ## Train on the embedded data and show what it predicts
 	$(BIN)/vicinal demo
 
-# The quick checks run beside each other, because each alone leaves a core idle.
+# Compilers run beside pip, and the quick checks beside each other, because each alone leaves a core idle.
 .PHONY: test
-test: setup ## Everything CI checks: lint, types, native tests, documentation, pytest
-	$(MAKE) --no-print-directory -j $(JOBS) lint types native-test docs
+test: ## Everything CI checks: lint, types, native tests, documentation, pytest
+	$(MAKE) --no-print-directory -j $(JOBS) setup native-test
+	$(MAKE) --no-print-directory -j $(JOBS) types docs lint
 	$(MAKE) --no-print-directory pytest
 
-# Two processes per core, because tests of the service and the cluster mostly wait.
+# One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each.
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
-	$(BIN)/python -m pytest -n $$((2 * $(JOBS))) -m 'not slow' -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist loadgroup --no-loadscope-reorder \
+	  -m 'not slow' -q
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
@@ -84,10 +99,21 @@ format: setup ## Rewrite the sources as the linters want them
 
 # -O1 compiles in two thirds of the time; the Python tests run what is compiled for users.
 .PHONY: native-test
-native-test: $(VENV)/.tools ## The C++ core, tested without Python
+native-test: $(VENV)/.builders ## The C++ core, tested without Python
 	$(CMAKE) -S . -B build/native -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' > /dev/null
 	$(BIN)/cmake --build build/native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/native --output-on-failure -j $(JOBS)
+
+# Debian's cross compiler, and qemu-user, which runs each test as the other processor would.
+ARM64 := aarch64-linux-gnu
+.PHONY: native-test-arm64
+native-test-arm64: $(VENV)/.builders ## The C++ core compiled for AArch64 and tested under qemu-user
+	command -v $(ARM64)-g++ qemu-aarch64 > /dev/null || apt-get install -y -q crossbuild-essential-arm64 qemu-user
+	$(CMAKE) -S . -B build/native-arm64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=$(ARM64)-g++ -DCMAKE_CROSSCOMPILING_EMULATOR='qemu-aarch64;-L;/usr/$(ARM64)' \
+	  -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' > /dev/null
+	$(BIN)/cmake --build build/native-arm64 -j $(JOBS)
+	$(BIN)/ctest --test-dir build/native-arm64 --output-on-failure -j $(JOBS)
 
 # LD_PRELOAD because Python itself is not built with the sanitizer. The environment of its own finds the
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
@@ -123,7 +149,7 @@ chaos: setup ## Kills, full and read-only disks, forks, threads and signals (MIN
 
 # Threads only: a data race in the loops that the C++ tests run in parallel.
 .PHONY: sanitize-threads
-sanitize-threads: $(VENV)/.tools ## The native tests under TSan
+sanitize-threads: $(VENV)/.builders ## The native tests under TSan
 	$(CMAKE) -S . -B build/sanitize-threads -DVICINAL_SANITIZE=thread > /dev/null
 	$(BIN)/cmake --build build/sanitize-threads -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-threads --output-on-failure -j $(JOBS)
@@ -159,6 +185,10 @@ bench-scale: setup ## Data larger than memory, and two workers against one proce
 .PHONY: bench-scale-commands
 bench-scale-commands: setup ## Large data sets by the command line (ARGS="texts yso-finna-en.tsv.xz --method lcif")
 	$(BIN)/python -m benchmarks.scale_commands $(ARGS)
+
+.PHONY: bench-self-graph
+bench-self-graph: setup ## The leave-one-out graph against querying every row (ARGS="--rows 100000")
+	$(BIN)/python -m benchmarks.self_graph $(ARGS)
 
 .PHONY: test-cluster-faults
 test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes

@@ -1,9 +1,11 @@
 """What the tests of the library and of the reproduction share."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from vicinal.cli import main
@@ -11,6 +13,11 @@ from vicinal.cli import main
 # Speed is shown by benchmarks: a busy machine must not fail a test.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+DEAR = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
+"""Tests that share something that takes seconds to start, and then mostly wait."""
+TOGETHER = 40
+"""Most tests of another file that are sent to a process at once."""
 
 
 @pytest.fixture
@@ -30,6 +37,33 @@ def run(
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples only in files that hold some: to look for them takes an import."""
+    found = yield
+    if file_path.suffix == ".py" and b">>> " not in file_path.read_bytes():
+        return [each for each in found if not isinstance(each, DoctestModule)]
+    return found
+
+
+def pytest_collection_modifyitems(items):
+    """Group tests for ``--dist loadgroup``; those that mostly wait start first."""
+    files, seen = {}, Counter()
+
+    def group(item):
+        file = item.nodeid.partition("::")[0]
+        for place, start in enumerate(DEAR):
+            if file.startswith(start):
+                return place, 0
+        seen[file] += 1
+        return files.setdefault(file, len(DEAR) + len(files)), seen[file] // TOGETHER
+
+    groups = {item: group(item) for item in items}
+    for item, (file, part) in groups.items():
+        item.add_marker(pytest.mark.xdist_group(f"{file}-{part}"))
+    items.sort(key=groups.__getitem__)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """Skip a test marked ``data`` whose data set is not available."""
     from vicinal._base.errors import DataNotFoundError
@@ -40,3 +74,11 @@ def pytest_runtest_call(item):
         if item.get_closest_marker("data") is None:
             raise
         pytest.skip(f"data set not available: {str(error).partition(':')[0]}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Show no lines of an expected failure: to find them takes longer than the test."""
+    if call.excinfo is not None and item.get_closest_marker("xfail") is not None:
+        item.repr_failure = lambda error: str(error.value)
+    return (yield)

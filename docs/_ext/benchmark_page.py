@@ -17,11 +17,16 @@ above 1 is better than then, whatever the unit.
 
 
 def progress(records: list[Record]) -> dict[str, list[float | None]]:
-    """Return for each figure how much better every run is than the first that has it."""
+    """Return for each figure how much better every run is than the first that has it.
+
+    A figure that is 0 in some run, such as a number of errors, has no ratio and is left out.
+    """
     names = dict.fromkeys(one.what for record in records for one in record.measurements)
     found: dict[str, list[float | None]] = {}
     for name in names:
         runs = [next((m for m in r.measurements if m.what == name), None) for r in records]
+        if any(run is not None and run.value == 0 for run in runs):
+            continue
         first = next(run for run in runs if run is not None)
         found[name] = [
             None
@@ -34,10 +39,11 @@ def progress(records: list[Record]) -> dict[str, list[float | None]]:
 
 def draw(suite: str, records: list[Record], path: Path) -> None:
     """Draw the progress of a suite."""
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    lines = progress(records)
+    figure = Figure(figsize=(8, 3 + 0.18 * len(lines)), layout="constrained")  # room for the legend
     axes = figure.add_subplot()
     places = range(len(records))
-    for name, values in progress(records).items():
+    for name, values in lines.items():
         shown = [(at, value) for at, value in zip(places, values, strict=True) if value is not None]
         axes.plot(*zip(*shown, strict=True), "o-", label=name)
     axes.set_xticks(places, [record.label for record in records])

@@ -4,10 +4,18 @@ import warnings
 
 import pytest
 
+pytest.importorskip("distributed", reason="needs the extra [cluster]")
+
+import dask
+
+# Workers start, and start again after a kill, from a process that has imported Dask.
+dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+
 
 @pytest.fixture(scope="session")
 def cluster():
-    distributed = pytest.importorskip("distributed", reason="needs the extra [cluster]")
+    import distributed
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with distributed.LocalCluster(

@@ -12,11 +12,18 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.service.conftest import WRITE
+from tests.service.server_process import (
+    Process,
+    die_after_a_commit,
+    die_before_a_commit,
+    limit_seconds,
+)
 
 HOST = "127.0.0.1"
 START = """
@@ -34,22 +41,23 @@ class Server:
         model: Path,
         store: Path,
         log: Path,
-        script: str | None = None,
+        before: Callable[[], None] | None = None,
         below: tuple[str, ...] = (),
     ) -> None:
         with socket.socket() as free:
             free.bind((HOST, 0))
             self.port = free.getsockname()[1]
         arguments = [f"pets={model}", "--port", str(self.port), "--store", str(store)]
-        start = (script or "") + START
-        environment = {**os.environ, "VICINAL_WRITE_TOKEN": WRITE}
-        with log.open("ab") as stream:
-            self.process = subprocess.Popen(
-                [*below, sys.executable, "-c", start, *arguments],
-                stdout=stream,
-                stderr=stream,
-                env=environment,
-            )
+        self.process: Process | subprocess.Popen[bytes]
+        if below:
+            program = [*below, sys.executable, "-c", START, *arguments]
+            environment = {**os.environ, "VICINAL_WRITE_TOKEN": WRITE}
+            with log.open("ab") as stream:
+                self.process = subprocess.Popen(
+                    program, stdout=stream, stderr=stream, env=environment
+                )
+        else:
+            self.process = Process(arguments, log, WRITE, before)
         self.log = log
 
     def wait(self) -> "Server":
@@ -87,9 +95,9 @@ class Server:
 def launch(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def begin(script: str | None = None, below: tuple[str, ...] = ()) -> Server:
+    def begin(before: Callable[[], None] | None = None, below: tuple[str, ...] = ()) -> Server:
         store, log = tmp_path / "taught.sqlite", tmp_path / "log"
-        servers.append(Server(model_folder, store, log, script, below))
+        servers.append(Server(model_folder, store, log, before, below))
         return servers[-1].wait()
 
     yield begin
@@ -173,16 +181,7 @@ def test_the_reply_is_sent_after_the_commit_is_on_disk(launch, tmp_path) -> None
 
 def test_death_between_commit_and_reply(launch) -> None:
     """The process ends right after the commit, before the model is changed and the reply sent."""
-    deadly = (
-        "import os\n"
-        "from vicinal.service.store import Store\n"
-        "append = Store.append\n"
-        "def append_and_die(self, events):\n"
-        "    append(self, events)\n"
-        "    os._exit(9)\n"
-        "Store.append = append_and_die\n"
-    )
-    server = launch(deadly)
+    server = launch(die_after_a_commit)
     with pytest.raises((urllib.error.URLError, OSError)):
         server.learn("a parrot", "birds", key="one")
     assert server.process.wait(10) == 9
@@ -198,28 +197,12 @@ def test_death_between_commit_and_reply(launch) -> None:
 
 def test_death_before_the_commit(launch) -> None:
     """The process ends before the commit: the repeated request is the first to be carried out."""
-    deadly = (
-        "import os\n"
-        "from vicinal.service.store import Store\n"
-        "Store.append = lambda self, events: os._exit(9)\n"
-    )
-    server = launch(deadly)
+    server = launch(die_before_a_commit)
     with pytest.raises((urllib.error.URLError, OSError)):
         server.learn("a parrot", "birds", key="one")
     again = launch()
     assert again.ask("/v1/models/pets")["rows"] == 6
     assert not again.learn("a parrot", "birds", key="one")["repeated"]
-
-
-def quick(seconds: float) -> str:
-    """Return a start of the server whose limits of time are short."""
-    return (
-        "import vicinal.service.limits as l\n"
-        "real = l.Limits\n"
-        f"short = lambda: real(header_seconds={seconds}, body_seconds={seconds}, connections=20)\n"
-        "import vicinal.cli.serve as s\n"
-        "s.Limits = short\n"
-    )
 
 
 def answers_of(server: Server, sent: list[bytes], pause: float = 0.3) -> bytes:
@@ -238,7 +221,7 @@ def answers_of(server: Server, sent: list[bytes], pause: float = 0.3) -> bytes:
 
 
 def test_slow_oversized_and_broken_clients(launch) -> None:
-    server = launch(quick(1.0))
+    server = launch(partial(limit_seconds, 1.0))
     began = time.monotonic()
     slow_headers = answers_of(server, [b"GET / HTTP/1.1\r\n", *[b"X-A: b\r\n"] * 8])
     assert b"200" not in slow_headers
@@ -262,7 +245,7 @@ def test_slow_oversized_and_broken_clients(launch) -> None:
 
 def test_a_connection_in_use_stays_open(launch) -> None:
     """The clock for headers runs only while headers are awaited, not between two requests."""
-    server = launch(quick(2.0))
+    server = launch(partial(limit_seconds, 2.0))
     connection = http.client.HTTPConnection(HOST, server.port, timeout=15)
     connection.auto_open = False
     connection.connect()
@@ -274,7 +257,7 @@ def test_a_connection_in_use_stays_open(launch) -> None:
 
 
 def test_more_connections_than_allowed_are_refused_and_the_rest_served(launch) -> None:
-    server = launch(quick(3.0))
+    server = launch(partial(limit_seconds, 3.0))
     held = [socket.create_connection((HOST, server.port)) for _ in range(25)]
     try:
         with pytest.raises(urllib.error.HTTPError) as caught:

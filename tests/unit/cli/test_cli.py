@@ -1,5 +1,6 @@
 """The program as a person uses it, on small files made here."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import vicinal
+from vicinal import datasets
 from vicinal._base import progress
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.preprocess import MinMax
@@ -189,10 +191,17 @@ def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Blend. the ridge uses")
-def test_demo_shows_figures_and_three_packages(run):
+@pytest.mark.parametrize("rows", [500, pytest.param(30300, marks=pytest.mark.slow)])
+def test_demo_shows_figures_and_three_packages(run, monkeypatch, rows):
+    data = datasets.load("debtags")
+    assert data.n_rows == 30_300
+    if rows < data.n_rows:
+        train, test = np.split(np.arange(rows), [rows * 4 // 5])
+        few = dataclasses.replace(data.subset(np.arange(rows)), train=train, test=test)
+        monkeypatch.setattr(datasets, "load", {"debtags": few}.__getitem__)
     code, out, _ = run("demo", "--neighbors", 3)
     assert code == 0
-    for word in ("30,300", "MLkNN", "Blend", "hamming-loss"):
+    for word in (f"{rows:,}", "MLkNN", "Blend", "hamming-loss"):
         assert word in out
     assert out.count("true tags") == 3
 

@@ -28,36 +28,48 @@ def strange(tmp_path):
     return tmp_path / "data.npz"
 
 
-def run_apart(*words, encoding):
-    """Run the program with an output of that encoding; return exit code, output and errors."""
+PROGRAM = """
+import json, sys
+from vicinal.cli import main
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["vicinal", *words]
+    try:
+        main()
+    except SystemExit as end:
+        print(f"\\f{end.code or 0}\\f", end="", flush=True)
+"""
+
+
+def run_apart(*commands, encoding):
+    """Run commands in a process with an output of that encoding; return what each wrote."""
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    program = "from vicinal.cli import main; main()"
+    words = json.dumps([list(map(str, command)) for command in commands])
     done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)],
+        [sys.executable, "-c", PROGRAM, words],
         capture_output=True,
         env=environment,
-        check=False,
+        check=True,
         timeout=120,
     )
-    return done.returncode, done.stdout, done.stderr
+    *parts, rest = done.stdout.decode(encoding).split("\f")
+    assert (len(parts), rest) == (2 * len(commands), ""), done.stderr
+    assert set(parts[1::2]) == {"0"}, done.stderr
+    return parts[::2]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminals_that_lack_characters(strange, tmp_path, encoding):
     model = tmp_path / "modèle"
-    code, _, errors = run_apart("train", strange, "-o", model, *PLAIN, encoding=encoding)
-    assert code == 0, errors
-    for words in (
+    outputs = run_apart(
+        ("train", strange, "-o", model, *PLAIN),
         ("evaluate", model, strange),
         ("predict", model, strange),
         ("data", "describe", strange),
-    ):
-        code, out, errors = run_apart(*words, encoding=encoding)
-        assert code == 0, errors
-        assert out
-    code, out, errors = run_apart("predict", model, strange, "--json", encoding=encoding)
-    assert code == 0, errors
-    found = [json.loads(line) for line in out.decode(encoding).splitlines()]
+        ("predict", model, strange, "--json"),
+        encoding=encoding,
+    )
+    assert all(outputs)
+    found = [json.loads(line) for line in outputs[-1].splitlines()]
     assert len(found) == 40
     assert {label for row in found for label in row["labels"]} == set(LABELS)
 

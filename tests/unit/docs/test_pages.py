@@ -1,8 +1,10 @@
 """What the pages tell readers to type, typed; what they say comes out, compared."""
 
+import io
 import json
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,26 +30,51 @@ def ran(folder, code, names=None):
     return {**(names or {}), **runpy.run_path(str(file), init_globals=names)}
 
 
-def test_the_tutorial_word_by_word(tmp_path):
+@pytest.fixture
+def typed(run, tmp_path, monkeypatch):
+    """Return a function that runs a line as a shell would; it returns exit code and output.
+
+    A shell starts the installed program only where that takes no time, and the commands before a
+    pipe: ``vicinal`` itself runs in this process, because each start imports every library again.
+    """
+    environment = {"HOME": str(tmp_path), "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    monkeypatch.chdir(tmp_path)
+
+    def shell(line):
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def type_line(line):
+        before, pipe, program = line.rpartition(" | ")
+        words = shlex.split(program)
+        if words == ["vicinal", "--version"]:
+            return shell(line)
+        assert words[0] == "vicinal"
+        assert not set(program) & set("|&;<>$`*?"), "a shell would see more than words"
+        if pipe:
+            code, given = shell(before)
+            assert code == 0, given
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        code, out, errors = run(*words[1:])
+        return code, out + errors
+
+    return type_line
+
+
+def test_the_tutorial_word_by_word(tmp_path, typed):
     for sample in (DOCS / "samples").iterdir():
         shutil.copy(sample, tmp_path)
-    folder = str(Path(sys.executable).parent)
     commands = blocks("tutorial-spreadsheet.md", "console")
     assert len(commands) >= 10
     for block in commands:
         command, *lines = block.rstrip("\n").split("\n")
         assert command.startswith("$ ")
-        done = subprocess.run(
-            ["bash", "-c", command[2:]],
-            cwd=tmp_path,
-            env={"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(tmp_path), "COLUMNS": "120",
-                 "LC_ALL": "C.UTF-8"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )  # fmt: skip
-        said = squeezed(done.stdout + done.stderr)
-        assert done.returncode == 0, (command, done.stderr)
+        code, out = typed(command[2:])
+        said = squeezed(out)
+        assert code == 0, (command, said)
         for line in lines:
             assert squeezed(line) in said, (command, line, said)
 
@@ -96,12 +123,11 @@ def test_figures_of_the_page_on_scikit_multilearn(tmp_path):
     assert (found == names["model"].predict(test.X).toarray()).all()
 
 
-def test_the_figures_beside_mulans_are_those_that_were_reproduced():
+def test_the_figures_beside_mulans_are_those_that_were_reproduced(run):
     pytest.importorskip("vicinal_reproduction")
-    program = str(Path(sys.executable).parent / "vicinal")
-    command = [program, "reproduce", "wang2018", "3", "--shipped", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = {(x["data"], x["method"], x["metric"]): x for x in json.loads(done.stdout)}
+    code, out, errors = run("reproduce", "wang2018", "3", "--shipped", "--json")
+    assert code == 0, errors
+    found = {(x["data"], x["method"], x["metric"]): x for x in json.loads(out)}
     page = (DOCS / "migrate-mulan.md").read_text(encoding="utf-8").splitlines()
     (header,) = [line for line in page if line.startswith("| data | method |")]
     metrics = [cell.strip() for cell in header.strip("|").split("|")[2:]]
