@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,18 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> to_numpy(std::vector<T>&& values, std::si
                    [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return {data, {rows, columns}, keep};
 }
+
+// Releases the GIL, but not for work of a few microseconds: a thread that releases it must wait for
+// its turn among all others.
+class ReleaseIfLong {
+ public:
+  explicit ReleaseIfLong(bool is_long) {
+    if (is_long) released_.emplace();
+  }
+
+ private:
+  std::optional<nb::gil_scoped_release> released_;
+};
 
 // For loops that run without the GIL: whether the user pressed Ctrl-C. The Python error stays set;
 // the translator in module.cpp turns the Interrupted that parallel_for throws into it.

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "vicinal/rank/auc.hpp"
+#include "vicinal/rank/score_counts.hpp"
 #include "vicinal/rank/top_labels.hpp"
 
 namespace vicinal::bindings {
@@ -85,6 +86,19 @@ double pooled_area(const ScoreArrays& scores, const Vector<std::int64_t>& indptr
                               view(positives), n_threads, interrupted_by_user);
 }
 
+auto merged_counts(const Vector<std::int32_t>& labels, const Vector<double>& values,
+                   const Vector<std::int64_t>& n_true, const Vector<std::int64_t>& n_all,
+                   std::int64_t n_labels, int n_threads) {
+  ScoreCounts merged;
+  {
+    nb::gil_scoped_release release;
+    merged = vicinal::merged_counts({view(labels), view(values), view(n_true), view(n_all)},
+                                    n_labels, n_threads, interrupted_by_user);
+  }
+  return std::make_tuple(to_numpy(std::move(merged.labels)), to_numpy(std::move(merged.values)),
+                         to_numpy(std::move(merged.n_true)), to_numpy(std::move(merged.n_all)));
+}
+
 }  // namespace
 
 void bind_ranking(nb::module_& m) {
@@ -109,6 +123,8 @@ void bind_ranking(nb::module_& m) {
         array("starts"), array("positives"), nb::arg("n_threads"));
   m.def("pooled_area", &pooled_area, nb::arg("scores"), array("indptr"), array("indices"),
         array("n_true"), array("positives"), nb::arg("n_threads"));
+  m.def("merged_counts", &merged_counts, array("labels"), array("values"), array("n_true"),
+        array("n_all"), nb::arg("n_labels"), nb::arg("n_threads"));
 }
 
 }  // namespace vicinal::bindings

@@ -40,7 +40,7 @@ class BoundIndex {
               Vector<std::int32_t> excluded, Vector<std::uint8_t> removed, std::int32_t first_id,
               std::int64_t n_rows, Output<std::int32_t> ids, Output<double> keys, int n_threads,
               std::int64_t batch) const {
-    nb::gil_scoped_release unlocked;
+    const ReleaseIfLong unlocked((indptr.size() - 1) * (indptr_.size() - 1) > few_pairs);
     const Answers answers{{ids.data(), ids.size()},
                           {keys.data(), keys.size()},
                           static_cast<std::int64_t>(ids.shape(1)),
@@ -66,6 +66,9 @@ class BoundIndex {
   std::size_t bytes() const { return index_->bytes(); }
 
  private:
+  // Of a query and a row. An index that grows has segments of few rows.
+  static constexpr std::size_t few_pairs = 1 << 12;
+
   Vector<std::int64_t> indptr_;
   Vector<std::int32_t> indices_;
   Vector<Value> values_;

@@ -17,7 +17,7 @@ class BoundVotes {
                {ids.data(), ids.size()}, ids.shape(1)) {}
 
   void extend(std::int64_t from, std::int64_t to, int n_threads) {
-    nb::gil_scoped_release unlocked;
+    const ReleaseIfLong unlocked(ids_.shape(0) > few_queries);
     table_.extend(from, to, n_threads, interrupted_by_user);
   }
 
@@ -39,6 +39,8 @@ class BoundVotes {
   }
 
  private:
+  static constexpr std::size_t few_queries = 16;
+
   Vector<std::int64_t> indptr_;
   Vector<std::int32_t> indices_;
   Matrix<std::int32_t> ids_;

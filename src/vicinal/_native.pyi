@@ -165,6 +165,14 @@ def top_labels(
 def true_scores(
     scores: ScoreRows, indptr: NDArray[np.int64], indices: NDArray[np.int32]
 ) -> NDArray[np.float64]: ...
+def merged_counts(
+    labels: NDArray[np.int32],
+    values: NDArray[np.float64],
+    n_true: NDArray[np.int64],
+    n_all: NDArray[np.int64],
+    n_labels: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
 def label_areas(
     scores: ScoreRows,
     indptr: NDArray[np.int64],
@@ -246,6 +254,9 @@ def column_search(
 def quadratic_forms(
     rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
 ) -> NDArray[np.float64]: ...
+def column_products(
+    rows: SparseMatrix, products: NDArray[np.float64] | NDArray[np.float32], n_threads: int
+) -> None: ...
 
 # -- trees
 def tree_sums(

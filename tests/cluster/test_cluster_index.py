@@ -16,6 +16,7 @@ from sklearn.base import clone
 import vicinal
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.cluster import ClusterIndex, column_graph
+from vicinal.cluster.blocks import query_blocks
 from vicinal.cluster.merging import merge_found
 from vicinal.datasets.generated import zipf_rows
 from vicinal.index import InvertedIndex, SegmentedIndex, stored_postings
@@ -67,11 +68,17 @@ def test_stored_postings_of_another_metric_are_not_used(client, X, tmp_path, mon
     same(index.query(X[:50], 7), InvertedIndex(X, "euclidean").query(X[:50], 7))
 
 
-def test_every_thread_gets_several_tasks(client, X):
-    index = ClusterIndex(client, X, block_queries=10_000)
-    assert index._queries_per_task(10_000) == 1250  # 2 threads, 4 tasks each
-    assert index._queries_per_task(10) == 256
-    assert index._queries_per_task(10**7) == 10_000
+@pytest.mark.parametrize("n_queries", [0, 1, 255, 300, 10_000, 123_456])
+@pytest.mark.parametrize("at_once", [1, 2, 7])
+def test_blocks_of_queries(n_queries, at_once):
+    """Each query is in one block; blocks shrink; the first round leaves something to share out."""
+    blocks = list(query_blocks(n_queries, at_once, 20_000))
+    assert [start for start, _ in blocks] + [n_queries] == [0, *(stop for _, stop in blocks)]
+    sizes = [stop - start for start, stop in blocks]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(256 <= size <= 20_000 for size in sizes[:-1])
+    if n_queries == 10_000:
+        assert sum(sizes[:at_once]) == pytest.approx(6667, abs=at_once)
 
 
 def test_a_folder_of_shards(client, X, tmp_path):

@@ -72,12 +72,12 @@ def test_memory_after_100_000_pairs() -> None:
 
 
 @pytest.mark.usefixtures("small_changes")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "dot"])
 @pytest.mark.parametrize("method", REVISING)
 def test_hundreds_of_random_steps_equal_a_refit(method: str, metric: str, seed: int) -> None:
     dtype = np.float32 if seed == 2 else np.float64
-    changed = Changed(method, metric, seed, as_sparse=seed != 1, dtype=dtype)
+    changed = Changed(method, metric, seed, seed != 1, dtype, counts=seed == 3)
     for number, step in enumerate(np.random.default_rng(seed).choice(STEPS, size=300).tolist()):
         changed.step(step)
         if number % 25 == 24:

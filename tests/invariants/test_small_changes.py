@@ -26,10 +26,11 @@ def small_changes():
     seed=st.integers(0, 2**32 - 1),
     as_sparse=st.booleans(),
     dtype=st.sampled_from([np.float32, np.float64]),
+    counts=st.booleans(),
     steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=25),
 )
-def test_scores_equal_a_refit(method, metric, seed, as_sparse, dtype, steps):
-    changed = Changed(method, metric, seed, as_sparse, dtype)
+def test_scores_equal_a_refit(method, metric, seed, as_sparse, dtype, counts, steps):
+    changed = Changed(method, metric, seed, as_sparse, dtype, counts)
     for number, step in enumerate(steps):
         changed.step(step)
         if number % 6 == 5:

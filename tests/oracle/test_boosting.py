@@ -40,14 +40,14 @@ def best_split(X, edges, gradient, curvature, cells):
     return best
 
 
-def grow(X, edges, odds, y, learned):
+def grow(X, edges, odds, y, learned, pace):
     """Return what a tree adds to the log-odds of all cells."""
     bits = len(X).bit_length()
     p = 1 / (1 + np.exp(-odds))
     gradient = np.rint((p - y) * 2.0 ** (35 - bits)) / 2.0 ** (35 - bits)
     curvature = np.floor(p * (1 - p) * 2.0 ** (30 - bits)) / 2.0 ** (30 - bits)
     leaves = [np.arange(len(X))]
-    while len(leaves) < boosting.LEAVES:
+    while len(leaves) < pace.n_leaves:
         known = [np.intersect1d(leaf, learned) for leaf in leaves]
         found = [best_split(X, edges, gradient, curvature, leaf) for leaf in known]
         place = int(np.argmax([gain for gain, _, _ in found]))
@@ -62,11 +62,11 @@ def grow(X, edges, odds, y, learned):
     for leaf in leaves:
         cells = np.intersect1d(leaf, learned)
         h = (p[cells] * (1 - p[cells])).sum() + boosting.L2
-        added[leaf] = -boosting.RATE * (p[cells] - y[cells]).sum() / h
+        added[leaf] = -pace.rate * (p[cells] - y[cells]).sum() / h
     return added, len(leaves)
 
 
-def boost(X, y, out):
+def boost(X, y, out, pace):
     """Return the log-odds of all cells by a model that learns outside `out` and stops by it."""
     edges = [row[np.isfinite(row)] for row in boosting.bin_thresholds(X)]
     learned = np.flatnonzero(~out)
@@ -77,10 +77,10 @@ def boost(X, y, out):
         return np.sum(np.logaddexp(0, odds[out]) - y[out] * odds[out])
 
     kept, least, n_kept = odds.copy(), loss(), 0
-    for n_trees in range(1, boosting.ROUNDS + 1):
-        added, n_leaves = grow(X, edges, odds, y, learned)
+    for n_trees in range(1, pace.n_rounds + 1):
+        added, n_leaves = grow(X, edges, odds, y, learned, pace)
         odds = odds + added
-        is_last = n_trees == boosting.ROUNDS or n_leaves == 1
+        is_last = n_trees == pace.n_rounds or n_leaves == 1
         if n_trees % 5 and not is_last:
             continue
         if loss() < least:
@@ -95,17 +95,17 @@ def one_division(monkeypatch):
     monkeypatch.setattr(folds, "MANY_CELLS", 1)
 
 
-@pytest.mark.parametrize(("n", "seed"), [(150, 0), (99, 1)])
-def test_models_are_those_of_the_definition(n, seed, monkeypatch, one_division):
-    monkeypatch.setattr(boosting, "ROUNDS", 17)
-    monkeypatch.setattr(boosting, "LEAVES", 5)
+@pytest.mark.parametrize(("n", "seed", "rate"), [(150, 0, 0.1), (99, 1, 0.2)])
+def test_models_are_those_of_the_definition(n, seed, rate, monkeypatch, one_division):
+    pace = boosting.Pace(17, rate, 5)
+    monkeypatch.setattr(boosting, "SMALL_STEPS", pace)
     X, y = made_cells(n, seed)
     X = np.round(2 * X) / 2  # few bins, and ties between splits
     row_of = np.repeat(np.arange(n // 3), 3)
     fitted = boosting.fit_boosting(X, y, row_of, 0)
     fold_of = folds.row_folds(row_of, 0)
     assert all(len(set(fold_of[row_of == row])) == 1 for row in range(n // 3))
-    models = [boost(X, y, fold_of == fold) for fold in range(folds.N_FOLDS)]
+    models = [boost(X, y, fold_of == fold, pace) for fold in range(folds.N_FOLDS)]
     for fold, odds in enumerate(models):
         out = fold_of == fold
         np.testing.assert_allclose(fitted.held_out[out], odds[out], rtol=1e-9, atol=1e-9)
@@ -161,3 +161,13 @@ def test_thresholds_divide_values_into_bins(n, n_values, seed):
     else:
         assert np.isin(edges[np.isfinite(edges)], distinct).all()
         assert edges[np.isfinite(edges)][-1] < distinct[-1]
+
+
+def test_many_cells_are_learned_in_fewer_and_larger_steps(monkeypatch):
+    X, y = made_cells()
+    row_of = np.repeat(np.arange(300), 3)
+    few = boosting.fit_boosting(X, y, row_of, 0)
+    assert boosting.pace_for(len(X)) == boosting.SMALL_STEPS
+    monkeypatch.setattr(boosting, "MANY_CELLS", len(X) - 1)
+    many = boosting.fit_boosting(X, y, row_of, 0)
+    assert len(many.trees.roots) < len(few.trees.roots)

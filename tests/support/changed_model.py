@@ -38,10 +38,10 @@ def make(method, **options):
     return EVERY_METHOD[method](**{**few, **options})
 
 
-def tied_rows(rng, n_rows, n_features=5):
+def tied_rows(rng, n_rows, n_features=5, counts=False):
     """Rows full of ties, duplicates and zeros; of tenths, sums tie but for their rounding."""
     values = [[0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 0.6, 0.9], [0.0, 0.0, -0.5, 1.0]][rng.integers(3)]
-    return rng.choice(values, size=(n_rows, n_features))
+    return rng.choice([0.0, 1.0, 1.0, 2.0] if counts else values, size=(n_rows, n_features))
 
 
 def label_sets(rng, n_rows, names):
@@ -49,14 +49,18 @@ def label_sets(rng, n_rows, names):
 
 
 class Changed:
-    """A model that changes step by step, and all that it should know."""
+    """A model that changes step by step, and all that it should know.
 
-    def __init__(self, method, metric, seed, as_sparse, dtype=np.float64, **options):
+    Rows are of whole numbers if `counts` is true.
+    """
+
+    def __init__(self, method, metric, seed, as_sparse, dtype=np.float64, counts=False, **options):
         self.rng = np.random.default_rng(seed)
+        self.counts = counts
         self.kind = sparse.csr_array if as_sparse else np.asarray
         self.make = lambda: make(method, metric=metric, **options)
         self.names = ["a", "b", "c"]
-        self.X = tied_rows(self.rng, 8).astype(dtype)
+        self.X = tied_rows(self.rng, 8, counts=counts).astype(dtype)
         self.Y = label_sets(self.rng, 8, self.names)
         self.alive = np.arange(8)
         self.model = self.make().fit(self.kind(self.X), self.Y, label_names=self.names)
@@ -72,7 +76,7 @@ class Changed:
         elif what == "compact":
             self.model.compact()
         else:
-            rows = tied_rows(rng, int(rng.integers(1, 3)))
+            rows = tied_rows(rng, int(rng.integers(1, 3)), counts=self.counts)
             if what == "again":
                 rows = self.X[rng.integers(0, len(self.X), size=1)]
             elif what == "empty":

@@ -1,5 +1,6 @@
 #include <limits>
 #include <numeric>
+#include <string>
 
 #include "check.hpp"
 #include "random_rows.hpp"
@@ -66,13 +67,14 @@ struct Mirror {
   }
 
   Mirror(Metric metric, std::int64_t k, std::int64_t spare, std::int64_t n_columns,
-         std::int64_t n_labels)
+         std::int64_t n_labels, const std::string& simd = "auto")
       : metric(metric),
         k(k),
         spare(spare),
         n_columns(n_columns),
         n_labels(n_labels),
-        graph(CsrView<double>{no_rows, {}, {}, n_columns}, metric, k, spare, {}, 0),
+        graph(CsrView<double>{no_rows, {}, {}, n_columns}, metric, k, spare, {}, 0,
+              simd_level(simd)),
         live_labels(PatternView{no_rows, {}, n_labels}),
         tallies(k, n_labels, n_groups) {}
 
@@ -183,55 +185,84 @@ std::vector<std::int32_t> random_labels(std::mt19937& random, std::int64_t n_lab
   return labels;
 }
 
+// Learn a row, or forget one of those there are.
+void random_step(Mirror& mirror, std::mt19937& random, const std::vector<double>& palette) {
+  std::vector<std::int32_t> there;
+  for (std::size_t i = 0; i < mirror.live.size(); ++i)
+    if (mirror.live[i]) there.push_back(static_cast<std::int32_t>(i));
+  if (!there.empty() && random() % 5 < 2)
+    mirror.forget(there[random() % there.size()]);
+  else
+    mirror.learn(random_row(random, mirror.n_columns, palette),
+                 random_labels(random, mirror.n_labels));
+}
+
 void every_step_equals_a_fresh_search() {
-  const std::vector<std::vector<double>> palettes{{1.0}, {1.0, -1.0, 0.5}, {0.1, 0.2, 0.3, 0.7}};
+  const std::vector<std::vector<double>> palettes{
+      {1.0}, {1.0, 1.0, 2.0, 3.0}, {1.0, -1.0, 0.5}, {0.1, 0.2, 0.3, 0.7}};
   for (std::size_t p = 0; p < palettes.size(); ++p)
     for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot})
       for (const std::int64_t spare : {0, 3}) {
         std::mt19937 random(17 + static_cast<unsigned>(p));
         Mirror mirror(metric, 3, spare, 7, 4);
-        for (int step = 0; step < 120; ++step) {
-          std::vector<std::int32_t> there;
-          for (std::size_t i = 0; i < mirror.live.size(); ++i)
-            if (mirror.live[i]) there.push_back(static_cast<std::int32_t>(i));
-          if (!there.empty() && random() % 5 < 2)
-            mirror.forget(there[random() % there.size()]);
-          else
-            mirror.learn(random_row(random, 7, palettes[p]), random_labels(random, 4));
+        for (int step = 0; step < 150; ++step) {
+          random_step(mirror, random, palettes[p]);
           if (step % 37 == 36) mirror.compact();
           CHECK(mirror.agrees());
         }
       }
 }
 
+// More features than there are bits, and others of them are frequent in later rows; the last rows
+// are not counts, so that the order of a sum matters.
+void frequent_features_change() {
+  for (const std::string& simd : simd_levels())
+    for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot}) {
+      std::mt19937 random(5);
+      Mirror mirror(metric, 3, 2, 110, 2, simd);
+      for (int step = 0; step < 260; ++step) {
+        const std::vector<double> palette =
+            step < 230 ? std::vector<double>{1.0, 1.0, 1.0, 2.0} : std::vector<double>{0.1, 0.7};
+        Row row = random_row(random, 110, palette);
+        for (std::int64_t j = 0; j < 40; ++j) row[(step / 100 * 40 + j) % 110] = 1.0;
+        mirror.learn(row, random_labels(random, 2));
+        const auto slot = static_cast<std::int32_t>(random() % mirror.live.size());
+        if (step % 3 == 0 && mirror.live[slot]) mirror.forget(slot);
+        if (step == 150) mirror.compact();
+        if (step % 65 == 64 || step == 232) CHECK(mirror.agrees());
+      }
+    }
+}
+
 // A graph that begins with rows and their lists goes on as one that learned them all.
 void a_graph_that_begins_with_rows_is_the_same() {
-  for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot}) {
-    const auto start = random_rows<double>(40, 6, 2.0, {1.0, 2.0, -0.5}, 3);
-    std::vector<Row> rows;
-    for (std::int64_t i = 0; i < 40; ++i) {
-      Row row(6, 0.0);
-      for (std::size_t e = 0; e < start.view().columns(i).size(); ++e)
-        row[start.view().columns(i)[e]] = start.view().row(i)[e];
-      rows.push_back(row);
+  for (const double last : {-0.5, 3.0})
+    for (const Metric metric : {Metric::euclidean, Metric::cosine, Metric::dot}) {
+      const auto start = random_rows<double>(40, 6, 2.0, {1.0, 2.0, last}, 3);
+      std::vector<Row> rows;
+      for (std::int64_t i = 0; i < 40; ++i) {
+        Row row(6, 0.0);
+        for (std::size_t e = 0; e < start.view().columns(i).size(); ++e)
+          row[start.view().columns(i)[e]] = start.view().row(i)[e];
+        rows.push_back(row);
+      }
+      std::vector<bool> live(40, true);
+      std::vector<std::int32_t> ids;
+      for (std::size_t i = 0; i < 40; ++i) {
+        const auto list = brute_force(rows, live, metric, i, 4);
+        for (std::size_t place = 0; place < 4; ++place)
+          ids.push_back(place < list.size() ? list[place].id : -1);
+      }
+      LiveGraph<double> graph(start.view(), metric, 4, 2, ids, 4);
+      for (const std::int32_t slot : {3, 8, 0, 39, 17}) {
+        graph.forget(slot);
+        live[slot] = false;
+        for (std::size_t i = 0; i < 40; ++i)
+          if (live[i])
+            CHECK(same(graph.lists().nearest(static_cast<std::int32_t>(i)),
+                       brute_force(rows, live, metric, i, 4)));
+      }
     }
-    std::vector<bool> live(40, true);
-    std::vector<std::int32_t> ids;
-    for (std::size_t i = 0; i < 40; ++i) {
-      const auto list = brute_force(rows, live, metric, i, 4);
-      for (std::size_t place = 0; place < 4; ++place)
-        ids.push_back(place < list.size() ? list[place].id : -1);
-    }
-    LiveGraph<double> graph(start.view(), metric, 4, 2, ids, 4);
-    for (const std::int32_t slot : {3, 8, 0, 39, 17}) {
-      graph.forget(slot);
-      live[slot] = false;
-      for (std::size_t i = 0; i < 40; ++i)
-        if (live[i])
-          CHECK(same(graph.lists().nearest(static_cast<std::int32_t>(i)),
-                     brute_force(rows, live, metric, i, 4)));
-    }
-  }
 }
 
 std::vector<Neighbor> nearest_cosines(const std::vector<Row>& rows, std::size_t i) {
@@ -321,6 +352,7 @@ void neighbors_are_found_in_every_block() {
 
 int main() {
   every_step_equals_a_fresh_search();
+  frequent_features_change();
   a_graph_that_begins_with_rows_is_the_same();
   extreme_values_are_those_of_the_definition();
   extreme_cosines_are_those_of_the_definition();

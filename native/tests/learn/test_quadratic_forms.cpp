@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "vicinal/learn/column_products.hpp"
 #include "vicinal/learn/quadratic_forms.hpp"
 
 using namespace vicinal;
@@ -17,8 +18,23 @@ static void forms_of_sparse_rows() {
           std::vector<double>({5 + 2 * 2 * 3 + 4 * 4, 0, 63}));
 }
 
+// The same rows: X'X has 1, 2 and 4 of the first row and 9 of the last, the rest is 0.
+template <class Number>
+static void products_of_sparse_columns() {
+  const std::vector<std::int64_t> indptr{0, 2, 2, 3};
+  const std::vector<std::int32_t> indices{0, 2, 1};
+  const std::vector<double> values{1, 2, 3};
+  for (const int n_threads : {1, 2}) {
+    std::vector<Number> products(9, -1);
+    column_products<Number>({indptr, indices, values, 3}, products, n_threads);
+    CHECK(products == std::vector<Number>({1, -1, -1, 0, 9, -1, 2, 0, 4}));
+  }
+}
+
 int main() {
   forms_of_sparse_rows<double>();
   forms_of_sparse_rows<float>();
+  products_of_sparse_columns<double>();
+  products_of_sparse_columns<float>();
   return check::report();
 }

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeGuard, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._base.arrays import Csr, Int32
 from vicinal._base.checked_csr import adopted, widened, with_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
@@ -152,15 +152,39 @@ def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr
     >>> names, moved.toarray().tolist()
     (('a', 'b', 'c', 'x'), [[0, 0, 1, 0], [0, 1, 0, 1]])
     """
-    before = set(known)
-    everything = known + tuple(name for name in names if name not in before)
-    column_of = {name: column for column, name in enumerate(everything)}
-    columns = np.array([column_of[name] for name in names], dtype=np.int32)
+    columns, everything = aligned_columns(names, known)
+    return moved_columns(Y, columns, len(everything)), everything
+
+
+def aligned_columns(names: Sequence[str], known: tuple[str, ...]) -> tuple[Int32, tuple[str, ...]]:
+    """Return the column of each name where known labels come first, and all names in that order.
+
+    Examples
+    --------
+    >>> aligned_columns(("c", "b", "x"), known=("a", "b", "c"))
+    (array([2, 1, 3], dtype=int32), ('a', 'b', 'c', 'x'))
+    """
+    column_of = {name: column for column, name in enumerate(known)}
+    columns = np.fromiter(
+        (column_of.setdefault(name, len(column_of)) for name in names), np.int32, len(names)
+    )
+    return columns, known if len(column_of) == len(known) else tuple(column_of)
+
+
+def moved_columns(Y: Csr, columns: Int32, n_columns: int) -> Csr:
+    """Return `Y` with each column at the place that `columns` names.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0]], dtype=np.int32))
+    >>> moved_columns(Y, np.array([2, 0], dtype=np.int32), n_columns=3).toarray().tolist()
+    [[0, 0, 1]]
+    """
     moved = sparse.csr_array(
-        (Y.data.copy(), columns[Y.indices], Y.indptr), shape=(Y.shape[0], len(everything))
+        (Y.data.copy(), columns[Y.indices], Y.indptr), shape=(Y.shape[0], n_columns)
     )
     moved.sort_indices()
-    return moved, everything
+    return moved
 
 
 def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:

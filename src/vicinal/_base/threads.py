@@ -1,10 +1,12 @@
 """The number of threads of the compiled core and of BLAS."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache, wraps
+from itertools import chain, islice
 from typing import Any, TypeVar, cast
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -13,6 +15,8 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.validation import check_integer
 
 Call = TypeVar("Call", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MOST_THREADS = 1024
 """Maximum number of threads; more would only add overhead."""
@@ -67,6 +71,37 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         _within.reset(token)
+
+
+def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return what `do` makes of each item, on as many threads as the surrounding call may use.
+
+    For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
+    thread, unless there is only one item; BLAS always does, so that results do not depend on it.
+
+    Examples
+    --------
+    >>> with using_threads(2):
+    ...     in_threads(lambda item: (item, thread_count()), "ab")
+    [('a', 1), ('b', 1)]
+    """
+
+    def alone(item: Item) -> Result:
+        with using_threads(1):
+            return do(item)
+
+    source, n_threads = iter(items), thread_count()
+    first = list(islice(source, 2))
+    with one_blas_thread():
+        if n_threads == 1 or len(first) < 2:
+            return [do(item) for item in chain(first, source)]
+        with ThreadPoolExecutor(n_threads) as pool:
+            going = []
+            for item in chain(first, source):
+                going.append(pool.submit(copy_context().run, alone, item))
+                if len(going) > n_threads:  # `items` may move a progress bar: not ahead of the work
+                    going[-1 - n_threads].result()
+            return [each.result() for each in going]
 
 
 def one_blas_thread() -> threadpool_limits:

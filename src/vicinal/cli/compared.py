@@ -38,7 +38,7 @@ def _compared(data: str, table: TableChoice) -> Any:
     return ComparedData(
         source.X,
         source.labels(),
-        source.label_names,
+        tuple(source.label_names),
         source.name,
         steps=steps or None,
         digest=digest,

@@ -68,20 +68,22 @@ def evaluate_model(
 
 def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr, Csr, Scores]]":
     """Yield true labels, predicted labels and scores of rows, some at a time."""
-    from vicinal._base.labels import aligned
+    from vicinal._base.labels import aligned_columns, moved_columns
     from vicinal.cli.scoring import scored_blocks
     from vicinal.estimators.model import estimator_of
     from vicinal.metrics.alignment import widen, widen_labels
 
     estimator = estimator_of(model)
-    names = estimator.label_names_
+    n_known = len(estimator.label_names_)
     for start, source, scores in scored_blocks(model, sources):
-        truth, everything = aligned(source.labels(), source.label_names, names)
-        n_unknown = len(everything) - len(names)
-        if n_unknown and not start:
-            errors.print(
-                f"{n_unknown} labels of the data are unknown to the model: never predicted"
-            )
+        if not start:  # All blocks have the same labels.
+            columns, names = aligned_columns(source.label_names, estimator.label_names_)
+            n_unknown = len(names) - n_known
+            if n_unknown:
+                errors.print(
+                    f"{n_unknown} labels of the data are unknown to the model: never predicted"
+                )
+        truth = moved_columns(source.labels(), columns, len(names))
         predicted = widen_labels(estimator.decide(scores), n_unknown)
         yield truth, predicted, widen(scores, n_unknown)
 

@@ -10,12 +10,13 @@ import typer
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
 
 if TYPE_CHECKING:
-    from vicinal.index.cost_model import Constants, Plan
+    from vicinal.index.cost_model import Constants, Plan, Workload
 
 
 def plan_search(
     rows: Annotated[float, typer.Option(help="Number of rows, such as 1e9.")],
     nnz: Annotated[float, typer.Option(help="Mean number of non-zero features per row.")] = 40.0,
+    features: Annotated[float, typer.Option(help="Number of features.")] = 1e6,
     labels: Annotated[float, typer.Option(help="Number of labels.")] = 1e5,
     labels_per_row: Annotated[float, typer.Option(help="Mean number of labels per row.")] = 3.0,
     neighbors: Annotated[int, typer.Option(help="Neighbours per query.", min=1)] = 15,
@@ -28,9 +29,12 @@ def plan_search(
     ] = None,
     cores: Annotated[int, typer.Option(help="Cores per machine.", min=1)] = 16,
     memory: Annotated[float, typer.Option(help="GB of memory per machine.", min=0.1)] = 64.0,
+    max_memory: Annotated[
+        float, typer.Option(help="GB of memory for postings while they are built.", min=0.001)
+    ] = 1.0,
     price: Annotated[float, typer.Option(help="Price of a machine per hour.", min=0)] = 0.0,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure this machine first (half a minute).")
+        bool, typer.Option("--calibrate", help="Measure this machine first (a minute).")
     ] = False,
     constants: Annotated[
         Path | None,
@@ -41,9 +45,9 @@ def plan_search(
     """Estimate disk, memory, machines, time and cost of a search over many rows."""
     from vicinal.index.cost_model import Machines, Workload, plan
 
-    work = Workload(rows, nnz, labels, labels_per_row, neighbors, queries)
-    measured = _constants(nnz, calibrate, constants)
-    found = plan(work, Machines(workers, cores, memory, price), measured)
+    work = Workload(rows, nnz, features, labels, labels_per_row, neighbors, queries)
+    measured = _constants(work, calibrate, constants)
+    found = plan(work, Machines(workers, cores, memory, price, max_memory), measured)
     facts = {"rows": int(rows), **_facts(found), "constants": _origin(calibrate, constants)}
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
@@ -51,7 +55,7 @@ def plan_search(
         print_facts("Plan", facts)
 
 
-def _constants(nnz: float, calibrate: bool, file: Path | None) -> "Constants":
+def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constants":
     """Return the speeds of a machine: measured now, read from a file, or the defaults."""
     from vicinal.index.calibration import calibrated
     from vicinal.index.cost_model import Constants
@@ -59,7 +63,7 @@ def _constants(nnz: float, calibrate: bool, file: Path | None) -> "Constants":
     if not calibrate:
         return Constants() if file is None else read_constants(file)
     with errors.status("Measuring this machine"):
-        measured = calibrated(nnz)
+        measured = calibrated(work.entries, work.features, work.neighbors)
     if file is not None:
         file.write_text(json_format.dumps(asdict(measured), indent=1) + "\n")
     return measured
@@ -70,6 +74,7 @@ def _facts(found: "Plan") -> dict[str, object]:
     return {
         "rows and postings on disk, GB": found.disk_gb,
         "of these postings, GB": found.postings_gb,
+        "ranges of rows with postings of their own": found.ranges,
         "labels in memory, GB": found.labels_gb,
         "leave-one-out graph, GB": found.graph_gb,
         "machines": found.workers,

@@ -1,5 +1,6 @@
 """Read the data of a command: rows with features, or texts for a model that reads texts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -40,7 +41,7 @@ class Source:
     n_rows : int
     Y : csr_array or None
         Label indicator; None if the file has no labels.
-    label_names : tuple of str
+    label_names : sequence of str
     row_names : tuple of str or None
     columns : tuple of str or None
         Names of the features; None for texts, and for files without feature names.
@@ -52,7 +53,7 @@ class Source:
     X: object
     n_rows: int
     Y: Csr | None
-    label_names: tuple[str, ...]
+    label_names: Sequence[str]
     row_names: tuple[str, ...] | None
     columns: tuple[str, ...] | None = None
     reading: Reading | None = None
@@ -140,7 +141,7 @@ def dataset_source(dataset: Dataset, data: str) -> Source:
         dataset.X,
         dataset.n_rows,
         dataset.Y,
-        tuple(dataset.label_names),
+        dataset.label_names,
         dataset.row_names,
         None if is_numbered(names, "feature") else tuple(names),
     )

@@ -11,6 +11,7 @@ from vicinal._base.arrays import Csr, Features, Float, Int32
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part
 from vicinal._base.validation import as_csr, check_features, check_integer
+from vicinal.cluster.blocks import query_blocks
 from vicinal.cluster.merging import Found
 from vicinal.cluster.shards import FileRows, Search, search_block, search_files, value
 from vicinal.cluster.sources import Shard, Source, read_source
@@ -23,11 +24,8 @@ from vicinal.index.row_run import RowRun, are_same_rows
 from vicinal.index.segmented import DEFAULT_MEMORY
 from vicinal.index.widths import graph_width
 
-TASKS_PER_THREAD = 4
-"""So many tasks per thread at least, where there are enough queries: workers finish together."""
-
-FEWEST_QUERIES = 256
-"""A task of fewer queries costs more to hand out than to run."""
+TASKS_AHEAD = 2
+"""So many tasks per thread are under way at least: no thread waits for the client."""
 
 
 class ClusterIndex:
@@ -179,7 +177,7 @@ class ClusterIndex:
         if not self._source.shards or not n_queries:
             return places, keys
         start = 0
-        most = max(4, 2 * len(self._client.nthreads()))
+        most = max(4, -(-TASKS_AHEAD * self._threads() // len(self._groups)))
         with holding_data(), part("Searching on the cluster", n_queries) as advance:
             for found, more in in_flight(self._client, starters(), most):
                 stop = start + len(found)
@@ -191,19 +189,21 @@ class ClusterIndex:
     def _given_blocks(self, queries: Csr, search: Search) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each block of a caller's queries."""
         run = RowRun.of(queries, 0)
-        step = self._queries_per_task(len(run))
-        for start in range(0, len(run), step):
-            rows = run.rows(start, min(start + step, len(run)))
-            yield partial(self._start, rows, None, search)
+        for start, stop in self._blocks(len(run)):
+            yield partial(self._start, run.rows(start, stop), None, search)
 
     def _own_blocks(self, search: Search) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each shard's own rows, some at a time."""
-        step = self._queries_per_task(self._source.n_places)
-        for shard in self._source.shards:
-            for start in range(0, shard.n_rows, step):
-                stop = min(start + step, shard.n_rows)
-                rows = self._rows_of(shard, start, stop)
-                yield partial(self._start, rows, shard.first + start, search)
+        shards = iter(self._source.shards)
+        shard = next(shards, None)
+        for start, stop in self._blocks(self._source.n_places):
+            while shard is not None and start < stop:
+                end = min(stop, shard.first + shard.n_rows)
+                rows = self._rows_of(shard, start - shard.first, end - shard.first)
+                yield partial(self._start, rows, start, search)
+                if end == shard.first + shard.n_rows:
+                    shard = next(shards, None)
+                start = end
 
     def _rows_of(self, shard: Shard, start: int, stop: int) -> FileRows | Future:
         """Return some rows of a shard, for workers to read."""
@@ -215,8 +215,8 @@ class ClusterIndex:
 
     def _start(self, queries: Csr | FileRows | Future, own: int | None, search: Search) -> Future:
         """Start the search of one block of queries in every group of shards, and the merges."""
-        if not isinstance(queries, FileRows | Future):
-            queries = self._client.submit(value, queries)
+        if len(self._groups) > 1 and not isinstance(queries, FileRows | Future):
+            queries = self._client.submit(value, queries)  # sent once to each worker
         parts = []
         for group in self._groups:
             first = group[0]
@@ -231,11 +231,14 @@ class ClusterIndex:
             parts.append(task)
         return merged(self._client, parts)
 
-    def _queries_per_task(self, n_queries: int) -> int:
-        """Return how many queries a task gets, so that every thread gets several tasks."""
-        threads = max(1, sum(self._client.nthreads().values()))
-        even = -(-n_queries * len(self._groups) // (TASKS_PER_THREAD * threads))
-        return max(1, min(self.block_queries, max(even, FEWEST_QUERIES)))
+    def _blocks(self, n_queries: int) -> Iterator[tuple[int, int]]:
+        """Yield which queries a task gets: the first and the last (excluded) of each block."""
+        at_once = -(-self._threads() // len(self._groups))
+        return query_blocks(n_queries, at_once, self.block_queries)
+
+    def _threads(self) -> int:
+        """Return how many tasks the workers run at the same time."""
+        return max(1, sum(self._client.nthreads().values()))
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:

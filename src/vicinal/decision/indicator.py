@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Bool, Csr, Float, Int, is_stored, row_ids
+from vicinal._base.arrays import Bool, Csr, Float, Int, Int32, is_stored, row_ids
 from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
@@ -23,12 +23,9 @@ def from_entries(rows: Int, labels: Int, shape: tuple[int, int]) -> Csr:
     if not bool((cells[1:] > cells[:-1]).all()):
         order = np.argsort(cells)
         rows, labels = rows[order], labels[order]
-    if len(rows) >= 2**31 - 1:
-        raise InvalidArgumentError("scores", "fewer than 2^31 - 1 labels chosen", len(rows))
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-    ones = np.ones(len(rows), dtype=np.int32)
-    return checked_csr(ones, labels.astype(np.int32), indptr, (int(n_rows), int(n_labels)))
+    return _indicator(labels, indptr, n_labels)
 
 
 def above_rows(scores: Scores, thresholds: Float) -> Csr:
@@ -73,18 +70,35 @@ def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) 
     if not isinstance(values, sparse.csr_array):
         return sparse.csr_array(passes(values, thresholds).astype(np.int32))
     everywhere = np.flatnonzero(passes(scores.base, thresholds))
+    chosen = passes(values.data, thresholds[values.indices])
+    if len(everywhere) == 0:
+        return _stored(values, chosen)
     n_rows = scores.shape[0]
     rows = np.repeat(np.arange(n_rows, dtype=np.int64), len(everywhere))
-    chosen = passes(values.data, thresholds[values.indices])
     return _chosen(values, chosen, rows, np.tile(everywhere, n_rows))
+
+
+def _stored(values: Csr, chosen: Bool) -> Csr:
+    """Return the indicator of the chosen ones of the stored entries, which are in order."""
+    until = np.zeros(len(chosen) + 1, dtype=np.int64)
+    np.cumsum(chosen, out=until[1:])
+    return _indicator(values.indices[chosen], until[values.indptr], values.shape[1])
+
+
+def _indicator(labels: Int | Int32, indptr: Int, n_labels: int) -> Csr:
+    """Return the indicator of the labels of each row, which are in order."""
+    if len(labels) >= 2**31 - 1:
+        raise InvalidArgumentError("scores", "fewer than 2^31 - 1 labels chosen", len(labels))
+    ones = np.ones(len(labels), dtype=np.int32)
+    return checked_csr(ones, labels.astype(np.int32), indptr, (len(indptr) - 1, int(n_labels)))
 
 
 def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
     """Return the chosen stored entries together with the entries (rows, labels) not stored."""
+    if len(rows) == 0:
+        return _stored(values, stored)
     shape = (int(values.shape[0]), int(values.shape[1]))
     own_rows, own_labels = row_ids(values)[stored], values.indices[stored].astype(np.int64)
-    if len(rows) == 0:
-        return from_entries(own_rows, own_labels, shape)
     wanted = from_entries(rows, labels, shape)
     absent = ~is_stored(values, wanted)
     more = wanted.indices[absent].astype(np.int64)

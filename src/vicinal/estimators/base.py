@@ -388,7 +388,7 @@ class NeighborEstimator(
                 near = known.query(some, k)
             else:
                 near = narrowed(graph.queries(start, stop), k)
-            with using_threads(known.n_jobs):
+            with using_threads(known.n_jobs if n_rows > 1 else 1):
                 scores = scoring.scores(near, some)
             yield scores
 

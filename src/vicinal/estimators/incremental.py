@@ -14,6 +14,7 @@ A lock serialises changes. Predictions take no lock: each uses the version of th
 current when it started (``version.py``).
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ from vicinal._base.labels import Labels, further_labels
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_option, check_real, check_rows, owned
 from vicinal.estimators.base import NeighborEstimator
+from vicinal.estimators.giving_way import give_way
 from vicinal.estimators.live_graph import VoteGroups
 from vicinal.estimators.revising import Reviser, Revision, decides
 from vicinal.estimators.row_names import RowNames, check_row_names, extended_row_names
@@ -216,10 +218,14 @@ class IncrementalEstimator(NeighborEstimator):
 
     @contextmanager
     def _changing(self) -> Iterator[Reviser]:
-        """Wait for the lock, and restore the model if the change within fails."""
+        """Wait for the lock, and restore the model if the change within fails.
+
+        After a change, predictions in other threads have their turn.
+        """
         before = self._fitted()
         writer = self._writer
         with writer.lock:
+            start = time.perf_counter()
             before = self._fitted()
             try:
                 with writer.changing(before):
@@ -227,6 +233,7 @@ class IncrementalEstimator(NeighborEstimator):
             except BaseException:
                 self._publish(before)
                 raise
+        give_way(before, time.perf_counter() - start)
 
     def _settle(self, reviser: Reviser, version: Version, recalibrate: bool | None = None) -> None:
         """Publish a version; refit its threshold always, never, or if it is too outdated (None)."""

@@ -6,7 +6,7 @@ change, never in between, and does not wait for a lock.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -88,6 +88,11 @@ class Version:
         Leave-one-out graph of `rows`, if it is known.
     row_names : tuple of str, GrowingNames or None
         Names by place, if rows have names.
+
+    Attributes
+    ----------
+    readers : set of int
+        The threads that have used this version.
     """
 
     rows: TrainingRows
@@ -100,6 +105,7 @@ class Version:
     calibration: Calibration
     graph: NeighborGraph | None = None
     row_names: RowNames | None = None
+    readers: set[int] = field(init=False, repr=False, default_factory=set)
 
     @property
     def labels(self) -> Labels:
@@ -123,5 +129,6 @@ class Version:
         return replace(self, rows=rows, scoring=scoring, row_names=names)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the cached copy without empty places."""
-        return {name: value for name, value in vars(self).items() if name != "whole"}
+        """Leave out the cached copy without empty places, and the threads of this process."""
+        kept = {name: value for name, value in vars(self).items() if name != "whole"}
+        return {**kept, "readers": set()}

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import get_ident
 from typing import Any, Self, cast
 
 from sklearn.base import BaseEstimator
@@ -42,7 +43,9 @@ class Versioned(BaseEstimator):
         version = vars(self).get("_version")
         if version is None:
             check_is_fitted(self)
-        return cast("Version", version)
+        known = cast("Version", version)
+        known.readers.add(get_ident())
+        return known
 
     def _publish(self, version: Version) -> None:
         """Make a version the current one, by one assignment."""

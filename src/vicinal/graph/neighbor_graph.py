@@ -105,7 +105,7 @@ class NeighborGraph:
     @property
     def found(self) -> Int32:
         """Number of neighbours of each query, at most k."""
-        found: Int32 = np.count_nonzero(self.ids >= 0, axis=1).astype(np.int32)
+        found: Int32 = (self.ids >= 0).sum(axis=1, dtype=np.int32)
         return found
 
     @property

@@ -102,6 +102,26 @@ def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> 
     return total / np.maximum(near.found, 1)
 
 
+def cardinality_of(counts: Csr, graph: NeighborGraph) -> Float:
+    """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known.
+
+    A neighbour has one vote for each of its labels.
+
+    Examples
+    --------
+    >>> ids = np.array([[2, 0], [1, -1]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.zeros((2, 2)), "cosine", n_rows=3)
+    >>> Y = sparse.csr_array(np.array([[1, 1, 0], [0, 0, 1], [0, 1, 0]]))
+    >>> cardinality_of(votes(graph, Y), graph)
+    array([1.5, 1. ])
+    """
+    sums = np.zeros(len(counts.data) + 1, dtype=np.int64)
+    np.cumsum(counts.data, out=sums[1:])
+    until = sums[counts.indptr]
+    totals: Float = (until[1:] - until[:-1]) / np.maximum(graph.found, 1)
+    return totals
+
+
 def _steps(graph: NeighborGraph, labels: Csr, widths: list[int], n_threads: int) -> Iterator[Csr]:
     table = VoteTable(*csr_parts(labels), np.ascontiguousarray(graph.ids))
     shape = graph.n_queries, labels.shape[1]

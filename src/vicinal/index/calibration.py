@@ -1,69 +1,122 @@
 """Constants of the cost model, measured on this machine on generated rows."""
 
+import math
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import nnls
 
+from vicinal._base.arrays import Csr
 from vicinal._base.validation import check_integer
 from vicinal.datasets.generated import zipf_rows
 from vicinal.index.cost_model import Constants
 from vicinal.index.inverted import InvertedIndex
-from vicinal.index.segmented import SegmentedIndex
+from vicinal.index.postings_cache import BYTES_PER_ENTRY
+from vicinal.index.segmented import LEAST_MEMORY, SegmentedIndex
 
 REPEATS = 3
 
+LEAST_EXPONENT = 0.7
+"""Smaller growth of the time of a query comes from other programs."""
+
+TINY = 1e-12
+"""Constants are positive."""
+
 
 def calibrated(
-    entries: float = 42.0,
-    n_rows: int = 100_000,
-    n_queries: int = 2_000,
+    entries: float = 40.0,
+    n_features: float = 1e6,
     neighbors: int = 15,
+    n_rows: int = 400_000,
+    n_queries: int = 2_000,
     written_mb: int = 256,
 ) -> Constants:
     """Measure the speed of one core on rows of `entries` features each, drawn by Zipf's law.
 
-    Each time is the smallest of three runs, to reduce the influence of other programs. Searches of
-    two sizes separate the cost of a query per row from its fixed cost.
+    Queries search a quarter of the rows and all of them, in ranges of a quarter each; postings are
+    built for a quarter of the rows and for a sixteenth. The differences show what grows with the
+    rows, the entries and the features. Each time is the smallest of three runs, to reduce the
+    influence of other programs.
 
     Parameters
     ----------
     entries : float
         Mean number of features per row.
+    n_features : float
+    neighbors : int
     n_rows : int
         At least 1,000. More rows take longer and represent large collections better.
     n_queries : int
-    neighbors : int
     written_mb : int
         Size of the file that is written to see how fast the disk is.
 
     Examples
     --------
-    >>> constants = calibrated(10, n_rows=1000, n_queries=50, written_mb=1)
+    >>> constants = calibrated(10, 2000, n_rows=1000, n_queries=50, written_mb=1)
     >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
     (True, True)
     """
     check_integer("n_rows", n_rows, low=1000)
-    X = zipf_rows(n_rows, 2 * n_rows, 1, entries).astype(np.float32)
-    queries = zipf_rows(n_queries, 2 * n_rows, 2, entries).astype(np.float32)
-    few, many = (InvertedIndex(rows, n_jobs=1) for rows in (X[: n_rows // 4], X))
-    small = _best(lambda: few.query(queries, neighbors))
-    large = _best(lambda: many.query(queries, neighbors))
-    per_row = max(large - small, 0.5 * large) / (n_queries * (n_rows - n_rows // 4))
-    write = _best(lambda: _write(X, postings=False), time.process_time)
-    whole = _best(lambda: _write(X), time.process_time)
+    quarter = n_rows // 4
+    parts = [zipf_rows(quarter, int(n_features), seed, entries) for seed in range(4)]
+    queries = zipf_rows(n_queries, int(n_features), 4, entries)
+    few, many = (_query_seconds(each, queries, neighbors) for each in (parts[:1], parts))
+    growth = math.log(many / few) / math.log(4)
+    small, large = (_building(rows) for rows in (parts[0][: quarter // 4], parts[0]))
+    stored = _by_entry_and_feature(small, large)
     return Constants(
-        ns_per_row=1e9 * per_row,
-        entries_per_row=X.nnz / n_rows,
-        build_ns_per_entry=1e9 * max(whole - write, 0.1 * write) / X.nnz,
-        write_ns_per_entry=1e9 * write / X.nnz,
-        postings_bytes_per_entry=_write(X) / X.nnz or many.nbytes / X.nnz,
+        ns_per_row=1e9 * many / (n_queries * 4 * quarter),
+        measured_rows=4 * quarter,
+        row_exponent=min(max(growth, LEAST_EXPONENT), 1.0),
+        entries_per_row=large.n_entries / quarter,
+        build_ns_per_entry=1e9 * large.build / large.n_entries,
+        write_ns_per_entry=1e9 * large.write / large.n_entries,
+        postings_bytes_per_entry=stored[0],
+        postings_bytes_per_feature=stored[1],
         merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
         disk_mb_per_second=_disk_rate(written_mb),
     )
+
+
+def _query_seconds(parts: Sequence[Csr], queries: Csr, neighbors: int) -> float:
+    """Return the time of queries on one core, the postings of each part being stored together."""
+    largest = max(part.nnz for part in parts)
+    memory = max(2 * BYTES_PER_ENTRY * (largest + 1), LEAST_MEMORY)
+    with tempfile.TemporaryDirectory() as folder:
+        index = SegmentedIndex.build(parts, Path(folder) / "index", max_memory=memory, n_jobs=1)
+        return _best(lambda: index.query(queries, neighbors))
+
+
+@dataclass(frozen=True)
+class _Building:
+    """What it takes to write some rows and to build their postings; times of one core."""
+
+    n_entries: int
+    n_features: int
+    write: float
+    build: float
+    stored_bytes: int
+
+
+def _building(rows: Csr) -> _Building:
+    write = _best(lambda: _write(rows, postings=False), time.process_time)
+    whole = _best(lambda: _write(rows), time.process_time)
+    build = max(whole - write, 0.1 * write)
+    stored = _write(rows) or InvertedIndex(rows).nbytes
+    return _Building(rows.nnz, len(np.unique(rows.indices)), write, build, stored)
+
+
+def _by_entry_and_feature(small: _Building, large: _Building) -> tuple[float, float]:
+    """Return the stored bytes per entry and per feature, neither of them negative."""
+    both = np.array([[each.n_entries, each.n_features] for each in (small, large)], dtype=float)
+    stored = np.array([small.stored_bytes, large.stored_bytes], dtype=float)
+    per_entry, per_feature = (max(float(each), TINY) for each in nnls(both, stored)[0])
+    return per_entry, per_feature
 
 
 def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

@@ -98,9 +98,11 @@ class PostingsCache:
         with ThreadPoolExecutor(step) as pool:
             for start in range(0, len(ranges), step):
                 group = ranges[start : start + step]
-                if start and any(each.key not in self._kept for each in group):
+                is_kept = all(each.key in self._kept for each in group)
+                if start and not is_kept:
                     release_free_memory()  # that of the postings just dropped
-                yield from zip(group, pool.map(self._segment, group), strict=True)
+                found = (map if is_kept else pool.map)(self._segment, group)  # no thread to look up
+                yield from zip(group, found, strict=True)
                 self._drop_grown(group)
 
     def _segment(self, wanted: RowRange) -> Segment:

@@ -12,6 +12,9 @@ from vicinal.distances import Distance
 from vicinal.index.row_ids import mark_removed, places_of
 from vicinal.index.simd import simd_level
 
+FEW_PAIRS = 2**17
+"""Up to this many pairs of a query and a row, one thread is as fast as several."""
+
 
 @dataclass(frozen=True)
 class Build:
@@ -98,6 +101,7 @@ class Segment:
         Its rows have the places from `first` on, of `n_rows` in all segments.
         """
         values = np.ascontiguousarray(queries.data, dtype=np.float64)
+        few = len(self) * queries.shape[0] <= FEW_PAIRS
         self.native.search(
             *csr_parts(queries),
             values,
@@ -106,7 +110,7 @@ class Segment:
             first,
             n_rows,
             *found,
-            n_threads,
+            1 if few else n_threads,
             batch,
         )
 

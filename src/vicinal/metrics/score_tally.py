@@ -13,17 +13,18 @@ rows. Where there are more than a limit, scores lose their last binary digits un
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.arrays import Csr, Float, Int, Int32
 from vicinal._base.log import logger
+from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts
-from vicinal._native import true_scores
+from vicinal._native import merged_counts, true_scores
 from vicinal.metrics.conventions import Conventions
 from vicinal.metrics.inputs import ratio
 from vicinal.scores import Scores
 
 MOST_SCORES = 2**22
-"""Distinct scores of all labels together that are kept: some 100 MB, and 300 while merging."""
-DIGITS = (52, 32, 24, 20, 16, 14, 12, 10, 8)
+"""Distinct scores of all labels together that are kept: some 120 MB, and 500 while merging."""
+DIGITS = (52, 32, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 """Binary digits of a score after the first, the next fewer where too many are distinct."""
 
 
@@ -34,7 +35,7 @@ class ScoreTally:
     ----------
     n_labels : int
     most_scores : int
-        Distinct scores to keep exactly; with more, scores lose binary digits, down to 8.
+        Distinct scores to keep exactly; with more, scores lose binary digits.
 
     Attributes
     ----------
@@ -57,19 +58,20 @@ class ScoreTally:
         self._n_rows = 0
         self._parts: list[_Counted] = []
         self._kept = 0
+        self._said = False
         self.digits = DIGITS[0]
 
     def add(self, truth: Csr, scores: Scores) -> None:
         """Add the cells of some rows."""
         self._n_rows += int(truth.shape[0])
-        self._parts.append(_merged([self._true_cells(truth, scores), self._all_cells(scores)]))
+        self._parts.append(self._merged([self._true_cells(truth, scores), self._all_cells(scores)]))
         waiting = sum(len(part[0]) for part in self._parts) - self._kept
-        if waiting > self._kept + self._most // 4:
+        if waiting > self._most // 2:
             self._merge()
 
     def label_areas(self) -> Float:
         """Return the area of each label; NaN where one of the classes is missing."""
-        labels, _, n_true, n_all = self._merge()
+        labels, _, n_true, n_all = self._all_merged()
         n_false = n_all - n_true
         ends = np.cumsum(n_false)
         starts = np.searchsorted(labels, np.arange(self._n_labels + 1))
@@ -86,7 +88,7 @@ class ScoreTally:
 
     def micro_area(self) -> float:
         """Return the area over all cells together; NaN where one of the classes is missing."""
-        _, values, n_true, n_all = self._merge()
+        _, values, n_true, n_all = self._all_merged()
         order = np.argsort(values, kind="stable")
         distinct, group = np.unique(values[order], return_inverse=True)
         true = _sum_by(group, n_true[order], len(distinct))
@@ -108,40 +110,56 @@ class ScoreTally:
         indptr, indices = csr_parts(truth)
         values = true_scores(scores.native_rows(), indptr, indices)
         ones = np.ones(len(values), dtype=np.int64)
-        return indices.astype(np.int64), cut(values, self.digits), ones, np.zeros_like(ones)
+        return indices, cut(values, self.digits), ones, np.zeros_like(ones)
 
     def _all_cells(self, scores: Scores) -> "_Counted":
         """Return the scores of all cells; those of a label that are not stored make one entry."""
         n_rows, n_labels = scores.shape
         stored = scores.values
         if isinstance(stored, np.ndarray):
-            labels, values = np.tile(np.arange(n_labels), n_rows), stored.ravel()
+            labels = np.tile(np.arange(n_labels, dtype=np.int32), n_rows)
+            values = stored.ravel()
             counts = np.ones(len(values), dtype=np.int64)
         else:
             absent = n_rows - np.bincount(stored.indices, minlength=n_labels)
-            labels = np.concatenate([stored.indices.astype(np.int64), np.arange(n_labels)])
+            labels = np.concatenate([stored.indices, np.arange(n_labels)]).astype(np.int32)
             values = np.concatenate([stored.data, scores.base])
             counts = np.concatenate([np.ones(stored.nnz, dtype=np.int64), absent])
         return labels, cut(values, self.digits), np.zeros_like(counts), counts
 
-    def _merge(self) -> "_Counted":
-        """Merge what was added; scores lose digits until as few are distinct as may be."""
-        merged = _merged(self._parts)
-        while len(merged[0]) > self._most and self.digits > DIGITS[-1]:
-            self.digits = next(each for each in DIGITS if each < self.digits)
-            labels, values, n_true, n_all = merged
-            merged = _merged([(labels, cut(values, self.digits), n_true, n_all)])
+    def _all_merged(self) -> "_Counted":
+        """Merge what was added; say once where scores were cut."""
+        merged = self._merge()
+        if self.digits < DIGITS[0] and not self._said:
+            self._said = True
             logger.info(
                 "macro-auc and micro-auc: more than %d different scores; compared by their first "
                 "%d binary digits",
                 self._most,
                 self.digits + 1,
             )
+        return merged
+
+    def _merge(self) -> "_Counted":
+        """Merge what was added; scores lose digits until as few are distinct as may be."""
+        merged = self._merged(self._parts)
+        while len(merged[0]) > self._most and self.digits > DIGITS[-1]:
+            self.digits = next(each for each in DIGITS if each < self.digits)
+            labels, values, n_true, n_all = merged
+            merged = self._merged([(labels, cut(values, self.digits), n_true, n_all)])
         self._parts, self._kept = [merged], len(merged[0])
         return merged
 
+    def _merged(self, parts: list["_Counted"]) -> "_Counted":
+        """Return the parts as one, sorted by label and score, each pair once."""
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        labels, values, n_true, n_all = columns
+        used = (n_true > 0) | (n_all > 0)
+        cells = labels[used], values[used], n_true[used], n_all[used]
+        return merged_counts(*cells, self._n_labels, thread_count(None))
 
-_Counted = tuple[Int, Float, Int, Int]
+
+_Counted = tuple[Int32, Float, Int, Int]
 """Labels, scores, numbers of true cells and of all cells."""
 
 
@@ -168,25 +186,7 @@ def cut(values: Float, digits: int) -> Float:
     return bits.view(np.float64)
 
 
-def _merged(parts: list[_Counted]) -> _Counted:
-    """Return the parts as one, sorted by label and score, each pair once."""
-    labels, values, n_true, n_all = (np.concatenate(column) for column in zip(*parts, strict=True))
-    used = (n_true > 0) | (n_all > 0)
-    labels, values, n_true, n_all = labels[used], values[used], n_true[used], n_all[used]
-    order = np.lexsort((values, labels))
-    labels, values = labels[order], values[order]
-    is_new = np.ones(len(labels), dtype=np.bool_)
-    is_new[1:] = (labels[1:] != labels[:-1]) | (values[1:] != values[:-1])
-    group = np.cumsum(is_new) - 1
-    return (
-        labels[is_new],
-        values[is_new],
-        _sum_by(group, n_true[order], int(is_new.sum())),
-        _sum_by(group, n_all[order], int(is_new.sum())),
-    )
-
-
-def _sum_by(group: Int, counts: Int, n_groups: int) -> Int:
+def _sum_by(group: Int | Int32, counts: Int, n_groups: int) -> Int:
     """Return the sum of whole numbers in each group, exactly."""
     sums = np.zeros(n_groups, dtype=np.int64)
     np.add.at(sums, group, counts)

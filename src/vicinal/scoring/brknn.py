@@ -20,7 +20,8 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32
 from vicinal._base.checked_csr import with_values
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes, votes_by_k
+from vicinal.graph import NeighborGraph, votes, votes_by_k
+from vicinal.graph.votes import cardinality_of
 from vicinal.scores import Scores
 from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.kept_labels import KeptLabels
@@ -45,13 +46,13 @@ class BRkNNScoring(KeptLabels):
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
-        return confidence(votes(near, self.Y), near, self.Y)
+        return confidence(votes(near, self.Y), near)
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
         """Score the queries of `graph` for each k of `ks` (ascending), counting votes once."""
         wanted = list(ks)
         for k, counts in zip(wanted, votes_by_k(graph, self.Y, wanted), strict=True):
-            yield confidence(counts, graph.prefix(k), self.Y)
+            yield confidence(counts, graph.prefix(k))
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -71,8 +72,8 @@ def equal_votes(places: Int, said: Float) -> list[Breakdown]:
     ]
 
 
-def confidence(counts: Csr, graph: NeighborGraph, Y: Csr) -> Scores:
+def confidence(counts: Csr, graph: NeighborGraph) -> Scores:
     """Return votes as shares of the neighbours found; a query without neighbours scores 0."""
     found: Int32 = graph.found
     shares = with_values(counts, counts.data / np.repeat(found, np.diff(counts.indptr)))
-    return Scores.sparse(shares, neighbor_cardinality=neighbor_cardinality(graph, Y))
+    return Scores.sparse(shares, neighbor_cardinality=cardinality_of(counts, graph))

@@ -1,5 +1,8 @@
 """Which of several settings is best: the micro-F1 of the best threshold on leave-one-out scores."""
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -7,6 +10,8 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Float, Int, row_ids
 from vicinal.scores import Scores
 from vicinal.scoring.training import Scoring, Training, leave_one_out
+
+Fitted = TypeVar("Fitted")
 
 SAMPLED_ROWS = 4000
 """Rows that a choice is made on."""
@@ -21,6 +26,45 @@ def sampled_rows(n_rows: int) -> Int:
     (10, array([ 0,  5, 10]))
     """
     return np.arange(0, n_rows, -(-n_rows // SAMPLED_ROWS) or 1)
+
+
+def best_of(
+    values: Sequence[float], fit: Callable[[float], tuple[Fitted, float]], *, climbs: bool = False
+) -> Fitted:
+    """Return what is fitted with the best of some values; the first of equals.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one; rising where the search climbs.
+    fit : callable
+        From a value to what is fitted and how good it is.
+    climbs : bool
+        Whether to go from the second value upwards, or else downwards, as long as the next value is
+        better than the last, instead of trying all.
+
+    Examples
+    --------
+    >>> tried = []
+    >>> def fit(value):
+    ...     tried.append(value)
+    ...     return f"fitted with {value}", -abs(value - 2)
+    >>> best_of([1, 2, 3, 4, 5], fit, climbs=True), tried
+    ('fitted with 2', [2, 3, 1])
+    """
+    middle = min(1, len(values) - 1) if climbs else 0
+    best, most = fit(values[middle])
+    has_risen = False
+    for value in values[middle + 1 :]:
+        fitted, good = fit(value)
+        if good > most:
+            best, most, has_risen = fitted, good, True
+        elif climbs:
+            break
+    if climbs and not has_risen and middle > 0:
+        fitted, good = fit(values[middle - 1])
+        best = fitted if good > most else best
+    return best
 
 
 def micro_f1(state: Scoring, training: Training, judged: Int | None = None) -> float:

@@ -34,7 +34,8 @@ from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
+from vicinal.graph import NeighborGraph, votes
+from vicinal.graph.votes import cardinality_of
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.clusters import nearest_center
@@ -135,7 +136,8 @@ class LAMLkNNScoring(FieldState, EveryLabel):
         """Score the queries of `graph`, whose features are `X`."""
         rows = check_given(X, graph.n_queries, self.centers.shape[1])
         near = graph.prefix(min(self.k, graph.k))
-        counts, sizes = votes(near, self.Y), neighbor_cardinality(near, self.Y)
+        counts = votes(near, self.Y)
+        sizes = cardinality_of(counts, near)
         if len(self.centers) == 1:
             return looked_up(self.posterior[0], counts, sizes)
         check_cells(*counts.shape)

@@ -89,7 +89,7 @@ class LPkNNScoring(KeptLabels):
         picked = majorities(self._classes_of(near), wanted)
         queries = np.arange(graph.n_queries)
         for k, counts, place in zip(wanted, counted, picked, strict=True):
-            scores = confidence(counts, graph.prefix(k), self.Y)
+            scores = confidence(counts, graph.prefix(k))
             yield replace(scores, label_sets=_rows_or_empty(self.Y, near[queries, place]))
 
     def explain(

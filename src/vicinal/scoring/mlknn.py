@@ -35,7 +35,8 @@ from vicinal._base.checked_csr import with_values
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
-from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
+from vicinal.graph import NeighborGraph, votes
+from vicinal.graph.votes import cardinality_of
 from vicinal.scores import Scores
 from vicinal.scoring import bayes
 from vicinal.scoring.bayes import tally
@@ -128,8 +129,8 @@ class MLkNNScoring(FieldState):
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""
         near = graph.prefix(min(self.k, graph.k))
-        sizes = neighbor_cardinality(near, self.Y)
-        return looked_up(self.posterior, votes(near, self.Y), sizes)
+        counts = votes(near, self.Y)
+        return looked_up(self.posterior, counts, cardinality_of(counts, near))
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None

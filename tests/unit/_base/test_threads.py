@@ -5,7 +5,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_limits
 
-from vicinal._base.threads import thread_count, using_threads
+from vicinal._base.threads import in_threads, thread_count, using_threads
 
 
 def test_the_innermost_number_holds():
@@ -50,3 +50,30 @@ def test_a_number_that_is_none_is_refused(n_jobs):
 def test_none_keeps_the_limit_of_the_caller():
     with threadpool_limits(1, user_api="openmp"), using_threads(None):
         assert thread_count() == thread_count(-1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("n_items", [0, 1, 2, 9])
+def test_in_threads_keeps_the_order(n_jobs, n_items):
+    with using_threads(n_jobs):
+        found = in_threads(lambda item: (item, thread_count()), iter(range(n_items)))
+    inside = n_jobs if n_items < 2 else 1
+    assert found == [(item, inside) for item in range(n_items)]
+
+
+def test_in_threads_raises_what_an_item_raises():
+    with using_threads(2), pytest.raises(ZeroDivisionError):
+        in_threads(lambda item: 1 / item, [1, 2, 0, 3])
+
+
+def test_in_threads_takes_items_as_the_work_goes_on():
+    done, ahead = [], []
+
+    def items():
+        for item in range(20):
+            ahead.append(item - len(done))
+            yield item
+
+    with using_threads(2):
+        in_threads(done.append, items())
+    assert max(ahead) <= 4

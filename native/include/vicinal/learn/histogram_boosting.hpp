@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,13 +35,15 @@ struct BoostingSettings {
 
 // Cells in bins: bin b holds values above thresholds[b - 1] and up to thresholds[b].
 struct BinnedCells {
-  std::vector<std::uint8_t> bins;  // row-major
+  std::vector<std::uint8_t> bins;       // row-major, for the sums of all columns
+  std::vector<std::uint8_t> by_column;  // column-major, for the division by one column
   std::int64_t n_columns = 0;
 
   std::int64_t size() const {
     return n_columns == 0 ? 0 : static_cast<std::int64_t>(bins.size()) / n_columns;
   }
   const std::uint8_t* operator[](std::int64_t cell) const { return bins.data() + cell * n_columns; }
+  const std::uint8_t* column(std::int64_t at) const { return by_column.data() + at * size(); }
 };
 
 // `thresholds` has most_bins − 1 rising values for each column, infinities where it has fewer bins.
@@ -49,7 +52,8 @@ inline BinnedCells binned(std::span<const float> cells, std::span<const float> t
                           const InterruptCheck& interrupted = never_interrupted) {
   VICINAL_ASSERT(std::ssize(thresholds) == n_columns * (most_bins - 1));
   constexpr std::int64_t cells_per_task = 4096;
-  BinnedCells found{std::vector<std::uint8_t>(cells.size()), n_columns};
+  BinnedCells found{std::vector<std::uint8_t>(cells.size()),
+                    std::vector<std::uint8_t>(cells.size()), n_columns};
   const std::int64_t n_cells = found.size();
   parallel_for((n_cells + cells_per_task - 1) / cells_per_task, n_threads,
                [&](std::int64_t task, int) {
@@ -62,6 +66,7 @@ inline BinnedCells binned(std::span<const float> cells, std::span<const float> t
                      for (int step = most_bins / 2; step > 0; step /= 2)
                        below += edge[below + step - 1] < value ? step : 0;
                      found.bins[cell * n_columns + column] = static_cast<std::uint8_t>(below);
+                     found.by_column[column * n_cells + cell] = static_cast<std::uint8_t>(below);
                    }
                  }
                },
@@ -105,13 +110,6 @@ struct BinnedNode {
 };
 using BinnedTree = std::vector<BinnedNode>;
 
-inline double leaf_value(const BinnedTree& tree, const std::uint8_t* cell) {
-  std::int32_t node = 0;
-  while (tree[node].column >= 0)
-    node = cell[tree[node].column] <= tree[node].bin ? tree[node].left : tree[node].right;
-  return tree[node].value;
-}
-
 inline double to_probability(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
 
 // One model: the trees so far, the log-odds of the cells it learns from and is stopped by.
@@ -123,6 +121,7 @@ class BoostedModel {
       : cells_(cells), is_true_(is_true), settings_(settings), sums_(cells.size()) {
     for (std::int64_t cell = 0; cell < cells.size(); ++cell)
       (fold_of[cell] == fold ? held_out_ : learned_).push_back(static_cast<std::int32_t>(cell));
+    scratch_.resize(std::max(learned_.size(), held_out_.size()));
     double n_true = 0;
     for (const std::int32_t cell : learned_) n_true += is_true[cell];
     const double share =
@@ -150,8 +149,6 @@ class BoostedModel {
                                  probability_[cell] * (1 - probability_[cell]));
     }
     trees_.push_back(grown());
-    for (const std::int32_t cell : held_out_)
-      log_odds_[cell] += leaf_value(trees_.back(), cells_[cell]);
     const auto n_trees = static_cast<int>(trees_.size());
     const bool is_last = n_trees == settings_.n_rounds || trees_.back().size() == 1;
     if (n_trees % check_every != 0 && !is_last) return;
@@ -169,8 +166,14 @@ class BoostedModel {
   static constexpr int check_every = 5;
   using Histogram = std::vector<std::int64_t>;
 
+  struct Range {
+    std::int64_t first, last;
+
+    std::int64_t size() const { return last - first; }
+  };
+
   struct Leaf {
-    std::int64_t first, last;  // of learned_
+    Range learned, held_out;  // of the cells in the order of the leaves
     Histogram histogram;
     std::int64_t total;
     std::int32_t node;
@@ -188,11 +191,11 @@ class BoostedModel {
     return loss;
   }
 
-  Histogram histogram_of(std::int64_t first, std::int64_t last) const {
+  Histogram histogram_of(Range range) const {
     const std::int64_t n_columns = cells_.n_columns;
     Histogram sums(n_columns * most_bins, 0);
-    for (std::int64_t place = first; place < last; ++place) {
-      const std::int32_t cell = learned_[place];
+    for (std::int64_t place = range.first; place < range.last; ++place) {
+      const std::int32_t cell = learned_by_leaf_[place];
       const std::uint8_t* bins = cells_[cell];
       const std::int64_t packed = packed_[cell];
       std::int64_t* at = sums.data();
@@ -230,18 +233,20 @@ class BoostedModel {
     }
   }
 
-  // Cells of a leaf that go left come first; both sides keep their order.
-  std::int64_t divide(const Leaf& leaf) {
-    scratch_.clear();
-    std::int64_t middle = leaf.first;
-    for (std::int64_t place = leaf.first; place < leaf.last; ++place) {
-      const std::int32_t cell = learned_[place];
-      if (cells_[cell][leaf.column] <= leaf.bin)
-        learned_[middle++] = cell;
-      else
-        scratch_.push_back(cell);
+  // Cells of a leaf that go left come first; both sides keep their order. Without a branch, which
+  // would be mispredicted for every other cell.
+  std::int64_t divide(std::vector<std::int32_t>& by_leaf, Range range, const Leaf& leaf) {
+    const std::uint8_t* bins = cells_.column(leaf.column);
+    std::int64_t middle = range.first, n_right = 0;
+    for (std::int64_t place = range.first; place < range.last; ++place) {
+      const std::int32_t cell = by_leaf[place];
+      const bool is_left = bins[cell] <= leaf.bin;
+      by_leaf[middle] = cell;
+      scratch_[n_right] = cell;
+      middle += is_left;
+      n_right += !is_left;
     }
-    std::copy(scratch_.begin(), scratch_.end(), learned_.begin() + middle);
+    std::copy_n(scratch_.begin(), n_right, by_leaf.begin() + middle);
     return middle;
   }
 
@@ -249,7 +254,10 @@ class BoostedModel {
     BinnedTree tree(1);
     std::vector<Leaf> leaves;
     leaves.reserve(settings_.n_leaves);
-    leaves.push_back({0, std::ssize(learned_), histogram_of(0, std::ssize(learned_)), 0, 0});
+    learned_by_leaf_ = learned_;
+    held_out_by_leaf_ = held_out_;
+    const Range every{0, std::ssize(learned_)};
+    leaves.push_back({every, {0, std::ssize(held_out_)}, histogram_of(every), 0, 0});
     for (int bin = 0; bin < most_bins && cells_.n_columns > 0; ++bin)
       leaves[0].total += leaves[0].histogram[bin];
     find_split(leaves[0]);
@@ -265,22 +273,24 @@ class BoostedModel {
   }
 
   void split(Leaf& parent, std::vector<Leaf>& leaves, BinnedTree& tree) {
-    const std::int64_t middle = divide(parent);
+    const std::int64_t middle = divide(learned_by_leaf_, parent.learned, parent);
+    const std::int64_t middle_out = divide(held_out_by_leaf_, parent.held_out, parent);
     const auto left_node = static_cast<std::int32_t>(tree.size());
     tree[parent.node] = {parent.column, parent.bin, left_node, left_node + 1, 0};
     tree.resize(tree.size() + 2);
-    Leaf right{middle, parent.last, {}, 0, left_node + 1};
+    Leaf right{
+        {middle, parent.learned.last}, {middle_out, parent.held_out.last}, {}, 0, left_node + 1};
+    parent.learned.last = middle;
+    parent.held_out.last = middle_out;
     std::int64_t left_total = 0;
     for (int bin = 0; bin <= parent.bin; ++bin)
       left_total += parent.histogram[parent.column * most_bins + bin];
     right.total = parent.total - left_total;
-    const bool left_is_smaller = middle - parent.first <= parent.last - middle;
-    Histogram smaller =
-        left_is_smaller ? histogram_of(parent.first, middle) : histogram_of(middle, parent.last);
+    const bool left_is_smaller = parent.learned.size() <= right.learned.size();
+    Histogram smaller = histogram_of(left_is_smaller ? parent.learned : right.learned);
     for (std::size_t at = 0; at < smaller.size(); ++at) parent.histogram[at] -= smaller[at];
     right.histogram = std::move(left_is_smaller ? parent.histogram : smaller);
     if (left_is_smaller) parent.histogram = std::move(smaller);
-    parent.last = middle;
     parent.total = left_total;
     parent.node = left_node;
     find_split(parent);
@@ -290,23 +300,26 @@ class BoostedModel {
 
   void close(const Leaf& leaf, BinnedTree& tree) {
     double gradient = 0, curvature = 0;
-    for (std::int64_t place = leaf.first; place < leaf.last; ++place) {
-      const std::int32_t cell = learned_[place];
+    for (std::int64_t place = leaf.learned.first; place < leaf.learned.last; ++place) {
+      const std::int32_t cell = learned_by_leaf_[place];
       const double p = probability_[cell];
       gradient += p - is_true_[cell];
       curvature += p * (1 - p);
     }
     const double value = -settings_.rate * gradient / (curvature + settings_.l2);
     tree[leaf.node].value = value;
-    for (std::int64_t place = leaf.first; place < leaf.last; ++place)
-      log_odds_[learned_[place]] += value;
+    for (std::int64_t place = leaf.learned.first; place < leaf.learned.last; ++place)
+      log_odds_[learned_by_leaf_[place]] += value;
+    for (std::int64_t place = leaf.held_out.first; place < leaf.held_out.last; ++place)
+      log_odds_[held_out_by_leaf_[place]] += value;
   }
 
   const BinnedCells& cells_;
   std::span<const std::uint8_t> is_true_;
   BoostingSettings settings_;
   PackedSums sums_;
-  std::vector<std::int32_t> learned_, held_out_, scratch_;
+  std::vector<std::int32_t> learned_, held_out_;  // cells, rising
+  std::vector<std::int32_t> learned_by_leaf_, held_out_by_leaf_, scratch_;
   std::vector<double> log_odds_, probability_, best_log_odds_;
   std::vector<std::int64_t> packed_;
   std::vector<BinnedTree> trees_;
@@ -326,17 +339,18 @@ inline std::vector<BoostedModel> boosted_models(
     for (int fold = 0; fold < n_folds; ++fold)
       models.emplace_back(cells, is_true, folds.subspan(at, n_cells),
                           static_cast<std::uint8_t>(fold), settings);
-  std::vector<BoostedModel*> going;
-  for (int round = 0; round < settings.n_rounds; ++round) {
-    going.clear();
-    for (BoostedModel& model : models)
-      if (!model.is_complete()) going.push_back(&model);
-    if (going.empty()) break;
-    parallel_for(
-        std::ssize(going), n_threads, [&](std::int64_t task, int) { going[task]->add_tree(); },
-        interrupted);
-    if (interrupted()) throw Interrupted();
-  }
+  // A tree is a task, so that two threads share three models evenly. A thread whose model is still
+  // busy with its last tree waits, which is rare: every other model has had its turn in between.
+  const std::int64_t n_models = std::ssize(models);
+  std::vector<std::mutex> busy(models.size());
+  parallel_for(
+      settings.n_rounds * n_models, static_cast<int>(std::min<std::int64_t>(n_threads, n_models)),
+      [&](std::int64_t task, int) {
+        BoostedModel& model = models[task % n_models];
+        std::lock_guard lock(busy[task % n_models]);
+        if (!model.is_complete()) model.add_tree();
+      },
+      interrupted);
   return models;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/learn/limit_kernels.hpp"
 #include "vicinal/learn/live_rows.hpp"
 #include "vicinal/learn/neighbor_lists.hpp"
 
@@ -31,8 +33,11 @@ class LiveGraph {
   // `ids` holds `width` neighbours per row, nearest first, padded with -1: the graph of `rows`. A
   // list that is not padded may have further candidates.
   LiveGraph(const CsrView<Value>& rows, Metric metric, std::int64_t k, std::int64_t spare,
-            std::span<const std::int32_t> ids, std::int64_t width)
-      : metric_(metric), rows_(rows), lists_(k, spare) {
+            std::span<const std::int32_t> ids, std::int64_t width, Simd level = simd_level("auto"))
+      : metric_(metric),
+        within_limits_(within_limits(level)),
+        rows_(rows, level),
+        lists_(k, spare) {
     for (std::int32_t row = 0; row < rows_.n_slots(); ++row) {
       lists_.append();
       assign(row, ids.subspan(row * width, width));
@@ -54,7 +59,7 @@ class LiveGraph {
         slot, lists_.limits(), [&] { return best.worst_key(); },
         [&](std::int32_t other, double key) {
           best.push({key, other});
-          offer(other, {key, slot});
+          if (!(key > lists_.limit(other))) offer(other, {key, slot});
         });
     lists_.assign(slot, best.sort(), is_cut(best));
     return slot;
@@ -120,7 +125,7 @@ class LiveGraph {
     const auto limit = [&](std::int32_t other) {
       return limits.empty() ? worst() : std::max(worst(), limits[other]);
     };
-    rows_.dots(rows_.row(slot), [&](std::int32_t first, std::span<const double> dots) {
+    rows_.dots(slot, [&](std::int32_t first, std::span<const double> dots) {
       const auto stop = first + static_cast<std::int32_t>(dots.size());
       if (metric_ == Metric::euclidean) {
         for (std::int32_t other = first; other < stop; ++other) {
@@ -132,10 +137,13 @@ class LiveGraph {
         return;
       }
       for (std::int32_t begin = first; begin < stop; begin += run_slots) {
-        const std::int32_t end = std::min(begin + run_slots, stop);
-        if (!any_may_pass(slot, begin, dots.subspan(begin - first, end - begin), limits, worst()))
-          continue;
-        for (std::int32_t other = begin; other < end; ++other) {
+        const DotRun run{dots.data() + (begin - first),
+                         metric_ == Metric::cosine ? rows_.norms().data() + begin : nullptr,
+                         limits.empty() ? nullptr : limits.data() + begin, rows_.norm(slot),
+                         worst()};
+        std::uint32_t within = within_limits_(run, std::min(run_slots, stop - begin));
+        for (; within != 0; within &= within - 1) {
+          const std::int32_t other = begin + std::countr_zero(within);
           const double dot = dots[other - first];
           if (other == slot || !LiveRows<Value>::shares_feature(dot)) continue;
           const double exact = key_of(metric_, dot, rows_.norm(slot), rows_.norm(other));
@@ -146,36 +154,6 @@ class LiveGraph {
   }
 
   static constexpr std::int32_t run_slots = 32;
-
-  // Whether one of the slots from `begin` on may have a key within its limit: without a division,
-  // and with more slack than all roundings together, so that most runs need no further look. Norms
-  // so small that their product may have vanished always pass, as does what is not a number.
-  bool any_may_pass(std::int32_t slot, std::int32_t begin, std::span<const double> dots,
-                    std::span<const double> limits, double worst) const {
-    const double* const norms = rows_.norms().data() + begin;
-    const double* const own = limits.empty() ? nullptr : limits.data() + begin;
-    const double norm = rows_.norm(slot);
-    const bool is_cosine = metric_ == Metric::cosine;
-    int n_passing = 0;
-    const auto count = [&](auto limit_of, auto size_of) {
-      for (std::size_t i = 0; i < dots.size(); ++i) {
-        const double limit = limit_of(i), size = size_of(i);
-        const double slack = 1e-14 * std::abs(limit) + 1e-300;
-        n_passing += !(-dots[i] > (limit + slack) * size) | !(size > 1e-200);
-      }
-    };
-    const auto with_size = [&](auto limit_of) {
-      if (is_cosine)
-        count(limit_of, [&](std::size_t i) { return norm * norms[i]; });
-      else
-        count(limit_of, [](std::size_t) { return 1.0; });
-    };
-    if (own == nullptr)
-      with_size([&](std::size_t) { return worst; });
-    else
-      with_size([&](std::size_t i) { return worst > own[i] ? worst : own[i]; });
-    return n_passing > 0;
-  }
 
   // A squared distance from norms and a dot product, less its largest possible rounding error (the
   // last term covers squares that vanish); NaN where one overflowed, which no comparison drops.
@@ -233,6 +211,7 @@ class LiveGraph {
   }
 
   Metric metric_;
+  WithinLimits within_limits_;
   LiveRows<Value> rows_;
   NeighborLists lists_;
   std::vector<ListChange> changes_;

@@ -2,6 +2,9 @@
 //
 // A row lives in a slot. Slots are given in rising order and are not given again until compact()
 // renumbers those that are in use, keeping their order.
+//
+// While all rows are counts (small whole numbers), every sum of products is exact in any order, and
+// the entries 1 of the most frequent features are bits instead of postings.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/exact.hpp"
+#include "vicinal/learn/frequent_bits.hpp"
 #include "vicinal/learn/slow_growth.hpp"
 
 namespace vicinal {
@@ -24,11 +28,17 @@ class LiveRows {
   // Dot products are added up for so many slots at a time, so that the sums stay in the cache.
   static constexpr std::int32_t block_slots = 1 << 15;
 
-  explicit LiveRows(const CsrView<Value>& rows) : postings_(rows.n_columns) {
-    std::vector<std::int32_t> counts(rows.n_columns, 0);
-    for (const std::int32_t column : rows.indices) ++counts[column];
-    for (std::int64_t f = 0; f < rows.n_columns; ++f) postings_[f].reserve(counts[f]);
+  explicit LiveRows(const CsrView<Value>& rows, Simd level = simd_level("auto"))
+      : postings_(rows.n_columns), frequent_(rows.n_columns, level) {
+    std::vector<std::int64_t> sizes(rows.n_columns, 0);
+    for (const std::int32_t column : rows.indices) ++sizes[column];
+    for (std::int64_t i = 0; i < rows.n_rows(); ++i) are_counts_ &= is_counts(row_of(rows, i));
+    if (are_counts_)
+      for (const std::int32_t column : largest(sizes)) frequent_.take_in(column);
+    for (std::int32_t f = 0; f < rows.n_columns; ++f)
+      if (!frequent_.has(f)) postings_[f].reserve(sizes[f]);
     reserve(rows.n_rows(), static_cast<std::int64_t>(rows.indices.size()));
+    next_choice_ = after_choice(rows.n_rows());
     for (std::int64_t i = 0; i < rows.n_rows(); ++i) add(row_of(rows, i));
   }
 
@@ -47,23 +57,33 @@ class LiveRows {
   std::int32_t add(const SparseRow<Value>& row) {
     if (norms_.size() >= 2147483646u) throw std::length_error("fewer than 2^31 - 1 rows");
     const std::int32_t slot = n_slots();
+    if (are_counts_ && !is_counts(row)) {
+      are_counts_ = false;
+      choose_frequent();
+    }
+    frequent_.append_row();
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row.values[i] == Value{0}) continue;
       append_slowly(columns_, row.columns[i]);
       append_slowly(values_, row.values[i]);
-      append_slowly(postings_[row.columns[i]], Posting{slot, row.values[i]});
+      if (row.values[i] == Value{1} && frequent_.has(row.columns[i]))
+        frequent_.set(slot, row.columns[i]);
+      else
+        append_slowly(postings_[row.columns[i]], Posting{slot, row.values[i]});
     }
     append_slowly(starts_, static_cast<std::int64_t>(columns_.size()));
     append_slowly(squares_, vicinal::squared_norm(row.values));
     append_slowly(norms_, std::sqrt(squares_.back()));
     append_slowly(live_, std::uint8_t{1});
     ++n_live_;
+    if (are_counts_ && n_slots() >= next_choice_) choose_frequent();
     return slot;
   }
 
   void remove(std::int32_t slot) {
     const SparseRow<Value> gone = row(slot);
     for (const std::int32_t column : gone.columns) {
+      if (frequent_.clear(slot, column)) continue;
       auto& list = postings_[column];
       const auto at = std::lower_bound(list.begin(), list.end(), slot,
                                        [](const Posting& p, std::int32_t s) { return p.slot < s; });
@@ -73,23 +93,20 @@ class LiveRows {
     --n_live_;
   }
 
-  // Call seen(first, sums) for one block of slots after the other, with the dot products of a row
-  // and the slots from `first` on. Features are visited in rising order, so each sum is the
-  // definition's, to the bit. A slot that shares no feature, or is not in use, keeps -0.0: a sum of
-  // products never becomes that, since + 0.0 turns a product that vanished into +0.0.
-  template <class Other, class Seen>
-  void dots(const SparseRow<Other>& query, Seen&& seen) {
-    lists_.clear();
-    for (std::size_t i = 0; i < query.size(); ++i) {
-      const Postings& list = postings_[query.columns[i]];
-      if (query.values[i] == Other{0} || list.empty()) continue;
-      const Posting* const begin = list.data();
-      lists_.push_back({begin, begin + list.size(), static_cast<double>(query.values[i])});
-    }
+  // Call seen(first, sums) for one block of slots after the other, with the dot products of the row
+  // of a slot and those of the slots from `first` on. Where the order matters, features are visited
+  // in rising order, so each sum is the definition's, to the bit. A slot that shares no feature, or
+  // is not in use, keeps -0.0: a sum of products never becomes that, since + 0.0 turns a product
+  // that vanished into +0.0.
+  template <class Seen>
+  void dots(std::int32_t slot, Seen&& seen) {
+    look_up(row(slot));
     sums_.resize(std::min(n_slots(), block_slots));
     for (std::int32_t first = 0; first < n_slots(); first += block_slots) {
       const std::int32_t stop = first + std::min(block_slots, n_slots() - first);
       std::fill(sums_.begin(), sums_.end(), -0.0);
+      for (const Common& each : common_)
+        frequent_.add_products(first, stop - first, each.mask, each.weight, sums_.data());
       double* const sums = sums_.data() - first;
       for (Rest& rest : lists_)
         for (; rest.next != rest.end && rest.next->slot < stop; ++rest.next)
@@ -122,6 +139,7 @@ class LiveRows {
     shrink(squares_, next);
     shrink(norms_, next);
     live_.assign(next, 1);
+    frequent_.renumber(moved);
     for (auto& list : postings_) {
       for (Posting& posting : list) posting.slot = moved[posting.slot];
       if (list.capacity() > list.size() + list.size() / 4 + 4) list.shrink_to_fit();
@@ -131,7 +149,8 @@ class LiveRows {
 
   std::size_t bytes() const {
     std::size_t total = columns_.capacity() * (sizeof(std::int32_t) + sizeof(Value)) +
-                        norms_.capacity() * 25 + postings_.capacity() * sizeof(Postings);
+                        norms_.capacity() * 25 + postings_.capacity() * sizeof(Postings) +
+                        frequent_.bytes();
     for (const auto& list : postings_) total += list.capacity() * sizeof(Posting);
     return total;
   }
@@ -149,6 +168,98 @@ class LiveRows {
     const Posting* end;
     double weight;
   };
+
+  // The frequent features that a query has with the same weight.
+  struct Common {
+    double weight;
+    std::uint64_t mask;
+  };
+
+  // Whole numbers whose products add up to less than 2^53, by the inequality of Cauchy and Schwarz.
+  static bool is_counts(const SparseRow<Value>& row) {
+    const auto is_count = [](Value v) {
+      return v >= Value{0} && v <= Value{1 << 20} && v == std::floor(v);
+    };
+    return std::all_of(row.values.begin(), row.values.end(), is_count) &&
+           vicinal::squared_norm(row.values) < 0x1p52;
+  }
+
+  static std::int64_t after_choice(std::int64_t n_rows) { return n_rows + n_rows / 4 + 64; }
+
+  // The features with the largest sizes, as many as there are bits.
+  static std::vector<std::int32_t> largest(std::span<const std::int64_t> sizes) {
+    std::vector<std::int32_t> features;
+    for (std::size_t f = 0; f < sizes.size(); ++f)
+      if (sizes[f] > 0) features.push_back(static_cast<std::int32_t>(f));
+    const auto n = std::min<std::size_t>(features.size(), FrequentBits::most);
+    std::partial_sort(features.begin(), features.begin() + n, features.end(),
+                      [&](std::int32_t a, std::int32_t b) {
+                        return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b;
+                      });
+    features.resize(n);
+    return features;
+  }
+
+  // Choose the frequent features anew: none if there are rows that are not counts.
+  void choose_frequent() {
+    next_choice_ = after_choice(n_slots());
+    std::vector<std::int64_t> sizes(postings_.size(), 0);
+    for (std::size_t f = 0; are_counts_ && f < sizes.size(); ++f) {
+      const auto column = static_cast<std::int32_t>(f);
+      sizes[f] = std::ssize(postings_[f]) + (frequent_.has(column) ? frequent_.count(column) : 0);
+    }
+    const auto chosen = largest(sizes);
+    for (std::int32_t bit = 0; bit < FrequentBits::most; ++bit) {
+      const std::int32_t column = frequent_.column(bit);
+      if (column >= 0 && std::find(chosen.begin(), chosen.end(), column) == chosen.end())
+        to_postings(column);
+    }
+    for (const std::int32_t column : chosen)
+      if (!frequent_.has(column)) to_bits(column);
+  }
+
+  void to_postings(std::int32_t column) {
+    Postings list;
+    list.reserve(postings_[column].size() + frequent_.count(column));
+    auto known = postings_[column].cbegin();
+    for (std::int32_t slot = 0; slot < n_slots(); ++slot)
+      if (frequent_.clear(slot, column))
+        list.push_back({slot, Value{1}});
+      else if (known != postings_[column].cend() && known->slot == slot)
+        list.push_back(*known++);
+    frequent_.give_up(column);
+    postings_[column].swap(list);
+  }
+
+  void to_bits(std::int32_t column) {
+    frequent_.take_in(column);
+    Postings others;
+    for (const Posting& posting : postings_[column])
+      if (posting.value == Value{1})
+        frequent_.set(posting.slot, column);
+      else
+        others.push_back(posting);
+    postings_[column].swap(others);
+  }
+
+  // Find what dots() adds up for a query.
+  void look_up(const SparseRow<Value>& query) {
+    lists_.clear();
+    common_.clear();
+    for (std::size_t i = 0; i < query.size(); ++i) {
+      const std::int32_t column = query.columns[i];
+      const auto weight = static_cast<double>(query.values[i]);
+      const Postings& list = postings_[column];
+      if (!list.empty()) lists_.push_back({list.data(), list.data() + list.size(), weight});
+      if (!frequent_.has(column)) continue;
+      const auto same = std::find_if(common_.begin(), common_.end(),
+                                     [&](const Common& each) { return each.weight == weight; });
+      if (same == common_.end())
+        common_.push_back({weight, frequent_.mask(column)});
+      else
+        same->mask |= frequent_.mask(column);
+    }
+  }
 
   void reserve(std::int64_t n_rows, std::int64_t n_entries) {
     reserve_slowly(starts_, n_rows);
@@ -171,9 +282,13 @@ class LiveRows {
   std::vector<double> squares_, norms_;
   std::vector<std::uint8_t> live_;
   std::vector<Postings> postings_;
+  FrequentBits frequent_;
+  bool are_counts_ = true;
+  std::int64_t next_choice_ = 0;  // the number of slots at which frequent features are chosen anew
   std::int32_t n_live_ = 0;
-  std::vector<double> sums_;  // of one block; scratch, as are the lists
+  std::vector<double> sums_;  // of one block; scratch, as is what follows
   std::vector<Rest> lists_;
+  std::vector<Common> common_;
 };
 
 }  // namespace vicinal

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from vicinal._base.arrays import Float, Int
+from vicinal._base.arrays import Csr, Float, Int
 from vicinal._base.progress import blocks
+from vicinal._base.threads import in_threads
 from vicinal.scoring.blend.boosting import fit_boosting
 from vicinal.scoring.blend.cells import Candidates, CellMaker, score_spread
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
@@ -30,8 +31,8 @@ from vicinal.scoring.blend.views import View, given_view, scaled_view, weighted_
 from vicinal.scoring.features import check_given
 from vicinal.scoring.training import Training
 
-JUDGED_ROWS = 4000
-"""Rows that k, powers and regularisations are chosen on."""
+JUDGED_ROWS, JUDGED_LABELS = 4000, 25_000
+"""Rows, and labels that they have, by which k, powers and regularisations are chosen."""
 SPREAD_ROWS = 500
 """Rows whose scores set the scale of each part."""
 
@@ -70,10 +71,12 @@ def fit_mixture(
     spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))
     share = (np.bincount(Y.indices, minlength=n_labels) + 0.5) / (n_rows + 1.0)
     maker = CellMaker(*spread, np.log(share), width)
-    made = []
-    for start, stop in blocks(len(rows), rows_at_once(n_labels), "Leaving rows out"):
-        scores = left_out_scores(parts, trainings, co_occurrence, rows[start:stop])
-        made.append(maker.make(scores))
+
+    def some(bounds: tuple[int, int]) -> Candidates:
+        return maker.make(left_out_scores(parts, trainings, co_occurrence, rows[slice(*bounds)]))
+
+    step = rows_at_once(parts, n_labels)
+    made = in_threads(some, blocks(len(rows), step, "Leaving rows out"))
     candidates = Candidates(
         np.concatenate([block.labels for block in made]),
         np.concatenate([block.cells for block in made]),
@@ -130,18 +133,20 @@ def _parts(
     trainings: Sequence[Training], plan: Plan, settings: BlendSettings, order: Int
 ) -> list[Part]:
     """Return the fitted parts of every view."""
-    judged = order[:JUDGED_ROWS]
+    judged = order[: judged_rows(trainings[0].Y)]
     names = ("as given", "scaled" if plan.is_dense else "weighted")
-    parts = [
-        Part(f"votes, {name}", view, best_votes(training, judged))
-        for view, (name, training) in enumerate(zip(names, trainings, strict=False))
-    ]
+    votes = in_threads(lambda training: best_votes(training, judged), trainings)
+    parts = [Part(f"votes, {names[view]}", view, each) for view, each in enumerate(votes)]
     if plan.ridge_features:
         # Measurements as given differ in scale, which no ridge should depend on.
         first = 1 if plan.is_dense else 0
-        for view in range(first, len(trainings)):
+
+        def fit_ridge(view: int) -> Part:
             ridge = linear_ridge(trainings[view], plan, settings.max_memory, judged)
-            parts.append(Part(f"ridge, {names[view]}", view, ridge))
+            return Part(f"ridge, {names[view]}", view, ridge)
+
+        seen = range(first, len(trainings))
+        parts += in_threads(fit_ridge, seen) if plan.solves_together else map(fit_ridge, seen)
     if plan.has_kernel:
         kernel = kernel_ridge(trainings[1], settings.max_memory, order, judged)
         parts.append(Part("ridge, kernel", 1, kernel))
@@ -150,6 +155,20 @@ def _parts(
         similarity = FeatureSimilarityScoring.fit(trainings[last])
         parts.append(Part("feature similarity", last, similarity))
     return parts
+
+
+def judged_rows(Y: Csr) -> int:
+    """Return how many rows settings are chosen on: fewer where rows have many labels.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> judged_rows(sparse.csr_array(np.ones((5_000, 2)))), judged_rows(sparse.csr_array((9, 2)))
+    (4000, 4000)
+    >>> judged_rows(sparse.csr_array(np.ones((5_000, 25))))
+    1000
+    """
+    return min(JUDGED_ROWS, JUDGED_LABELS * Y.shape[0] // max(1, Y.nnz))
 
 
 def _mixed_rows(n_rows: int, most: int, random_state: int) -> Int:

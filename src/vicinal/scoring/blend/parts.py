@@ -19,6 +19,8 @@ POWERS = (1.0, 2.0, 4.0)
 DISTANCE_POWERS = (1.0, 4.0, 16.0)
 """Of 1 / (1 + d), which differs less between neighbours than cosines do."""
 ALPHAS = (0.3, 1.0, 3.0, 10.0)
+FLOAT64_SIZE = 1000
+"""Largest matrix inverted in float64: a mixture of scores needs no more than six digits of them."""
 KERNEL_ALPHAS = (0.03, 0.1, 0.3, 1.0)
 KERNEL_WIDTHS = (0.5, 1.0, 2.0, 4.0)
 """Times the usual gamma."""
@@ -72,7 +74,7 @@ def linear_ridge(training: Training, plan: Plan, max_memory: int, judged: Int) -
     Rows are divided by their length, unless they are measurements.
     """
     alphas = ALPHAS if plan.tries_alphas else (1.0,)
-    settings = RidgeSettings(alphas, max_memory=max_memory)
+    settings = RidgeSettings(alphas, max_memory=max_memory, float64_size=FLOAT64_SIZE, climbs=True)
     return RidgeScoring.fit(
         training,
         settings,

@@ -41,6 +41,8 @@ class Plan:
     has_kernel : bool
         Whether the ridge has a Gaussian kernel.
     tries_alphas : bool
+    solves_together : bool
+        Whether the ridges of both views are solved at the same time, each on one thread.
     has_similarity, has_co_occurrence : bool
     left_out : list of str
         What is left out, with the reason.
@@ -51,6 +53,7 @@ class Plan:
     ridge_features: int = MOST_UNKNOWNS
     has_kernel: bool = False
     tries_alphas: bool = True
+    solves_together: bool = False
     has_similarity: bool = True
     has_co_occurrence: bool = True
     left_out: list[str] = field(default_factory=list)
@@ -168,7 +171,12 @@ def _plan_ridge(
         or coefficient_bytes(n_rows, plan.ridge_features, n_labels, has_kernel=False) > max_memory
     ):
         plan.ridge_features //= 2
+    unknowns = min(plan.ridge_features, n_rows)
     plan.tries_alphas = min(plan.ridge_features, size) <= FEW_UNKNOWNS
+    # Threads of a product of small matrices mostly wait for each other.
+    plan.solves_together = plan.tries_alphas and max_memory // 4 >= dense_bytes(
+        unknowns
+    ) + coefficient_bytes(n_rows, plan.ridge_features, n_labels, has_kernel=False)
     if plan.ridge_features < min(16, n_features):
         plan.ridge_features = 0
         plan.left_out.append(f"the ridge is left out, because of max_memory={max_memory}")

@@ -10,6 +10,7 @@ from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.progress import blocks
 from vicinal._base.state import State, read_array, read_count, read_part, read_value
+from vicinal._base.threads import in_threads
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
@@ -21,14 +22,15 @@ from vicinal.scoring.blend.network import Network
 from vicinal.scoring.blend.parts import Part
 from vicinal.scoring.blend.trees import Trees
 from vicinal.scoring.blend.views import View
+from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.explaining import explain_scoring
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.training import Training, leave_one_out
 
-BLOCK_CELLS = 2**22
-"""Rows × labels scored at a time: 32 MiB of float64 for each part."""
-MOST_BLOCK_ROWS = 2048
+BLOCK_CELLS = 2**20
+"""Rows × labels that a thread scores at a time: 8 MiB of float64 for each part."""
+MOST_BLOCK_ROWS = 1024
 
 Mixture = Trees | Network | ConvexMix
 
@@ -91,18 +93,19 @@ class BlendScoring:
         """Return probabilities of the candidate labels of each row; other labels score 0."""
         given = check_given(X, graph.n_queries)
         n_labels = self.Y.shape[1]
-        found = [
-            candidates.scores(probability(self.mixture.log_odds(candidates.cells)), n_labels)
-            for _, candidates in self.candidates(graph, given)
-        ]
+
+        def some(bounds: tuple[int, int]) -> Scores:
+            rows = slice(*bounds)
+            found = self.candidates(graph.some(rows), given[rows])
+            return found.scores(probability(self.mixture.log_odds(found.cells)), n_labels)
+
+        step = rows_at_once(self.parts, n_labels)
+        found = in_threads(some, blocks(given.shape[0], step, "Blending"))
         return Scores.stack(found) if found else Scores.sparse(self.Y[:0].astype(np.float64))
 
-    def candidates(self, graph: NeighborGraph, X: Features) -> Iterator[tuple[slice, Candidates]]:
-        """Yield the candidates of some rows at a time."""
-        step = rows_at_once(self.Y.shape[1])
-        for start, stop in blocks(X.shape[0], step, "Blending"):
-            rows = slice(start, stop)
-            yield rows, self.maker.make(self.part_scores(graph.some(rows), X[rows]))
+    def candidates(self, graph: NeighborGraph, X: Features) -> Candidates:
+        """Return the candidates of rows."""
+        return self.maker.make(self.part_scores(graph, X))
 
     def part_scores(self, graph: NeighborGraph, X: Features) -> list[Scores]:
         """Return what every part says of the rows of `X`."""
@@ -136,7 +139,7 @@ class BlendScoring:
         See :mod:`vicinal.scoring.blend.explaining`.
         """
         given = check_given(X, graph.n_queries)
-        ((_, candidates),) = self.candidates(graph, given)
+        candidates = self.candidates(graph, given)
         seen, near = self._seen(graph, given)
         asked = [
             explain_scoring(part.scoring, near[part.view], labels, seen[part.view])
@@ -241,8 +244,10 @@ def probability(log_odds: Float) -> Float:
     return np.clip(p, 1e-12, 1.0)
 
 
-def rows_at_once(n_labels: int) -> int:
-    """Return how many rows are blended at a time."""
+def rows_at_once(parts: Sequence[Part], n_labels: int) -> int:
+    """Return how many rows are blended at a time: fewer where a part scores every label."""
+    if not any(isinstance(part.scoring, EveryLabel) for part in parts):
+        return MOST_BLOCK_ROWS
     return max(1, min(MOST_BLOCK_ROWS, BLOCK_CELLS // n_labels))
 
 

@@ -1,6 +1,6 @@
 """Label ridge, fitted: coefficients that score rows, and leverages that leave training rows out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -15,7 +15,7 @@ from vicinal._base.warn import warn_user
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.choice import micro_f1
+from vicinal.scoring.choice import best_of, micro_f1
 from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
@@ -25,13 +25,13 @@ from vicinal.scoring.ridge.rows import RowView, strongest_columns
 from vicinal.scoring.ridge.settings import RidgeSettings
 from vicinal.scoring.ridge.solve import Matrix
 from vicinal.scoring.ridge.system import (
-    Solution,
+    Solve,
     coefficient_bytes,
     dense_bytes,
+    dual,
+    primal,
     product_kernel,
     scaled,
-    solve_dual,
-    solve_primal,
 )
 from vicinal.scoring.training import Training
 
@@ -151,22 +151,21 @@ class RidgeScoring(EveryLabel):
         judged: Int | None,
     ) -> Self:
         """Solve for each α of the settings and keep the best."""
-        solutions = _dense_solutions(rows, training, mean, gamma, settings)
-        if solutions is None:
+        solve = _dense_system(rows, training, mean, gamma, settings)
+        if solve is None:
             _check_dense_weights(settings, training.weights)
             return cls._fit_iteratively(rows, training, mean, settings, view)
         n_features = check_given(training.X, training.n_rows).shape[1]
-        best, most = None, -1.0
-        for alpha, solution in zip(settings.alphas, solutions, strict=True):
-            fitted = solution.coefficients, mean, solution.leverage
-            parts = (*fitted, alpha, training.Y, view, n_features)
-            kept = None if gamma is None else rows
-            state = cls(*parts, gamma, kept, weights=training.weights)
-            value = micro_f1(state, training, judged) if len(settings.alphas) > 1 else 0.0
-            if best is None or value > most:
-                best, most = state, value
-        if best is None:
-            raise InvalidArgumentError("alpha", "at least one value", "none")
+        kept = None if gamma is None else rows
+
+        def fitted(alpha: float) -> tuple[Self, float]:
+            solution = solve(alpha)
+            parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
+            state = cls(*parts, view, n_features, gamma, kept, weights=training.weights)
+            is_only = len(settings.alphas) == 1
+            return state, 0.0 if is_only else micro_f1(state, training, judged)
+
+        best: Self = best_of(settings.alphas, fitted, climbs=settings.climbs)
         if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
@@ -349,9 +348,9 @@ def _check_coefficients(
         )
 
 
-def _dense_solutions(
+def _dense_system(
     rows: Features, training: Training, mean: Float, gamma: float | None, settings: RidgeSettings
-) -> Iterator[Solution] | None:
+) -> Solve | None:
     """Return the solutions of the smaller system, None where its matrix does not fit."""
     n_rows, n_columns = rows.shape
     Y, root = training.Y, None if training.weights is None else np.sqrt(training.weights)
@@ -361,12 +360,12 @@ def _dense_solutions(
         kernel = gaussian(rows, rows, gamma)
         if root is not None:
             kernel *= np.outer(root, root)
-        return solve_dual(kernel, Y, mean, settings, None, root)
+        return dual(kernel, Y, mean, settings, None, root)
     if root is not None:
         rows = scaled(rows, root)
     if n_columns <= n_rows:
-        return solve_primal(rows, Y, mean, settings, root)
-    return solve_dual(product_kernel(rows), Y, mean, settings, rows, root)
+        return primal(rows, Y, mean, settings, root)
+    return dual(product_kernel(rows), Y, mean, settings, rows, root)
 
 
 def _read_columns(state: Mapping[str, State], n_features: int) -> Int | None:

@@ -28,6 +28,11 @@ class RidgeSettings:
         Bytes that the fit may use.
     backend : {"numpy", "torch"}
     device : str or None
+    float64_size : int or None
+        Largest matrix inverted in float64; None for 3,000.
+    climbs : bool
+        Whether rising alphas are tried from the second one upwards, or else downwards, as long as
+        each is better than the last; otherwise all are.
     """
 
     alphas: tuple[float, ...] = (1.0,)
@@ -36,6 +41,8 @@ class RidgeSettings:
     max_memory: int = DEFAULT_MEMORY
     backend: str = "numpy"
     device: str | None = None
+    float64_size: int | None = None
+    climbs: bool = False
 
 
 def check_alphas(alpha: object) -> tuple[float, ...]:

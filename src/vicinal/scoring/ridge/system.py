@@ -20,7 +20,7 @@ A row of weight w stands for w equal rows: rows and centred labels are multiplie
 leaves out alone, is :math:`h_i / w_i`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,12 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float
 from vicinal.scoring.ridge.settings import RidgeSettings
-from vicinal.scoring.ridge.solve import Matrix, inverse, leverages, solving_dtype
+from vicinal.scoring.ridge.solve import Matrix, gram, inverse, leverages, product, solving_dtype
 
 LABELS_AT_ONCE = 256
 """Labels whose right-hand sides are dense at a time."""
+CHECKED_LABELS = 16
+"""Labels whose residual tells whether the solution is refined."""
 TOLERATED_RESIDUAL = 1e-5
 """Relative residual of a float32 solution past which it is refined in float64."""
 
@@ -48,6 +50,10 @@ class Solution:
 
     coefficients: Matrix
     leverage: Float
+
+
+Solve = Callable[[float], Solution]
+"""From α to the solution."""
 
 
 def dense_bytes(size: int) -> int:
@@ -73,54 +79,60 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
     return 8 * n_labels * (3 * n_rows + 2 * n_columns)
 
 
-def solve_primal(
+def primal(
     rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
-) -> Iterator[Solution]:
-    """Yield the solution for each α in turn, from XᵀX.
+) -> Solve:
+    """Return what solves the equations of XᵀX.
 
     Where rows have weights, `root` are their square roots, by which `rows` are multiplied already.
     """
-    dtype = solving_dtype(rows.shape[1])
-    gram = _dense(rows.T @ rows, dtype)
+    dtype = solving_dtype(rows.shape[1], settings.float64_size)
+    products = gram(rows, dtype)
     right = _centred_products(rows if root is None else scaled(rows, root), Y, mean)
-    for alpha in settings.alphas:
-        M = inverse(gram, alpha, settings.backend, settings.device)
-        W = (M @ right.astype(dtype)).astype(np.float64)
+
+    def solve(alpha: float) -> Solution:
+        M = inverse(products, alpha, settings.backend, settings.device)
+        W = product(M, right).astype(np.float64, order="C")
         if dtype is np.float32:
             W = _refined(W, M, rows, right, alpha)
-        yield Solution(W, _of_one_row(leverages(rows, M), root))
+        return Solution(W, _of_one_row(leverages(rows, M), root))
+
+    return solve
 
 
-def solve_dual(
+def dual(
     kernel: Matrix,
     Y: Csr,
     mean: Float,
     settings: RidgeSettings,
     rows: Features | None,
     root: Float | None = None,
-) -> Iterator[Solution]:
-    """Yield the solution for each α from the kernel; coefficients of features if `rows` are given.
+) -> Solve:
+    """Return what solves the equations of a kernel; coefficients of features if `rows` are given.
 
     Where they are, the kernel is that of their products. Where rows have weights, `root` are their
     square roots, by which `kernel` (on both sides) and `rows` are multiplied already.
     """
-    dtype = solving_dtype(len(kernel))
+    dtype = solving_dtype(len(kernel), settings.float64_size)
     kernel = kernel.astype(dtype, copy=False)
     targets = Y.toarray() - mean
     if root is not None:
         targets = targets * root[:, None]
-    for alpha in settings.alphas:
+
+    def solve(alpha: float) -> Solution:
         A = inverse(kernel, alpha, settings.backend, settings.device)
-        V = (A @ targets.astype(dtype)).astype(np.float64)
+        V = product(A, targets).astype(np.float64, order="C")
         if dtype is np.float32:
             residual = targets - (kernel @ V.astype(dtype)) - alpha * V
-            V += A @ residual.astype(dtype)
+            V += product(A, residual)
         leverage = 1.0 - alpha * np.diagonal(A).astype(np.float64)
         if rows is not None:
             V = rows.T @ V
         elif root is not None:
             V = V * root[:, None]
-        yield Solution(V, _of_one_row(leverage, root))
+        return Solution(V, _of_one_row(leverage, root))
+
+    return solve
 
 
 def scaled(rows: Features, factors: Float) -> Features:
@@ -155,12 +167,19 @@ def _centred_products(rows: Features, Y: Csr, mean: Float) -> Float:
 
 
 def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) -> Float:
-    """Return `W` after one step of refinement, labels by labels, where its residual asks for it."""
+    """Return `W` after one step of refinement, labels by labels, where its residual asks for it.
+
+    Labels share the matrix, and so the size of their errors: some stand for all.
+    """
+
+    def residual(labels: slice) -> Float:
+        fit = rows.T @ (rows @ W[:, labels])
+        return np.asarray(right[:, labels] - fit - alpha * W[:, labels])
+
+    some = slice(0, CHECKED_LABELS)
+    if np.linalg.norm(residual(some)) <= TOLERATED_RESIDUAL * np.linalg.norm(right[:, some]):
+        return W
     for start in range(0, W.shape[1], LABELS_AT_ONCE):
         block = slice(start, start + LABELS_AT_ONCE)
-        residual = right[:, block] - rows.T @ (rows @ W[:, block]) - alpha * W[:, block]
-        scale = np.linalg.norm(right[:, block])
-        if np.linalg.norm(residual) <= TOLERATED_RESIDUAL * scale:
-            break  # labels share the matrix, and so the size of their errors
-        W[:, block] += M @ residual.astype(M.dtype)
+        W[:, block] += product(M, residual(block))
     return W
