@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.service.conftest import WRITE
 
+from vicinal._base.errors import ModelFormatError
 from vicinal.service import create_app, store
 from vicinal.service.errors import ServiceError, StoreError
 from vicinal.service.events import Change, Event
@@ -152,6 +153,12 @@ def test_a_store_of_another_program_or_model_is_refused(start, tmp_path, model_f
     other = BRkNN(1).fit([[0.0], [1.0]], [["a"], ["b"]])
     with pytest.raises(StoreError, match="another model named 'pets'"):
         start(models={"pets": other})
+
+
+def test_a_folder_without_a_model_leaves_no_mark_in_the_store(start, tmp_path) -> None:
+    with pytest.raises(ModelFormatError, match=r"found no manifest\.json"):
+        start(models={"pets": tmp_path / "nothing"})
+    assert start().facts()["rows"] == 6
 
 
 @pytest.mark.parametrize("damage", ["array", "manifest", "missing"])

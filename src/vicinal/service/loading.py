@@ -69,7 +69,10 @@ def serve_model(
     began = time.perf_counter()
     if store is None:
         return ServedModel(_model(source)), None
-    store.bind(model_id, fingerprint(source))
+    identity = fingerprint(source)
+    if not identity:
+        _model(source)  # says what is wrong with the folder, before the store takes it for a model
+    store.bind(model_id, identity)
     snapshots = Snapshots(store.path, model_id, limits.snapshots_kept)
     newest = snapshots.newest()
     model, version = newest if newest is not None else (_model(source), 0)

@@ -122,7 +122,10 @@ class CsvRows:
         try:
             return next((cells for cells in self._reader if cells), None)
         except csv.Error as error:
-            expected = "cells of a table"
+            expected = (
+                "cells of a table, in quotes as a whole or not at all (quoting=False reads quotes "
+                "as any other character)"
+            )
             raise DataFormatError(str(self._path), expected, str(error), self._line) from None
 
     def _header(self) -> list[str]:
