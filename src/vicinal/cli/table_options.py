@@ -61,6 +61,17 @@ class TableChoice:
     delimiter: Annotated[
         str | None, _option("--delimiter", text="Separator of the cells of a CSV file.")
     ] = None
+    columns: Annotated[
+        str | None,
+        _option("--columns", text="Names of the columns of a CSV file without a header: a,b."),
+    ] = None
+    quotes: Annotated[
+        bool,
+        _option(
+            "--quotes/--no-quotes",
+            text="Whether quotes enclose cells of a CSV file, or are characters like others.",
+        ),
+    ] = True
     tokens: Annotated[
         str, _option("--tokens", text="Which words to find: unicode (every script), or ascii.")
     ] = "unicode"

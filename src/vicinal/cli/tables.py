@@ -33,6 +33,8 @@ def table_options(table: TableChoice) -> TableOptions:
         separator=table.separator_sign(),
         encoding=table.encoding,
         delimiter=table.delimiter_sign(),
+        columns=table.column_list("columns"),
+        quoting=table.quotes,
     )
 
 

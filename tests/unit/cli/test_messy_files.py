@@ -265,3 +265,19 @@ def test_columns_of_numbers_are_found_by_name(run, tmp_path):
     assert code == 0, err
     found = [set(json.loads(line)["labels"]) for line in out.splitlines()]
     assert found == [set(row.split()) for row in LABELS]
+
+
+def test_no_header_and_quotes_that_enclose_nothing(run, tmp_path):
+    path = tmp_path / "titles.tsv"
+    path.write_text('3,17\t"Green trees\n17\tA "red road"\n3\tgreen leaves\n', encoding="utf-8")
+    code, _, err = run("train", path, "-o", tmp_path / "model", "--columns", "labels,text")
+    assert code != 0
+    assert "--no-quotes" in err
+    how = ("--columns", "labels,text", "--no-quotes")
+    code, out, err = run(
+        "train", path, "-o", tmp_path / "model", "--method", "brknn", *how, "--json"
+    )
+    assert code == 0, err
+    assert json.loads(out)["rows"] == 3
+    assert json.loads(out)["labels"] == 2
+    assert run("predict", tmp_path / "model", path, *how)[0] == 0

@@ -123,8 +123,8 @@ class CsvRows:
             return next((cells for cells in self._reader if cells), None)
         except csv.Error as error:
             expected = (
-                "cells of a table, in quotes as a whole or not at all (quoting=False reads quotes "
-                "as any other character)"
+                "cells of a table, in quotes as a whole or not at all (quoting=False, "
+                "--no-quotes: quotes are characters like others)"
             )
             raise DataFormatError(str(self._path), expected, str(error), self._line) from None
 
