@@ -1,4 +1,4 @@
-"""A real cluster of two processes, started once."""
+"""A real cluster of two processes, started once and stopped after the tests of this folder."""
 
 import warnings
 
@@ -12,7 +12,7 @@ import dask
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster():
     import distributed
 

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.native
 
 BLAS_ALONE = {"label-ridge"}
 """Methods that call no compiled loop of ours where rows are dense."""
+SHARED_BLOCKS = {"blend"}
+"""Methods whose threads share blocks of rows among them, so that loops within one have one."""
 
 
 @pytest.fixture
@@ -52,7 +54,8 @@ def test_every_loop_is_told(name: str, make_method: Any, sample: Any, asked: lis
             model.partial_fit(sample.X[-3:], sample.Y[-3:])
             model.forget([0, 7])
         answers.append(model.scores(sample.X_test).toarray())
-        assert set(asked) == (set() if name in BLAS_ALONE else {n_jobs})
+        within = {1} if name in SHARED_BLOCKS else set()
+        assert set(asked) | within == (set() if name in BLAS_ALONE else {n_jobs} | within)
     assert np.array_equal(answers[0], answers[1])
     assert np.array_equal(answers[0], answers[2])
 
@@ -64,7 +67,7 @@ def test_tuning_tells_every_loop(sample: Any, asked: list[int]) -> None:
         asked.clear()
         found = tune("all", sample.X, sample.Y, cv=2, grid=grid, n_jobs=n_jobs, refit=False)
         tables.append(found.table.values)
-        assert set(asked) == {n_jobs}
+        assert set(asked) | {1} == {1, n_jobs}  # 1 within the blocks of a blend
     assert np.array_equal(tables[0], tables[1], equal_nan=True)
     assert np.array_equal(tables[0], tables[2], equal_nan=True)
 
