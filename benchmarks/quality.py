@@ -22,7 +22,7 @@ from benchmarks.quality_models import (
     own_method,
     random_forest,
 )
-from benchmarks.quality_page import DENSE, OWN, write_page
+from benchmarks.quality_page import DENSE, OWN, UNSEEN, write_page
 from benchmarks.quality_scores import measure
 from benchmarks.quality_split import Split, load_split
 from vicinal.results import Result, ResultStore, provenance
@@ -101,7 +101,7 @@ def main() -> None:
     given = parser.parse_args()
     STORED.mkdir(exist_ok=True)
     store = ResultStore(STORED / "results.jsonl")
-    for name in given.names or (*DENSE, *WORDS):
+    for name in given.names or dict.fromkeys((*DENSE, *WORDS, *UNSEEN)):
         run(name, given.peers, {each for each in given.models.split(",") if each}, store)
     write_page(store.read(), STORED, Path(__file__).parents[1] / "docs" / "quality.md")
 
