@@ -4,10 +4,12 @@
 
 #include "check.hpp"
 #include "random_rows.hpp"
+#include "search/definition.hpp"
 #include "vicinal/learn/live_graph.hpp"
 #include "vicinal/learn/vote_tallies.hpp"
 
 using namespace vicinal;
+using testing::key_by_definition;
 using testing::OwnedRows;
 using testing::random_rows;
 
@@ -15,28 +17,13 @@ namespace {
 
 using Row = std::vector<double>;  // all cells written out
 
-double key_of_rows(Metric metric, const Row& a, const Row& b, bool& shares) {
-  double dot = 0, distance = 0, left = 0, right = 0;
-  shares = metric == Metric::euclidean;
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    dot += a[j] * b[j];
-    distance += (a[j] - b[j]) * (a[j] - b[j]);
-    left += a[j] * a[j];
-    right += b[j] * b[j];
-    shares = shares || (a[j] != 0 && b[j] != 0);
-  }
-  if (metric == Metric::euclidean) return distance;
-  return metric == Metric::dot ? -dot : -dot / (std::sqrt(left) * std::sqrt(right));
-}
-
 // The k nearest of row i among the rows in use, by the definition.
 std::vector<Neighbor> brute_force(const std::vector<Row>& rows, const std::vector<bool>& live,
                                   Metric metric, std::size_t i, std::size_t k) {
   std::vector<Neighbor> all;
   for (std::size_t j = 0; j < rows.size(); ++j) {
-    bool shares = false;
-    const double key = key_of_rows(metric, rows[i], rows[j], shares);
-    if (j != i && live[j] && shares) all.push_back({key, static_cast<std::int32_t>(j)});
+    const auto key = key_by_definition(metric, rows[i], rows[j]);
+    if (j != i && live[j] && key) all.push_back({*key, static_cast<std::int32_t>(j)});
   }
   std::sort(all.begin(), all.end(), before);
   if (all.size() > k) all.resize(k);

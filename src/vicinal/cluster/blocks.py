@@ -13,8 +13,8 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
     """Yield the first and the last (excluded) query of each block.
 
     Every task reads all postings of its shards from memory, so a few large tasks cost less than
-    many small ones; but workers finish together only if the last tasks are small. Each round of
-    `at_once` equal blocks therefore takes two thirds of what is left.
+    many small ones; but workers finish together only if the last tasks are small. So blocks come
+    in rounds of `at_once` equal ones, and a round takes two thirds of the queries that are left.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Machines:
 
     @property
     def range_entries(self) -> float:
-        """Most entries of a range: each core builds one at a time."""
+        """The largest number of entries of a range; each core builds one range at a time."""
         return self.build_gb * 1e9 / (2 * BYTES_PER_ENTRY * self.cores)
 
 
