@@ -41,7 +41,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+# Not for the session: until it ends, Playwright's event loop counts as running, and `asyncio.run` of
+# other tests in this process would be refused.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():
         pytest.skip("chromium absent: make browser")
