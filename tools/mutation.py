@@ -1,274 +1,359 @@
 """Mutation tests: change one operator or number in the library, and see whether a test notices.
 
-``make mutation`` takes a sample of the mutants of scoring, decision and metrics. Each runs in a
-forked process, in which an import hook compiles the changed module; no file is touched. A mutant
-is *killed* when a test fails, *survives* when none does, and *times out* when the tests take far
-longer than without it. The score is killed / all: a timeout does not count as killed. Survivors
-are listed, to be answered by a test or to be recognised as equivalent.
+``make mutation`` takes a sample of the mutants of decision, metrics and scoring. One process
+collects the tests of a package and runs them once, to learn which of them reach which line. Each
+mutant gets a fork of that process, in which the changed function has its new code, and runs the
+tests that reach the changed line, the quickest first, then the other tests of their files. A
+change outside functions is made by an import instead, before anything is collected. No file is
+touched, and generated examples are the same in every run.
+
+A mutant is *killed* when a test fails, *survives* when none does, and *times out* when the tests
+take far more processor time than without it. The score is killed / all: a timeout does not count
+as killed. Survivors are listed, to be answered by a test or to be recognised as equivalent.
 """
 
 import argparse
-import ast
-import copy
-import importlib.machinery
-import importlib.util
+import importlib
+import itertools
 import os
 import random
+import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
-from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Literal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import Pipe
+from typing import Literal, TypeVar
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src"
+import coverage
+import hypothesis
+import pytest
+from tools.mutants import (
+    ROOT,
+    SOURCE,
+    Mutant,
+    change_at_import,
+    change_functions,
+    live_functions,
+    mutants,
+)
+
 TESTS = {
-    "scoring": (
-        "tests/oracle/test_brknn_lpknn.py",
-        "tests/oracle/test_mlknn_family.py",
-        "tests/oracle/test_lcif.py",
-        "tests/oracle/test_iblr.py",
-        "tests/unit/scoring",
-        "tests/property/test_explanations.py",
-    ),
     "decision": (
+        "src/vicinal/decision",
         "tests/unit/decision",
+        "tests/unit/estimators/test_calibration.py",
         "tests/property/test_decision_rules.py",
         "tests/property/test_threshold_blocks.py",
     ),
     "metrics": (
+        "src/vicinal/metrics",
         "tests/unit/metrics",
         "tests/oracle/test_metrics_sklearn.py",
+        "tests/property/test_metric_blocks.py",
         "tests/property/test_metrics_bipartition.py",
         "tests/property/test_metrics_first_labels.py",
         "tests/property/test_metrics_ranking.py",
     ),
+    "scoring": (
+        "src/vicinal/scoring",
+        "tests/unit/scoring",
+        "tests/unit/estimators/test_blend.py",
+        "tests/unit/estimators/test_explain.py",
+        "tests/unit/estimators/test_lcif_family.py",
+        "tests/unit/estimators/test_many_labels.py",
+        "tests/unit/estimators/test_methods.py",
+        "tests/unit/estimators/test_sample_weights.py",
+        "tests/oracle",
+        "tests/property/test_explanations.py",
+        "tests/property/test_row_order.py",
+        "tests/property/test_sample_weights.py",
+    ),
 }
-"""The tests that guard each package."""
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-}
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-}
+"""The tests that guard each package, its examples among them."""
+OPTIONS = (
+    *("-q", "-s", "--tb=no", "--assert=plain", "-n", "0", "--timeout=0", "-p", "no:cacheprovider"),
+    *("-m", "not slow and not data", "--hypothesis-profile=mutation"),
+)
+WARM_UP = ("numpy", "scipy.sparse", "scipy.stats", "sklearn.base", "pandas", "rich.progress")
+"""Libraries that most tests need: loaded once, before the forks."""
+MOST_MEMORY = 6 * 2**30
+SURVIVED, KILLED, BROKEN = 0, 1, 3
 Outcome = Literal["killed", "survived", "timed out"]
+Counts = dict[Outcome, int]
+Answer = TypeVar("Answer")
+TERMINAL = os.dup(1)
+
+
+@dataclass
+class Reached:
+    """What the tests do without any change: who reaches which line, and how long each takes."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Processor seconds of each test, by its name."""
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)
+    """The tests that reach each line of each file."""
+    failed: list[str] = field(default_factory=list)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests to try: those that reach the change first, the quickest of them first.
+
+        The others of their files follow, since tests may share what one of them made.
+        """
+        lines = self.lines.get(str(mutant.path), {})
+        if mutant.function is None:
+            reaching = set().union(*lines.values())
+        else:
+            reaching = set().union(*(lines.get(line, ()) for line in mutant.lines))
+        files = {name.partition("::")[0] for name in reaching}
+        beside = {name for name in self.seconds if name.partition("::")[0] in files} - reaching
+        return [*sorted(reaching, key=self.seconds.__getitem__), *sorted(beside)]
+
+
+def forked(action: Callable[[], int]) -> int:
+    """Run an action in a fork that says nothing but its own errors; return its process id."""
+    child = os.fork()
+    if child == 0:
+        code = BROKEN
+        try:
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            code = action()
+        finally:
+            if code == BROKEN:
+                print_line(traceback.format_exc())
+            os._exit(code)
+    return child
+
+
+def answer_of(action: Callable[[], Answer]) -> Answer:
+    """Run an action in a fork, and return what it returns."""
+    reader, writer = Pipe(duplex=False)
+
+    def send() -> int:
+        writer.send(action())
+        return 0
+
+    child = forked(send)
+    writer.close()
+    answer: Answer = reader.recv()
+    os.waitpid(child, 0)
+    return answer
+
+
+def run_item(item: pytest.Item) -> bool:
+    """Run a test with all that pytest does around it; return whether it did as expected."""
+    failed = item.session.testsfailed
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+    return item.session.testsfailed == failed
+
+
+def reach(items: Sequence[pytest.Item], package: str) -> Reached:
+    """Run every test once, and note which lines of a package it reaches."""
+    found = Reached()
+    watch = coverage.Coverage(
+        data_file=None, config_file=False, include=[f"{SOURCE}/vicinal/{package}/*"]
+    )
+    watch.start()
+    for item in items:
+        watch.switch_context(item.nodeid)
+        began = time.process_time()
+        if not run_item(item):
+            found.failed.append(item.nodeid)
+        found.seconds[item.nodeid] = time.process_time() - began
+    watch.stop()
+    data = watch.get_data()
+    for file in data.measured_files():
+        by_line = data.contexts_by_lineno(file)
+        found.lines[file] = {line: {*names} - {""} for line, names in by_line.items()}
+    return found
+
+
+def tests_notice(items: Sequence[pytest.Item], limit: float) -> int:
+    """Run tests until one fails, for that many processor seconds at most."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+    return SURVIVED if all(run_item(item) for item in items) else KILLED
+
+
+class _Loop:
+    """A plugin that hands the collected tests to a function, in place of running them."""
+
+    def __init__(self, use: Callable[[Sequence[pytest.Item]], Answer]) -> None:
+        self.use = use
+        self.answers: list[Answer] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.answers.append(self.use(session.items))
+        return True
+
+
+def collected(
+    tests: Sequence[str], use: Callable[[Sequence[pytest.Item]], Answer]
+) -> Answer | None:
+    """Collect tests, hand them to a function and return its answer; None if one is broken."""
+    loop = _Loop(use)
+    pytest.main([*OPTIONS, *tests], plugins=[loop])
+    return loop.answers[0] if loop.answers else None
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """One change of one module: the changed tree, and where and what it is."""
+class Trial:
+    """A mutant, what tries it in a fork, and the processor seconds that this may take."""
 
-    path: Path
-    line: int
-    change: str
-    tree: ast.Module
-
-    @property
-    def module(self) -> str:
-        """The name under which the module is imported."""
-        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
-
-    def __str__(self) -> str:
-        """Return place and change, as an editor takes them."""
-        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.change}"
+    mutant: Mutant
+    action: Callable[[], int]
+    limit: float
 
 
-def changed(node: ast.AST) -> ast.AST | None:
-    """Return a changed copy of a node, or None where it stays as it is.
-
-    Examples
-    --------
-    >>> ast.unparse(changed(ast.parse("a < b", mode="eval").body))
-    'a <= b'
-    >>> changed(ast.parse("a", mode="eval").body) is None
-    True
-    """
-    match node:
-        case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
-            return ast.Compare(node.left, [COMPARISONS[type(op)]()], node.comparators)
-        case ast.BinOp(op=op) if type(op) in OPERATORS:
-            return ast.BinOp(node.left, OPERATORS[type(op)](), node.right)
-        case ast.BoolOp(op=op):
-            return ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), node.values)
-        case ast.UnaryOp(op=ast.Not()):
-            return node.operand
-        case ast.Constant(value=bool(value)):
-            return ast.Constant(not value)
-        case ast.Constant(value=int(value) | float(value)):
-            return ast.Constant(value + 1)
-    return None
+def new_counts() -> Counts:
+    """Return counts of outcomes, all 0."""
+    return {"killed": 0, "survived": 0, "timed out": 0}
 
 
-def places(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that may be changed: not those of annotations, decorators and defaults."""
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield child
-                yield from places(child)
+def print_line(text: str) -> None:
+    """Print a line where the program printed when it began: forks that say nothing call it too."""
+    os.write(TERMINAL, f"{text}\n".encode())
 
 
-class _Replace(ast.NodeTransformer):
-    """Replaces the node at one place of :func:`places`."""
-
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old = old
-        self.new = new
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else self.generic_visit(node)
-
-
-def mutants(path: Path) -> list[Mutant]:
-    """Return every mutant of a module."""
-    text = path.read_text(encoding="utf-8")
-    n_places = sum(1 for _ in places(ast.parse(text)))
-    found = []
-    original = ast.parse(text)
-    for place, node in zip(range(n_places), places(original), strict=True):
-        if changed(node) is None:
-            continue
-        tree = copy.deepcopy(original)
-        old = next(one for at, one in enumerate(places(tree)) if at == place)
-        new = changed(old)
-        if new is None:
-            raise AssertionError("a copy of a tree has the same places")
-        ast.copy_location(new, old)
-        line = getattr(old, "lineno", 0)
-        change = f"{ast.unparse(node)} → {ast.unparse(new)}"
-        _Replace(old, new).visit(tree)
-        ast.fix_missing_locations(tree)
-        found.append(Mutant(path, line, change, tree))
-    return found
+def outcome_of(status: int) -> Outcome:
+    """Say what the end of a fork means."""
+    code = os.waitstatus_to_exitcode(status)
+    if code == BROKEN:
+        raise RuntimeError("the tests could not be run")
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "timed out"
+    return "survived" if code == SURVIVED else "killed"
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads the changed module in place of the file."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        super().__init__(mutant.module, str(mutant.path))
-        self.tree = mutant.tree
-
-    def get_code(self, fullname: str) -> CodeType:
-        return compile(self.tree, self.path, "exec", dont_inherit=True)
-
-
-class _Finder(MetaPathFinder):
-    """Finds the changed module before anything else does."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self.mutant.module:
-            return None
-        return importlib.util.spec_from_file_location(
-            fullname, self.mutant.path, loader=_Loader(self.mutant)
-        )
-
-
-def run_tests(mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """Run tests in this process, quietly; return pytest's exit code."""
-    import pytest
-
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    if mutant is not None:
-        sys.meta_path.insert(0, _Finder(mutant))
-    options = [
-        "-x",
-        "-q",
-        "-m",
-        "not slow and not data",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-    ]
-    return int(pytest.main([*options, *tests]))
+def try_all(trials: Iterator[Trial], jobs: int) -> Counts:
+    """Try mutants, as many as ``jobs`` at a time; list those that are not killed."""
+    counts = new_counts()
+    running: dict[int, tuple[Trial, float]] = {}
+    while True:
+        for trial in itertools.islice(trials, jobs - len(running)):
+            # A busy machine or a deadlock: processor time is what counts, up to a point.
+            running[forked(trial.action)] = trial, time.monotonic() + 10 * trial.limit
+        if not running:
+            return counts
+        time.sleep(0.01)
+        for child, (trial, end) in list(running.items()):
+            late = time.monotonic() > end
+            if late:
+                os.kill(child, signal.SIGKILL)
+            done, status = os.waitpid(child, 0 if late else os.WNOHANG)
+            if not done:
+                continue
+            del running[child]
+            outcome = outcome_of(status)
+            counts[outcome] += 1
+            if outcome != "killed":
+                print_line(f"{outcome}: {trial.mutant}")
+            if sum(counts.values()) % 50 == 0:
+                print_line(f"  {sum(counts.values())} tried")
 
 
-def tried(mutant: Mutant | None, tests: Sequence[str], limit: float) -> Outcome:
-    """Run tests in a forked process, and stop it when the limit has passed."""
-    child = os.fork()
-    if child == 0:
-        os._exit(run_tests(mutant, tests))
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
-        time.sleep(0.05)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "timed out"
+def limit_of(found: Reached, tests: Sequence[str]) -> float:
+    """Return the processor seconds that tests may take."""
+    return 3 * sum(found.seconds[name] for name in tests) + 10
 
 
-def tests_of(package: str, path: Path) -> list[str]:
-    """Return the tests that guard a module, those of its own name first."""
-    own = ROOT / "tests" / "unit" / package / f"test_{path.stem}.py"
-    first = [str(own.relative_to(ROOT))] if own.exists() else []
-    return [*first, *TESTS[package]]
+def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Reached, Counts]:
+    """Try the changes inside functions; return what the tests reach, and the outcomes."""
+    for path in sorted((SOURCE / "vicinal" / package).rglob("*.py")):
+        importlib.import_module(".".join(path.relative_to(SOURCE).with_suffix("").parts))
+
+    def use(items: Sequence[pytest.Item]) -> tuple[Reached, Counts]:
+        found = answer_of(lambda: reach(items, package))
+        if found.failed:
+            return found, new_counts()
+        by_name = {item.nodeid: item for item in items}
+        functions = {path: live_functions(str(path)) for path in {one.path for one in every}}
+
+        def trial(mutant: Mutant) -> Trial:
+            tests = found.tests(mutant)
+            limit = limit_of(found, tests)
+
+            def action() -> int:
+                if mutant.function is not None:
+                    change_functions(mutant, functions[mutant.path][mutant.function])
+                return tests_notice([by_name[name] for name in tests], limit)
+
+            return Trial(mutant, action, limit)
+
+        return found, try_all(map(trial, every), jobs)
+
+    answer = collected(TESTS[package], use)
+    if answer is None:
+        raise RuntimeError(f"the tests of {package} cannot be collected")
+    return answer
 
 
-def chosen(packages: Sequence[str], sample: int | None, seed: int) -> list[tuple[str, Mutant]]:
-    """Return mutants of packages, all or a random sample of each package."""
-    draw = random.Random(seed)
-    found = []
-    for package in packages:
-        paths = sorted((SOURCE / "vicinal" / package).glob("*.py"))
-        every = [mutant for path in paths for mutant in mutants(path)]
-        if sample is not None and sample < len(every):
-            every = sorted(draw.sample(every, sample), key=str)
-        found += [(package, mutant) for mutant in every]
-    return found
+def try_imports(found: Reached, every: Sequence[Mutant], jobs: int) -> Counts:
+    """Try the changes that an import makes, in forks that have not imported the library."""
+
+    def trial(mutant: Mutant) -> Trial:
+        tests = found.tests(mutant)
+        limit = limit_of(found, tests)
+
+        def use(items: Sequence[pytest.Item]) -> int:
+            by_name = {item.nodeid: item for item in items}
+            return tests_notice([by_name[name] for name in tests], limit)
+
+        def action() -> int:
+            change_at_import(mutant)
+            outcome = collected(sorted({name.partition("::")[0] for name in tests}), use)
+            return KILLED if outcome is None else outcome
+
+        return Trial(mutant, action, limit + 30)
+
+    return try_all(map(trial, every), jobs)
+
+
+def chosen(package: str, sample: int | None, seed: int) -> list[Mutant]:
+    """Return mutants of a package, all or a random sample."""
+    paths = sorted((SOURCE / "vicinal" / package).rglob("*.py"))
+    every = [mutant for path in paths for mutant in mutants(path)]
+    if sample is None or sample >= len(every):
+        return every
+    return sorted(random.Random(seed).sample(every, sample), key=str)
 
 
 def main() -> int:
     """Try mutants, list those that no test noticed, and print the score."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("packages", nargs="*", default=list(TESTS), help=f"of {', '.join(TESTS)}")
-    parser.add_argument("--sample", type=int, default=20, help="mutants per package; 0: all")
+    parser.add_argument("--sample", type=int, default=50, help="mutants per package; 0: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that are tried at a time")
+    parser.add_argument("--only", default="", help="mutants whose place holds this text")
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # set before NumPy is loaded, because of the forks
-    for library in ("numpy", "scipy.sparse", "sklearn.base", "pytest"):
+    for library in WARM_UP:
         importlib.import_module(library)
-    limits = {}
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile(
+        "mutation", deadline=None, database=None, derandomize=True, phases=phases
+    )
     for package in options.packages:
-        began = time.monotonic()
-        if tried(None, TESTS[package], 3600) != "survived":
-            sys.exit(f"the tests of {package} fail without any change")
-        limits[package] = 3 * (time.monotonic() - began) + 10
-    counts: dict[Outcome, int] = {"killed": 0, "survived": 0, "timed out": 0}
-    for package, mutant in chosen(options.packages, options.sample or None, options.seed):
-        outcome = tried(mutant, tests_of(package, mutant.path), limits[package])
-        counts[outcome] += 1
-        if outcome != "killed":
-            sys.stdout.write(f"{outcome}: {mutant}\n")
-            sys.stdout.flush()
-    total = sum(counts.values())
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    sys.stdout.write(f"{total} mutants: {said}; score {counts['killed'] / max(total, 1):.1%}\n")
+        every = chosen(package, options.sample or None, options.seed)
+        every = [mutant for mutant in every if options.only in str(mutant)]
+        inside = [mutant for mutant in every if mutant.function is not None]
+        outside = [mutant for mutant in every if mutant.function is None]
+        found, counts = answer_of(partial(try_functions, package, inside, options.jobs))
+        if found.failed:
+            sys.exit(f"tests of {package} fail without any change: {', '.join(found.failed)}")
+        for outcome, count in try_imports(found, outside, options.jobs).items():
+            counts[outcome] += count
+        said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        score = counts["killed"] / max(len(every), 1)
+        print_line(f"{package}: {len(every)} mutants: {said}; score {score:.1%}")
     return 0
 
 

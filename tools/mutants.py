@@ -1,0 +1,214 @@
+"""Mutants of a module: one operator or number changed, and how the change gets into a process."""
+
+import ast
+import copy
+import gc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+UNCHANGED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "format_spec")
+FunctionPlace = tuple[str, int]
+"""Qualified name and first line of a function."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one module: the changed tree, and where and what it is."""
+
+    path: Path
+    lines: range
+    """From the start of the statement to the end of the change."""
+    line: int
+    change: str
+    tree: ast.Module
+    function: FunctionPlace | None
+    """The outermost function that holds the change; None where it is made by an import."""
+
+    @property
+    def module(self) -> str:
+        """The name under which the module is imported."""
+        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+
+    def __str__(self) -> str:
+        """Return place and change, as an editor takes them."""
+        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.change}"
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """Return a changed copy of a node, or None where it stays as it is.
+
+    Examples
+    --------
+    >>> ast.unparse(changed(ast.parse("a < b", mode="eval").body))
+    'a <= b'
+    >>> changed(ast.parse("a", mode="eval").body) is None
+    True
+    """
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
+            return ast.Compare(node.left, [COMPARISONS[type(op)]()], node.comparators)
+        case ast.BinOp(op=op) if type(op) in OPERATORS:
+            return ast.BinOp(node.left, OPERATORS[type(op)](), node.right)
+        case ast.BoolOp(op=op):
+            return ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            return node.operand
+        case ast.Constant(value=bool(value)):
+            return ast.Constant(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            return ast.Constant(value + 1)
+    return None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A node that may be changed, the statement it is part of, and its outermost function."""
+
+    node: ast.AST
+    statement: ast.stmt | None
+    function: FunctionPlace | None
+
+
+def places(
+    node: ast.AST,
+    statement: ast.stmt | None = None,
+    function: FunctionPlace | None = None,
+    classes: str = "",
+) -> Iterator[_Place]:
+    """Yield the nodes that may be changed.
+
+    Annotations, decorators and the texts of errors are left as they are.
+    """
+    for field, value in ast.iter_fields(node):
+        if field in UNCHANGED_FIELDS:
+            continue
+        inside = function
+        if isinstance(node, ast.FunctionDef) and field == "body" and function is None:
+            first = min(each.lineno for each in (node, *node.decorator_list))
+            inside = f"{classes}{node.name}", first
+        names = f"{classes}{node.name}." if isinstance(node, ast.ClassDef) else classes
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, ast.Raise):
+                continue
+            part_of = child if isinstance(child, ast.stmt) else statement
+            yield _Place(child, part_of, inside)
+            yield from places(child, part_of, inside, names)
+
+
+class _Replace(ast.NodeTransformer):
+    """Replaces one node by another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self.old = old
+        self.new = new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self.new if node is self.old else self.generic_visit(node)
+
+
+def mutants(path: Path) -> list[Mutant]:
+    """Return every mutant of a module."""
+    original = ast.parse(path.read_text(encoding="utf-8"))
+    found = []
+    for at, place in enumerate(places(original)):
+        new = changed(place.node)
+        if new is None or place.statement is None:
+            continue
+        tree = copy.deepcopy(original)
+        old = next(each.node for number, each in enumerate(places(tree)) if number == at)
+        new = copy.deepcopy(new)
+        ast.copy_location(new, old)
+        _Replace(old, new).visit(tree)
+        ast.fix_missing_locations(tree)
+        line = getattr(place.node, "lineno", place.statement.lineno)
+        last = getattr(place.node, "end_lineno", None) or line
+        lines = range(place.statement.lineno, last + 1)
+        change = f"{ast.unparse(place.node)} → {ast.unparse(new)}"
+        found.append(Mutant(path, lines, line, change, tree, place.function))
+    return found
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads the changed module in place of the file."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        super().__init__(mutant.module, str(mutant.path))
+        self.tree = mutant.tree
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.tree, self.path, "exec", dont_inherit=True)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the changed module before anything else does."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self.mutant.module:
+            return None
+        return importlib.util.spec_from_file_location(
+            fullname, self.mutant.path, loader=_Loader(self.mutant)
+        )
+
+
+def change_at_import(mutant: Mutant) -> None:
+    """Let the changed module be found by whoever imports it first in this process."""
+    if mutant.module in sys.modules:
+        raise AssertionError(f"{mutant.module} is imported already")
+    sys.meta_path.insert(0, _Finder(mutant))
+
+
+def live_functions(path: str) -> dict[FunctionPlace, list[FunctionType]]:
+    """Return the functions of a file that this process holds, by name and first line."""
+    found: dict[FunctionPlace, list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename == path:
+            place = one.__code__.co_qualname, one.__code__.co_firstlineno
+            found.setdefault(place, []).append(one)
+    return found
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of every function inside code."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from codes(one)
+
+
+def change_functions(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
+    """Give functions that exist already the changed code: whoever holds them runs the change."""
+    new = next(
+        code
+        for code in codes(compile(mutant.tree, str(mutant.path), "exec", dont_inherit=True))
+        if (code.co_qualname, code.co_firstlineno) == mutant.function
+    )
+    for function in functions:
+        function.__code__ = new
