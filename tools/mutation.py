@@ -3,9 +3,9 @@
 ``make mutation`` takes a sample of the mutants of decision, metrics and scoring. One process
 collects the tests of a package and runs them once, to learn which of them reach which line. Each
 mutant gets a fork of that process, in which the changed function has its new code, and runs the
-tests that reach the changed line, the quickest first, then the other tests of their files. A
-change outside functions is made by an import instead, before anything is collected. No file is
-touched, and generated examples are the same in every run.
+tests that reach the changed line, the quickest first. A change outside functions is made by an
+import instead, before anything is collected. No file is touched, and generated examples are the
+same in every run.
 
 A mutant is *killed* when a test fails, *survives* when none does, and *times out* when the tests
 take far more processor time than without it. The score is killed / all: a timeout does not count
@@ -13,6 +13,7 @@ as killed. Survivors are listed, to be answered by a test or to be recognised as
 """
 
 import argparse
+import gc
 import importlib
 import itertools
 import os
@@ -99,18 +100,13 @@ class Reached:
     failed: list[str] = field(default_factory=list)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests to try: those that reach the change first, the quickest of them first.
-
-        The others of their files follow, since tests may share what one of them made.
-        """
+        """Return the tests that reach a change, the quickest first."""
         lines = self.lines.get(str(mutant.path), {})
         if mutant.function is None:
             reaching = set().union(*lines.values())
         else:
             reaching = set().union(*(lines.get(line, ()) for line in mutant.lines))
-        files = {name.partition("::")[0] for name in reaching}
-        beside = {name for name in self.seconds if name.partition("::")[0] in files} - reaching
-        return [*sorted(reaching, key=self.seconds.__getitem__), *sorted(beside)]
+        return sorted(reaching, key=self.seconds.__getitem__)
 
 
 def forked(action: Callable[[], int]) -> int:
@@ -146,7 +142,7 @@ def answer_of(action: Callable[[], Answer]) -> Answer:
 
 
 def run_item(item: pytest.Item) -> bool:
-    """Run a test with all that pytest does around it; return whether it did as expected."""
+    """Run a test and the fixtures it needs, shared with no other; return whether it passed."""
     failed = item.session.testsfailed
     item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
     return item.session.testsfailed == failed
@@ -274,6 +270,7 @@ def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Rea
             return found, new_counts()
         by_name = {item.nodeid: item for item in items}
         functions = {path: live_functions(str(path)) for path in {one.path for one in every}}
+        gc.freeze()  # a collection in a fork would copy the memory that forks share
 
         def trial(mutant: Mutant) -> Trial:
             tests = found.tests(mutant)

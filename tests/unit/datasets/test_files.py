@@ -1,4 +1,5 @@
 import bz2
+import errno
 import gzip
 import lzma
 import os
@@ -6,7 +7,9 @@ import os
 import pytest
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal.datasets import files
 from vicinal.datasets.files import bare_name, decode, open_data, open_text, write_data
+from vicinal.datasets.names import find_beside, read_names
 from vicinal.datasets.texts import read_texts
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -167,3 +170,26 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_bare_name():
     assert bare_name("a/b.xc.txt.xz") == "b.xc.txt"
     assert bare_name("b.npz") == "b.npz"
+
+
+def test_a_disk_that_fails_is_no_damaged_archive(tmp_path, monkeypatch):
+    path = tmp_path / "rows.txt"
+    path.write_bytes(CONTENT)
+
+    def fails(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(files, "_read_limited", fails)
+    with pytest.raises(OSError, match="Input/output error"):
+        open_data(path)
+
+
+def test_names_that_only_look_like_json_stay_as_they_are(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text('"a\\nb"\n"half\\x"\n"\\ud800"\n"\nplain\n')
+    found = read_names(path, 5, "label", "utf-8", 10**6)
+    assert found == ("a\nb", '"half\\x"', '"\\ud800"', '"', "plain")
+
+
+def test_nothing_is_beside_a_file_whose_folder_is_missing(tmp_path):
+    assert find_beside(tmp_path / "none" / "x.arff", ["labels.txt"]) is None

@@ -173,3 +173,57 @@ def test_the_other_byte_order(path):
     data = read_mat(path)
     np.testing.assert_array_equal(data.X, [[0, 1, 2], [3, 4, 5]])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 0], [0, 1]])
+
+
+def element(kind, content):
+    return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
+
+
+FLAGS, SIZES = element(6, struct.pack("<II", 6, 0)), element(5, struct.pack("<ii", 1, 2))
+NAME, VALUES = element(1, b"X"), element(9, struct.pack("<dd", 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (FLAGS + SIZES, "a variable without its name"),
+        (FLAGS + SIZES + NAME + element(16, b"a"), "numbers of type 16 in 1 bytes"),
+        (FLAGS + SIZES + NAME + element(9, b"abc"), "numbers of type 9 in 3 bytes"),
+        (FLAGS + VALUES + NAME + VALUES, "fractions for counts"),
+        (FLAGS + SIZES + NAME + VALUES + VALUES, "2 values in X of 1 × 2"),
+        (FLAGS + SIZES + NAME, "0 values in X of 1 × 2"),
+    ],
+)
+def test_variables_whose_parts_do_not_fit_are_refused(path, parts, said):
+    savemat(path, {"Y": Y})
+    path.write_bytes(path.read_bytes() + element(14, parts))
+    with pytest.raises(DataFormatError, match=f"an intact MATLAB file, got {said}"):
+        read_mat(path)
+
+
+def test_a_variable_given_twice_is_refused(path):
+    savemat(path, {"Y": Y})
+    path.write_bytes(path.read_bytes() + 2 * element(14, FLAGS + SIZES + NAME + VALUES))
+    with pytest.raises(DataFormatError, match="got X twice"):
+        read_mat(path)
+
+
+def test_a_packed_variable_cut_off_is_refused(path):
+    savemat(path, {"Y": Y})
+    whole = element(14, FLAGS + SIZES + NAME + VALUES)
+    for packed in (zlib.compress(whole)[:-4], zlib.compress(whole + whole), zlib.compress(b"")):
+        content = path.read_bytes()[:128] + struct.pack("<II", 15, len(packed)) + packed
+        (path.parent / "cut.mat").write_bytes(content)
+        with pytest.raises(DataFormatError, match="a packed variable cut off"):
+            read_mat(path.parent / "cut.mat")
+
+
+def test_an_empty_sparse_variable_of_unheard_of_size_is_refused(path):
+    sizes = element(5, struct.pack("<ii", 2**30, 0))
+    flags, none = element(6, struct.pack("<II", 5, 0)), element(5, b"")
+    starts = element(5, struct.pack("<i", 0))
+    savemat(path, {"Y": Y})
+    variable = flags + sizes + NAME + none + starts + element(9, b"")
+    path.write_bytes(path.read_bytes() + element(14, variable))
+    with pytest.raises(DataFormatError, match=r"in X, got shape \(1073741824, 0\)"):
+        read_mat(path)

@@ -9,6 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import Dataset
 from vicinal.datasets.table import read_table, write_table
+from vicinal.datasets.tables.kinds import kind_of, number_of
 
 TEXTS = ["A red house, a red roof", "The roof", "", "Größe: 12 x"]
 LABELS = [["b", "a"], [], ["a", "a"], ["c, d"]]
@@ -202,3 +203,47 @@ def test_names_of_files_and_columns_are_checked(tmp_path):
         write_table(data, tmp_path / "out.xlsx")
     with pytest.raises(InvalidArgumentError, match="different names"):
         write_table(data, tmp_path / "out.csv", text="labels")
+
+
+def test_numbers_and_categories_beside_texts(tmp_path):
+    """Words first, then numbers, then one column of 0 and 1 per category; empty is one too."""
+    cells = [("A red house", 1.5, "blue"), ("A tall house", 2, None), ("The red house", 0, "blue")]
+    rows = [
+        {"title": title, "size": size, "colour": colour, "labels": ["x"]}
+        for title, size, colour in cells
+    ]
+    data = read_table(jsonl(tmp_path, rows), feature_columns=["size", "title", "colour"])
+    assert data.feature_names == (
+        *("house", "red", "tall", "the"),
+        *("size", "colour=", "colour=blue"),
+    )
+    wanted = [[1, 1, 0, 0, 1.5, 0, 1], [1, 0, 1, 0, 2, 1, 0], [1, 1, 0, 1, 0, 0, 1]]
+    np.testing.assert_array_equal(dense(data.X), wanted)
+
+
+def test_numbers_alone_and_one_category(tmp_path):
+    numbers = write(tmp_path, "numbers.csv", "a;b;tags\n1,5;-2;x\n2,5;1e3;y\n")
+    np.testing.assert_array_equal(dense(read_table(numbers).X), [[1.5, -2], [2.5, 1000]])
+    colours = write(tmp_path, "colours.csv", "colour,tags\n" + "red,x\nblue,y\n" * 3)
+    data = read_table(colours)
+    assert data.feature_names == ("colour=blue", "colour=red")
+    np.testing.assert_array_equal(dense(data.X), [[0, 1], [1, 0]] * 3)
+
+
+def test_labels_are_named_once(table):
+    with pytest.raises(InvalidArgumentError, match="label_names: expected different names"):
+        read_table(table, label_names=["a", "b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_number"),
+    [("1_000", False), ("", True), (None, True), (["red"], False), ({"a": 1}, False)],
+)
+def test_cells_that_are_and_are_not_numbers(cell, is_number):
+    """Python reads 1_000 as a number, a table does not; an empty cell is a missing number."""
+    found = number_of(cell)
+    assert found is None if not is_number else np.isnan(found)
+
+
+def test_lists_of_tokens_are_texts_even_where_they_repeat():
+    assert kind_of([["red"], ["red"]] * 10) == "text"

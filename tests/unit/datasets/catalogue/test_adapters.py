@@ -1,4 +1,4 @@
-"""The adapters, on small files of the same layouts."""
+"""Adapters and recipes, on small files of the same layouts."""
 
 import gzip
 import io
@@ -8,8 +8,10 @@ import tarfile
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
+from vicinal.datasets.catalogue import recipes
 from vicinal.datasets.catalogue.adapters import debtags, eurlex, reuters, yso
 from vicinal.datasets.catalogue.registry import entry
 
@@ -160,3 +162,52 @@ def test_a_text_recipe_takes_its_options(tmp_path):
         recipe.read(find, min_rows=0)
     with pytest.raises(DataFormatError):
         recipe.read(find, max_bytes=10)
+
+
+MULAN = "@relation r\n@attribute size numeric\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n"
+XML = '<labels><label name="a"></label><label name="b"></label></labels>'
+
+
+@pytest.fixture
+def mulan(tmp_path):
+    (tmp_path / "train.arff").write_text(MULAN + "1.5,1,1\n2,0,1\n")
+    (tmp_path / "test.arff").write_text(MULAN + "3,1,0\n4,1,1\n")
+    (tmp_path / "names.xml").write_text(XML)
+    return tmp_path
+
+
+def test_mulan_recipes_stack_the_published_split(mulan):
+    find = mulan.__truediv__
+    both = recipes.Mulan(("train.arff", "test.arff"), "names.xml")
+    data = both.read(find)
+    assert (data.train.tolist(), data.test.tolist()) == ([0, 1], [2, 3])
+    np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 1], [1, 0], [1, 1]])
+    assert np.asarray(data.X).tolist() == [[1.5], [2], [3], [4]]
+    one = recipes.Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
+    assert (one.n_rows, one.n_features, one.train) == (2, 0, None)
+    several = recipes.SeveralLabels(both)
+    assert (several.files, several.format) == (both.files, both.format)
+    assert np.asarray(several.read(find).X).tolist() == [[1.5], [4]]
+
+
+def test_meka_and_mat_recipes(tmp_path):
+    (tmp_path / "x.arff").write_text(MULAN.replace("r\n", "'r: -C -2'\n") + "1.5,1,0\n")
+    data = recipes.Meka("x.arff").read(tmp_path.__truediv__)
+    assert (data.label_names, np.asarray(data.X).tolist()) == (("a", "b"), [[1.5]])
+    X, Y = np.array([[1.0, 2], [3, 4]]), np.array([[1.0], [0]])
+    savemat(tmp_path / "x.mat", {"X": X, "Y": Y, "Xt": X + 1, "Yt": Y})
+    data = recipes.Mat("x.mat").read(tmp_path.__truediv__)
+    assert (data.n_rows, data.test.tolist()) == (4, [2, 3])
+
+
+def test_xc_recipes_mark_the_split(tmp_path):
+    (tmp_path / "x.txt").write_text("3 2 2\n0 0:1\n1 1:2\n0,1 0:3\n")
+    (tmp_path / "labels.txt").write_text("a\nb\n")
+    (tmp_path / "words.txt").write_text("red\nblue\n")
+    files = ("x.txt", "labels.txt", "words.txt")
+    whole = recipes.Xc(*files).read(tmp_path.__truediv__)
+    assert (whole.label_names, whole.feature_names) == (("a", "b"), ("red", "blue"))
+    assert whole.train is None
+    split = recipes.Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
+    assert (split.train.tolist(), split.test.tolist()) == ([1, 2], [0])
+    np.testing.assert_array_equal(split.Y.toarray(), whole.Y.toarray())

@@ -140,3 +140,9 @@ def test_without_pooch_the_extra_is_named(folders, toy, known, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtraError, match=r"pooch.*vicinal\[data\]"):
         finder(replace(toy, home="http://127.0.0.1:1"))("train.txt")
+
+
+def test_a_missing_archive_is_told_with_its_address(server, folders, toy, known):
+    with pytest.raises(DataNotFoundError, match=r"toy\.zip: .*404"):
+        finder(replace(toy, archive=server.address + "/toy.zip"))("train.txt")
+    assert left_in(folders) == []
