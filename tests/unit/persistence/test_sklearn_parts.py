@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -36,6 +36,9 @@ FRAME = pd.DataFrame(
         "colour": ["red", "green", "red", "blue", "green"],
     }
 )
+
+
+LENGTHS = ColumnTransformer([("sizes", MaxAbsScaler(), ["size"])])
 
 
 def round_trip(model, tmp_path, X):
@@ -137,11 +140,69 @@ def test_column_transformer_of_a_frame(remainder, threshold, tmp_path):
     again.fit(FRAME, Y)
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        make_column_selector(dtype_include=float),
+        make_column_selector("^no such column$"),
+        [False, True, True, False],
+        np.array([1, 2]),
+        [-3, -2],
+        slice(1, 3),
+        [],
+    ],
+    ids=["function", "none", "mask", "array", "from the end", "range", "empty"],
+)
+def test_columns_chosen_in_other_ways(chosen, tmp_path):
+    columns = ColumnTransformer([("numbers", StandardScaler(), chosen), ("text", "drop", "text")])
+    union = FeatureUnion([("chosen", columns), ("lengths", LENGTHS)])
+    round_trip(make_pipeline(union, vicinal.MLkNN(2)), tmp_path, FRAME)
+
+
+def test_columns_by_a_range_of_names_are_refused(tmp_path):
+    columns = ColumnTransformer([("numbers", StandardScaler(), slice("size", "weight"))])
+    model = make_pipeline(columns, vicinal.BRkNN(1)).fit(FRAME, Y)
+    with pytest.raises(InvalidArgumentError, match="columns by name, number or list, got slice"):
+        vicinal.save(model, tmp_path / "model")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, bool, np.dtype("float32")])
+def test_types_of_numbers(dtype, tmp_path):
+    encoder = OneHotEncoder(dtype=dtype, sparse_output=False)
+    again = round_trip(make_pipeline(encoder, vicinal.BRkNN(2)), tmp_path, FRAME[["colour"]])
+    assert again[0].transform(FRAME[["colour"]]).dtype == dtype
+
+
+def test_parameters_of_other_kinds(tmp_path):
+    """NumPy's numbers, and a generator that a fitted transformer does not need."""
+    words = CountVectorizer(stop_words=["and", "a"], min_df=np.int64(1))
+    steps = (words, TruncatedSVD(2, random_state=np.random.RandomState(3)))
+    again = round_trip(make_pipeline(make_pipeline(*steps), vicinal.BRkNN(2)), tmp_path, TEXTS)
+    assert again[0][0].min_df == 1
+    assert again[0][1].random_state is None
+
+
 def test_column_transformer_of_an_array(tmp_path):
     columns = ColumnTransformer(
         [("first", StandardScaler(), [0]), ("rest", "passthrough", slice(1, None))]
     )
     round_trip(make_pipeline(columns, vicinal.MLkNN(2)), tmp_path, NUMBERS)
+
+
+MIXED = pd.DataFrame({"a": pd.Series(["x", None, "y", "x", "y"], dtype=object)})
+
+
+@pytest.mark.parametrize(
+    ("encoder", "X", "says"),
+    [
+        (OneHotEncoder(drop=np.array(["red"], dtype=object)), FRAME[["colour"]], "a word or None"),
+        (OneHotEncoder(), MIXED, "all strings or all numbers, got None"),
+    ],
+)
+def test_encoders_that_cannot_be_saved(encoder, X, says, tmp_path):
+    model = make_pipeline(encoder, vicinal.BRkNN(1)).fit(X, Y)
+    with pytest.raises(InvalidArgumentError, match=says):
+        vicinal.save(model, tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -205,4 +266,45 @@ def test_damaged_parts_are_refused(change, tmp_path):
     vicinal.save(model, tmp_path / "model")
     tampered(tmp_path / "model", change)
     with pytest.raises(ModelFormatError):
+        vicinal.load(tmp_path / "model")
+
+
+ENCODED = make_pipeline(OneHotEncoder(), vicinal.BRkNN(1))
+COLUMNS = make_pipeline(
+    ColumnTransformer([("kinds", OneHotEncoder(), ["colour"]), ("scale", MaxAbsScaler(), [1])]),
+    vicinal.BRkNN(1),
+)
+UNION = make_pipeline(
+    FeatureUnion([("a", MaxAbsScaler()), ("b", "drop")], transformer_weights={"a": 2.0}),
+    vicinal.BRkNN(1),
+)
+SCALED = make_pipeline(StandardScaler(), vicinal.BRkNN(1))
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "change", "says"),
+    [
+        (ENCODED, FRAME[["colour"]], {"categories": []}, "at least one column"),
+        (ENCODED, FRAME[["colour"]], {"categories": [3]}, "numbers or strings"),
+        (ENCODED, FRAME[["colour"]], {"categories": [["red", "red"]]}, "and each once"),
+        (ENCODED, FRAME[["colour"]], {"categories": [[]]}, "at least one per column"),
+        (ENCODED, FRAME[["colour"]], {"drop": 3}, "a word or nothing"),
+        (ENCODED, FRAME[["colour"]], {"params": {"dtype": {"x": 1}}}, "plain values"),
+        (ENCODED, FRAME[["colour"]], {"params": {"dtype": {"dtype": "nonsense"}}}, "of numbers"),
+        (ENCODED, FRAME[["colour"]], {"params": {"dtype": {"dtype": "str"}}}, "of numbers"),
+        (COLUMNS, FRAME, {"names": ["kinds", "kinds"]}, "a name of its own for each"),
+        (COLUMNS, FRAME, {"columns": [["colour"]]}, "one choice per transformer"),
+        (COLUMNS, FRAME, {"columns": [["colour"], 1.5]}, "names, numbers or a list of either"),
+        (COLUMNS, FRAME, {"columns": [["colour"], ["none"]]}, "no column 'none'"),
+        (COLUMNS, FRAME, {"columns": [["colour"], [9]]}, "out of range"),
+        (COLUMNS, FRAME, {"n_features": None}, "a number of columns"),
+        (UNION, NUMBERS, {"weights": {"c": 2.0}}, "by the names of transformers"),
+        (UNION, NUMBERS, {"steps": [{"type": "Reading"}, "drop"]}, "unknown|expected"),
+        (SCALED, NUMBERS, {"seen": {"array": "no such file"}}, "seen|array"),
+    ],
+)
+def test_damaged_containers_are_refused(model, X, change, says, tmp_path):
+    vicinal.save(model.fit(X, Y), tmp_path / "model")
+    tampered(tmp_path / "model", lambda part: part["fitted"].update(change))
+    with pytest.raises(ModelFormatError, match=says):
         vicinal.load(tmp_path / "model")

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 import vicinal
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.estimators.pipeline import named_pipeline
+from vicinal.persistence import arrays, folder
 from vicinal.preprocess import MinMax, TextVectorizer
 
 pytestmark = pytest.mark.native
@@ -205,6 +206,14 @@ BAD_VALUES: list[tuple[tuple[str, ...], str, Any]] = [
     (STATE, "X", {"$csr": [50, -6]}),
     (STATE, "n_ids", 10**18),
     (STATE, "n_ids", 3),
+    (STATE, "n_ids", {"$float": "Infinity"}),
+    (STATE, "n_ids", {"$float": 3}),
+    (STATE, "row_ids", {"$array": "model.scoring.Y.data"}),
+    (STATE, "calibration", [1, 2]),
+    (STATE, "calibration", [1, 2, -3]),
+    (STATE, "calibration", [1, 2, 3.0]),
+    (STATE, "X", {"$csr": [50]}),
+    (STATE, "X", {"$csr": "50 6"}),
     (STATE, "scoring", None),
     (STATE, "scoring", {"$part": "decision.TopS", "state": {"s": 1}}),
     (STATE, "decision", 0.5),
@@ -345,3 +354,49 @@ def test_a_step_that_transforms_nothing(tmp_path: Path) -> None:
 def test_an_option_that_is_none(saved: Path, mmap: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"^mmap: expected True, False or 'auto'"):
         vicinal.load(saved, mmap=mmap)
+
+
+@pytest.mark.parametrize("listed", [None, [], "model.X.data.npy"])
+def test_a_manifest_that_lists_no_arrays(saved: Path, listed: Any) -> None:
+    edit_manifest(saved, lambda body: body.update(arrays=listed))
+    refused(saved, "the manifest lists no arrays")
+
+
+def test_more_arrays_than_a_model_has(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "MOST_ARRAYS", 3)
+    refused(saved, "expected at most 3 arrays, got")
+
+
+@pytest.mark.parametrize("model", [None, 3, ["a model"], {"name": "a model"}])
+def test_a_manifest_without_a_model(saved: Path, model: Any) -> None:
+    edit_manifest(saved, lambda body: body.update(model=model))
+    refused(saved, "the manifest holds no model")
+
+
+def test_row_ids_that_do_not_increase(saved: Path) -> None:
+    ids = np.arange(50)
+    for bad in (ids[::-1], np.where(ids == 3, 2, ids), ids - 1, ids + 1):
+        replace_array(saved, "model.row_ids", bad.copy())
+        refused(saved, "row_ids: expected increasing ids from 0 to 49")
+
+
+def test_a_model_saved_before_its_threshold_had_an_age(saved: Path, sample: Any) -> None:
+    edit_manifest(saved, lambda body: body["model"]["state"].pop("calibration"))
+    assert vicinal.load(saved).predict(sample.X_test).shape == (20, 5)
+
+
+def test_an_array_that_claims_another_size(saved: Path) -> None:
+    file = saved / "model.X.data.npy"
+    file.write_bytes(file.read_bytes() + bytes(8))
+    vouch_for(saved, file)
+    refused(saved, "not an array: shape .* in")
+
+
+def test_an_error_of_python_while_a_part_is_built(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(folder, "decode", fails)
+    refused(saved, "OverflowError: too large")

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import Pipeline
 
 import vicinal
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal.persistence import folder
+from vicinal.persistence import folder, save_lock
 from vicinal.persistence.arrays import write_array
+from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
 
@@ -328,3 +330,64 @@ def test_a_saved_part_that_is_no_model(tmp_path: Path) -> None:
     assert folder.read_folder(tmp_path / "m") == vicinal.decision.Threshold(0.5)
     with pytest.raises(ModelFormatError, match="expected a model, got a Threshold"):
         vicinal.load(tmp_path / "m")
+
+
+def test_a_model_that_is_replaced_at_every_read_is_read_once_more(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models[0].save(tmp_path / "m")
+    times = iter(range(100))
+    monkeypatch.setattr(folder, "_identity", lambda _: (next(times), 0))
+    assert vicinal.load(tmp_path / "m").get_params() == models[0].get_params()
+
+
+def test_names_that_no_file_can_hold(tmp_path: Path) -> None:
+    steps = [("half \ud800", MinMax()), ("estimator", vicinal.BRkNN(1))]
+    model = Pipeline(steps).fit([[1.0], [2.0]], [[1], [0]])
+    with pytest.raises(InvalidArgumentError, match="model: expected names that UTF-8 can hold"):
+        vicinal.save(model, tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_manifest_that_would_be_too_long_to_read(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "MOST_MANIFEST_BYTES", 100)
+    with pytest.raises(InvalidArgumentError, match="parameters of at most 100 bytes, got"):
+        models[0].save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_folders_that_cannot_be_opened_are_saved_into_without_a_lock(
+    models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows: the model is there, and nothing else is removed."""
+    models[0].save(tmp_path / "m")
+    left = tmp_path / "m" / "model.X.data.0123456789abcdef.npy"
+    left.write_bytes(b"")
+    real = os.open
+
+    def no_folders(path: Any, *args: Any, **options: Any) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", no_folders)
+    models[1].save(tmp_path / "m")
+    assert left.exists()
+    assert vicinal.load(tmp_path / "m").get_params() == models[1].get_params()
+
+
+def test_a_lock_that_cannot_be_taken_leaves_no_open_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any, **__: Any) -> bool:
+        raise KeyboardInterrupt
+
+    closed: list[int] = []
+    real = os.close
+    monkeypatch.setattr(save_lock, "lock", stopped)
+    monkeypatch.setattr(os, "close", lambda number: (closed.append(number), real(number)))
+    with pytest.raises(KeyboardInterrupt), save_lock.SaveLock(tmp_path):
+        pass
+    assert len(closed) == 1

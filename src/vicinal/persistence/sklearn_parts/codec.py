@@ -17,6 +17,8 @@ from vicinal._base.state import (
 from vicinal.persistence.sklearn_parts.classes import sklearn_class
 
 AsPart: TypeAlias = Callable[[str, Any], Saveable]
+_KINDS_OF_NUMBERS = "fiub"
+"""Floats, integers with and without a sign, and bool, in NumPy's letters."""
 
 
 class Codec(NamedTuple):
@@ -38,20 +40,16 @@ def params_state(model: Any, *, left_out: tuple[str, ...] = ()) -> dict[str, Sta
 
 def _plain(owner: str, name: str, value: Any) -> State:
     """Return a parameter as a file can hold it."""
-    if isinstance(value, type | np.dtype):
+    if isinstance(value, type | np.dtype) and np.dtype(value).kind in _KINDS_OF_NUMBERS:
         return {"dtype": np.dtype(value).name}
     if isinstance(value, np.generic):
         return cast("State", value.item())
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return value
     if isinstance(value, tuple):
         return {"tuple": [_plain(owner, name, each) for each in value]}
     if isinstance(value, list):
         return [_plain(owner, name, each) for each in value]
-    if isinstance(value, set | frozenset):
-        return [_plain(owner, name, each) for each in sorted(value)]
     if isinstance(value, np.random.RandomState):  # of no use to a transformer that is fitted
         return None
     raise InvalidArgumentError(
@@ -77,9 +75,13 @@ def _value(state: Any) -> Any:
 
 def _dtype(name: str) -> Any:
     """Return a type of numbers."""
-    if name not in ("float64", "float32", "int64", "int32", "bool"):
+    try:
+        found = np.dtype(name)
+    except TypeError:
+        found = np.dtype(object)
+    if found.kind not in _KINDS_OF_NUMBERS:
         raise ModelFormatError(f"dtype: expected a type of numbers, got {name!r}")
-    return np.dtype(name).type
+    return found.type
 
 
 def made(kind: str, state: Mapping[str, State]) -> Any:

@@ -18,6 +18,8 @@ from vicinal.persistence.sklearn_parts.codec import (
 
 WORDS = ("drop", "passthrough")
 """What may stand in place of a transformer."""
+NOTHING = slice(0, 0)
+"""Where scikit-learn says that the columns of a transformer are that has none."""
 
 
 def _part(name: str, step: Any, as_part: AsPart) -> State:
@@ -80,14 +82,17 @@ def _columns_state(model: Any, as_part: AsPart) -> dict[str, State]:
         expected = "remainder 'drop' or 'passthrough', to be saved"
         raise InvalidArgumentError("ColumnTransformer", expected, repr(model.remainder))
     fitted = {name: step for name, step, _ in model.transformers_}
+    found = {name: chosen for name, _, chosen in model.transformers_}
+    places: dict[str, slice] = getattr(model, "output_indices_", {})  # none where all are empty
     names, steps, columns = [], [], []
     for name, given, chosen in model.transformers:
         is_word = isinstance(given, str)
         names.append(name)
         # Without columns a transformer is left as it was given: not fitted.
-        empty = not is_word and isinstance(fitted.get(name, given), str)
+        empty = not is_word and places.get(name, NOTHING) == NOTHING
         steps.append("drop" if empty else _part(name, given if is_word else fitted[name], as_part))
-        columns.append(_chosen_state(name, chosen))
+        # A function chose its columns when the transformer was fitted.
+        columns.append(_chosen_state(name, found[name] if callable(chosen) else chosen))
     return {
         "names": list(names),
         "steps": list(steps),
@@ -95,7 +100,7 @@ def _columns_state(model: Any, as_part: AsPart) -> dict[str, State]:
         "remainder": model.remainder,
         "sparse_threshold": float(model.sparse_threshold),
         "prefixed": bool(model.verbose_feature_names_out),
-        "sparse_output": bool(model.sparse_output_),
+        "sparse_output": bool(getattr(model, "sparse_output_", False)),
         **columns_state(model),
     }
 
