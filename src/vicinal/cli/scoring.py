@@ -35,6 +35,8 @@ def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRow
     start = 0
     with part("Predicting rows") as advance:
         for source in sources:
+            if not source.n_rows:  # a file of a header only
+                continue
             X, _ = prepared(model, rows_for(model, source))
             yield ScoredRows(start, source, estimator.scores(X))
             start += source.n_rows

@@ -143,7 +143,10 @@ def evaluations(words: list[str], ids: list[str]) -> dict[str, dict[str, float |
         model_id = name if equals else ids[0]
         if model_id not in ids or (not equals and len(ids) > 1):
             raise InvalidArgumentError("--metrics", f"ID=FILE with one of {', '.join(ids)}", word)
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        try:
+            content = json.loads(Path(file).read_text(encoding="utf-8"))
+        except ValueError:
+            content = None
         if not isinstance(content, dict):
             raise InvalidArgumentError("--metrics", "a file of vicinal evaluate --json", file)
         numbers = {key: value for key, value in content.items() if isinstance(value, float | int)}

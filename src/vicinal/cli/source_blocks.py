@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.source import Source, content_source, dataset_source, new_source, reads_text
 from vicinal.cli.table_options import TableChoice
 from vicinal.cli.tables import file_options, is_table_file, reading_for, table_options
@@ -87,10 +86,7 @@ def _text_sources(data: str, encoding: str | None) -> Iterator[Source]:
 
 def _file_sources(data: str, unlabelled: bool, options: dict[str, Any]) -> Iterator[Source]:
     """Yield the rows of a file of features."""
-    found = file_blocks(data, BLOCK_ROWS, unlabelled=unlabelled, **options)
-    if found is None:
-        raise InvalidArgumentError("DATA", "a file that is read in blocks", data)
-    for block in found:
+    for block in file_blocks(data, BLOCK_ROWS, unlabelled=unlabelled, **options) or ():
         yield dataset_source(block, data)
 
 

@@ -2,20 +2,26 @@
 
 import dataclasses
 import json
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.dummy import DummyClassifier
 
 import vicinal
 from vicinal import datasets
 from vicinal._base import progress
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.cli.notes import printed_notes
+from vicinal.cli.searching import searching
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
 
 MLKNN = ("--method", "mlknn")
+NEAREST = ("--method", "brknn", "--set", "n_neighbors=1")
 
 
 def test_train_evaluate_predict(run, dataset, data_file, tmp_path):
@@ -248,3 +254,67 @@ def test_a_table_without_the_column_is_refused(run, songs, tmp_path):
     code, _, err = run("train", songs, "-o", tmp_path / "model", "--text", "lyrics")
     assert code == 2
     assert "lyrics" in err
+
+
+def test_lists_of_data_sets_are_tables_for_people(run):
+    code, out, _ = run("data", "list")
+    assert code == 0
+    assert "Data sets" in out
+    assert "debtags" in out
+
+
+def test_too_little_memory_is_one_line(run, monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr(datasets, "load", fails)
+    code, _, err = run("demo")
+    assert code == 2
+    assert err.strip() == "error: not enough memory: Unable to allocate 9 TiB"
+
+
+def test_warnings_are_one_line_each(capsys, recwarn):
+    with warnings.catch_warnings(), printed_notes():
+        warnings.simplefilter("always")
+        warnings.warn("a fold\nwithout labels", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: a fold without labels\n"
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_file_without_rows(run, data_file, tmp_path, command):
+    """Nothing to predict is no error; nothing to measure is one."""
+    assert run("train", data_file, "-o", tmp_path / "m", *MLKNN)[0] == 0
+    header = data_file.read_text().partition("@data")[0]
+    (tmp_path / "none.arff").write_text(header + "@data\n")
+    (tmp_path / "none.xml").write_text(data_file.with_suffix(".xml").read_text())
+    code, out, err = run(command, tmp_path / "m", tmp_path / "none.arff", "--json")
+    if command == "predict":
+        assert (code, out) == (0, "")
+    else:
+        assert code == 2
+        assert "DATA: expected at least one row, got none.arff" in err
+
+
+def test_a_model_of_two_rows_has_no_propensities(run, tmp_path):
+    (tmp_path / "two.csv").write_text("size,tags\n1,a\n2,b\n")
+    assert run("train", tmp_path / "two.csv", "-o", tmp_path / "m", *NEAREST)[0] == 0
+    code, out, _ = run("evaluate", tmp_path / "m", tmp_path / "two.csv", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["subset-accuracy"] == 1
+    assert "psp@1" not in found
+
+
+def test_rows_of_a_split_that_is_not_there(run, data_file, tmp_path):
+    code, _, err = run("train", data_file, "-o", tmp_path / "m", "--rows", "train")
+    assert code == 2
+    assert "--rows: expected all (this data set has no train/test split), got train" in err
+
+
+def test_a_cluster_needs_a_method_that_searches():
+    """All of the library's do; one that is imported may not."""
+    with (
+        pytest.raises(InvalidArgumentError, match="a method that searches neighbours, got Dummy"),
+        searching(DummyClassifier(), None, "tcp://127.0.0.1:1"),
+    ):
+        pass

@@ -1,14 +1,17 @@
 """``vicinal compare`` says what the library says, runs nothing twice, and shows it again."""
 
+import io
 import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from vicinal.comparison import run_comparison
+from vicinal.cli.rankings import conclusion, ranking_table, spent_seconds
+from vicinal.comparison import rank_methods, run_comparison
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.estimators import BRkNN, MLkNN
-from vicinal.results import ResultStore
+from vicinal.results import Result, ResultStore
 
 pytestmark = pytest.mark.native
 
@@ -223,3 +226,46 @@ def test_names_of_methods_are_not_broken(run, data_file):
     assert code == 0, err
     for name in names.split(","):
         assert name in out
+
+
+def test_files_of_one_name_are_refused(run, data_file, tmp_path):
+    (tmp_path / "other").mkdir()
+    twin = tmp_path / "other" / data_file.name
+    twin.write_bytes(data_file.read_bytes())
+    code, _, err = run("compare", data_file, twin, *SMALL)
+    assert code == 2
+    assert "DATA: expected files with different names, got 'signs.arff' twice" in err
+
+
+def test_a_store_without_what_is_asked_for(run, tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    store.add(result("signs", "brknn", {"micro-f1": (0.5, 0.6)}))
+    code, _, err = run("compare", "--from", tmp_path / "results.jsonl", "--methods", "mlknn")
+    assert code == 2
+    assert "--from: expected a file with results of these data sets, methods and folds" in err
+
+
+def result(data, method, values):
+    return Result("compare/2 folds", data, method, values=values, seconds={"fit": 0.5})
+
+
+def test_missing_values_and_groups_are_shown():
+    """Eight data sets on which three methods always rank alike, two without some values."""
+    results = [
+        result(f"data{at}", method, {"micro-f1": (quality,) * 3})
+        for at in range(8)
+        for method, quality in (("good", 0.9), ("fair", 0.5), ("poor", 0.1))
+    ]
+    results += [result("late", "good", {"micro-f1": (0.9,) * 3})]
+    results += [result("never", "good", {"hamming-loss": (0.1,) * 3})]
+    found = rank_methods(results, "micro-f1")
+    assert found.differ
+    seconds = spent_seconds(results)
+    console = Console(width=120, file=io.StringIO())
+    console.print(ranking_table(found, seconds))
+    rows = [line.split("│")[1:-1] for line in console.file.getvalue().splitlines()]
+    cells = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows if row}
+    assert cells["group"] == ["a", "a b", "b"]
+    assert cells["late"] == ["0.900", "–", "–"]
+    assert cells["never"] == ["–", "–", "–"]
+    assert "Left out because values are missing: late" in conclusion(found)

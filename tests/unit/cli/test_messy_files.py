@@ -3,9 +3,13 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
+
+import vicinal
+from vicinal.cli.answer_files import SEPARATORS, joined
 
 pytestmark = pytest.mark.native
 
@@ -281,3 +285,77 @@ def test_no_header_and_quotes_that_enclose_nothing(run, tmp_path):
     assert json.loads(out)["rows"] == 3
     assert json.loads(out)["labels"] == 2
     assert run("predict", tmp_path / "model", path, *how)[0] == 0
+
+
+def test_stop_words_and_n_grams_are_checked(run, tmp_path):
+    path, model = MESSY / "tags_semicolon.csv", tmp_path / "model"
+    for words, says in {
+        ("--stop-words", "german"): "--stop-words: expected english, none or a file",
+        ("--ngrams", "0"): "--ngrams",
+        ("--label-columns", " , "): "--label-columns: expected column names separated by commas",
+    }.items():
+        code, _, err = run("train", path, "-o", model, *words)
+        assert code == 2
+        assert says in err
+    code, _, err = run("train", path, "-o", model, "--stop-words", "english")
+    assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ("colour,size", ["numbers", "categories"]),
+        ("colour,note", ["words", "categories"]),
+        ("note,size", ["words", "numbers"]),
+        ("colour", ["categories"]),
+    ],
+)
+def test_each_kind_of_column_has_its_step(run, tmp_path, columns, names):
+    path = tmp_path / "mixed.csv"
+    rows = [f"{'red' if at % 2 else 'blue'},{at},a note of {at} words,tag" for at in range(6)]
+    path.write_text("colour,size,note,tags\n" + "\n".join(rows))
+    words = ("--feature-columns", columns, "--method", "brknn", "--set", "n_neighbors=1")
+    code, _, err = run("train", path, "-o", tmp_path / "model", *words)
+    assert code == 0, err
+    steps = vicinal.load(tmp_path / "model").steps[0][1].transformers
+    assert [name for name, _, _ in steps] == names
+    code, out, err = run("predict", tmp_path / "model", path, "--json")
+    assert code == 0, err
+    assert len(out.splitlines()) == 6
+
+
+def test_a_model_of_another_file_reads_its_columns_from_a_table(run, data_file, dataset, tmp_path):
+    model = tmp_path / "model"
+    near = ("--method", "brknn", "--set", "n_neighbors=1")
+    assert run("train", data_file, "-o", model, *near)[0] == 0
+    table = tmp_path / "rows.csv"
+    order = [2, 0, 3, 1]
+    lines = [",".join(dataset.feature_names[at] for at in order)]
+    lines += [",".join(repr(float(row[at])) for at in order) for row in dataset.X]
+    table.write_text("\n".join(lines))
+    wanted = run("predict", model, data_file, "--json")
+    assert wanted[0] == 0
+    assert run("predict", model, table, "--json")[1] == wanted[1]
+
+
+def test_an_encoding_can_be_said_of_any_file(run, tmp_path):
+    path = tmp_path / "x.arff"
+    header = "@relation 'r: -C 1'\n@attribute größe {0,1}\n@attribute a numeric\n@data\n1,2\n"
+    path.write_bytes(header.encode("latin-1"))
+    code, _, err = run("data", "describe", path, "--encoding", "latin-1", "--json")
+    assert code == 0, err
+    assert run("data", "describe", path)[0] == 2
+
+
+def test_without_pyarrow_its_extra_is_named(run, tmp_path, monkeypatch):
+    path, model = MESSY / "tags_semicolon.csv", tmp_path / "model"
+    assert run("train", path, "-o", model, "--method", "brknn")[0] == 0
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = run("predict", model, path, "-o", tmp_path / "out.parquet")
+    assert code == 2
+    assert "vicinal[frames]" in err
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_labels_with_every_separator_are_written_as_json():
+    assert joined(["a;b", *SEPARATORS]) == json.dumps(["a;b", *SEPARATORS])

@@ -92,3 +92,30 @@ def test_a_tuned_model_knows_its_columns_too(run, dataset, data_file, tmp_path):
     assert run("tune", data_file, *options, "--folds", 2, "--save", path)[0] == 0
     turned = write_arff(tmp_path / "turned.arff", dataset.feature_names[::-1], dataset.X[:, ::-1])
     assert run("predict", path, turned, "--json")[1] == run("predict", path, data_file, "--json")[1]
+
+
+def test_sparse_rows_stay_sparse_where_zeros_stay_zeros(run, tmp_path):
+    X = sparse.random_array((40, 30), density=0.1, format="csr", rng=np.random.default_rng(0))
+    names = tuple(f"word {at}" for at in range(30))
+    path = tmp_path / "rows.npz"
+    write_file(Dataset(X, np.eye(40)[:, :3], names, ("one", "two", "three")), path)
+    words = ("--method", "brknn", "--set", "n_neighbors=1", "--preprocess", "unit")
+    assert run("train", path, "-o", tmp_path / "m", *words)[0] == 0
+    code, out, err = run("predict", tmp_path / "m", path, "--json")
+    assert code == 0, err
+    assert [json.loads(line)["labels"] for line in out.splitlines()[:4]] == [
+        ["one"],
+        ["two"],
+        ["three"],
+        [],
+    ]
+
+
+def test_texts_one_per_line_have_no_labels_to_compare_with(run, tmp_path):
+    (tmp_path / "songs.csv").write_text("text,tags\nslow sad piano,sad\nfast drums,loud\n")
+    words = ("--method", "brknn", "--set", "n_neighbors=1")
+    assert run("train", tmp_path / "songs.csv", "-o", tmp_path / "m", *words)[0] == 0
+    (tmp_path / "new.txt").write_text("sad drums\n")
+    code, _, err = run("evaluate", tmp_path / "m", tmp_path / "new.txt")
+    assert code == 2
+    assert "DATA: expected rows with labels, got new.txt without labels" in err

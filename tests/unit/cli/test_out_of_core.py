@@ -106,3 +106,14 @@ def test_bad_options(xc_file, tmp_path):
     (tmp_path / "full" / "rows" / "thesis.txt").touch()
     with pytest.raises(ValueError, match=r"thesis\.txt"):
         run("train", file, "-o", tmp_path / "m", "--out-of-core", tmp_path / "full", *method)
+
+
+def test_tables_that_cannot_be_read_in_one_pass(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("text,labels\n1 2,a\n3 4,b\n")
+    words = ["train", file, "-o", tmp_path / "m", "--out-of-core", tmp_path / "r"]
+    words += ["--method", "mlknn"]
+    with pytest.raises(ValueError, match="--row-names: expected no value together with --out-of"):
+        run(*words, "--row-names", "text")
+    with pytest.raises(ValueError, match="words in at least --min-df of them"):
+        run(*words, "--min-df", 3)

@@ -128,3 +128,25 @@ def test_bad_input(run, tmp_path):
     assert "--constants" in err
     with pytest.raises(InvalidArgumentError, match="entries"):
         Workload(10, 0)
+
+
+def test_measured_speeds_are_used_and_kept(run, tmp_path, monkeypatch):
+    slow = Constants(ns_per_row=3 * Constants().ns_per_row)
+    asked = []
+    monkeypatch.setattr(
+        "vicinal.index.calibration.calibrated", lambda *work: (asked.append(work), slow)[1]
+    )
+    file = tmp_path / "constants.json"
+    words = ("plan", "--rows", "1e9", "--nnz", "30", "--json")
+    code, out, _ = run(*words, "--calibrate", "--constants", file)
+    assert code == 0
+    assert asked == [(30.0, 1e6, 15)]
+    measured = json.loads(out)
+    assert measured["constants"] == "measured on this machine"
+    assert measured["constant ns_per_row"] == slow.ns_per_row
+    code, out, _ = run(*words, "--constants", file)
+    again = json.loads(out)
+    assert again.pop("constants") == f"read from {file}"
+    assert again == {key: value for key, value in measured.items() if key != "constants"}
+    code, out, _ = run("plan", "--rows", "1e9", "--calibrate")
+    assert "measured on this machine" in out
