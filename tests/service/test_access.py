@@ -1,16 +1,24 @@
 """Tokens, what is open without one, limits, headers, and bodies nobody should send."""
 
+import asyncio
 import base64
 import json
 import logging
+import sys
+from types import SimpleNamespace
 
 import pytest
 from fastapi.routing import APIRoute
 from tests.service.conftest import READ, WRITE
 
-from vicinal.service import Limits
-from vicinal.service.access import need_of
+from vicinal._base.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
+from vicinal.service import Limits, create_app
+from vicinal.service.access import Access, need_of
 from vicinal.service.app import ROUTERS
+from vicinal.service.errors import ServiceError
+from vicinal.service.gate import Gate
+from vicinal.service.server import HEAD_BYTES, HeadLimits
+from vicinal.service.telemetry import JsonFormatter, Metrics
 
 PREDICT = "/v1/models/pets/predict"
 LEARN = "/v1/models/pets/learn"
@@ -232,3 +240,143 @@ def test_the_documents_need_nothing_from_elsewhere(client) -> None:
         assert "https://" not in text
     assert client.get("/static/nothing.js").status_code == 404
     assert client.get("/static/..%2Fapp.py").status_code == 404
+
+
+def test_loopback_writes_need_the_read_token_where_there_is_one(start) -> None:
+    client = start(write_token=None, loopback_writes=True, read_token=READ)
+    local = {"Host": "127.0.0.1:8000"}
+    assert client.post(LEARN, json=ROW, headers=local).status_code == 401
+    assert client.post(LEARN, json=ROW, headers={**local, **bearer(READ)}).status_code == 200
+
+
+def test_a_folder_is_served_once_and_one_at_least() -> None:
+    with pytest.raises(InvalidArgumentError, match="models: expected different folder names"):
+        create_app(["a/pets", "b/pets"], store=None)
+    with pytest.raises(InvalidArgumentError, match="models: expected at least one model"):
+        create_app([], store=None)
+    with pytest.raises(ModelFormatError, match="found no manifest"):
+        create_app(["a/pets"], store=None)
+
+
+def test_without_the_extra_it_is_named(monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, "vicinal.service.app")
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    with pytest.raises(MissingExtraError, match=r"fastapi.*vicinal\[serve\]"):
+        create_app([], store=None)
+    monkeypatch.setitem(sys.modules, "vicinal.service.app", None)
+    with pytest.raises(ModuleNotFoundError, match=r"vicinal\.service\.app"):
+        create_app([], store=None)
+
+
+def gate(receive, **limits) -> list[dict]:
+    """Send a body through the gate; return what is replied."""
+    sent: list[dict] = []
+
+    async def app(scope, receive, send) -> None:
+        await receive()
+        if "late" in scope["path"]:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            raise ServiceError(500, "late", "after the reply began")
+        if "busy" in scope["path"]:
+            raise ServiceError(503, "overloaded", "retry")
+        assert (await receive())["type"] == "http.disconnect"
+
+    async def send(message) -> None:
+        sent.append(message)
+
+    path = limits.pop("path", "/livez")
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "headers": [(b"content-length", b"3")],
+    }
+    made = Gate(app, access=Access(None, None), limits=Limits(**limits), metrics=Metrics())
+    asyncio.run(made(scope, receive, send))
+    return sent
+
+
+def messages(*given):
+    waiting = iter(given)
+
+    async def receive():
+        found = next(waiting, None)
+        if found is None:
+            await asyncio.sleep(5)
+        return found
+
+    return receive
+
+
+PART = {"type": "http.request", "body": b"abc", "more_body": False}
+GONE = {"type": "http.disconnect"}
+
+
+def test_clients_that_leave_or_wait_while_they_send() -> None:
+    assert gate(messages(GONE))[0]["status"] == 400
+    slow = gate(messages(), body_seconds=0.01)
+    assert slow[0]["status"] == 408
+    assert (b"connection", b"close") in slow[0]["headers"]
+
+
+def test_the_gate_hands_on_what_comes_after_the_body() -> None:
+    assert gate(messages(PART, GONE)) == []
+    (reply,) = gate(messages(PART), path="/livez/late")
+    assert reply["status"] == 200  # an error after the reply began adds nothing to it
+    busy = gate(messages(PART), path="/livez/busy")
+    assert (b"retry-after", b"1") in busy[0]["headers"]
+
+
+def test_logs_of_failures_hold_the_trace() -> None:
+    try:
+        raise ValueError("seven")
+    except ValueError:
+        record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
+    assert "ValueError: seven" in json.loads(JsonFormatter().format(record))["trace"]
+
+
+class Protocol(asyncio.Protocol):
+    """What uvicorn's protocol does with data: a request begins at the first blank line."""
+
+    cycle = None
+
+    def connection_made(self, transport) -> None:
+        self.transport, self.read = transport, b""
+
+    def data_received(self, data: bytes) -> None:
+        self.read += data
+        if b"\r\n\r\n" in self.read:
+            self.cycle = SimpleNamespace(response_complete=False)
+
+    def connection_lost(self, exc) -> None:
+        pass
+
+
+class Transport:
+    is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+
+@pytest.mark.parametrize(
+    ("data", "seconds", "closed"),
+    [
+        (b"GET / HTTP/1.1\r\n", 0.01, True),
+        (b"GET / HTTP/1.1\r\n\r\n", 0.01, False),
+        (b"GET / HTTP/1.1\r\nA: " + b"a" * HEAD_BYTES, 5, True),
+    ],
+)
+def test_heads_that_are_slow_or_large_close_the_connection(data, seconds, closed) -> None:
+    async def main() -> bool:
+        made = type("Limited", (HeadLimits, Protocol), {"seconds": seconds})()
+        made.connection_made(transport := Transport())
+        made.data_received(data)
+        await asyncio.sleep(0.03)
+        made.connection_lost(None)
+        return transport.is_closed
+
+    assert asyncio.run(main()) is closed

@@ -98,3 +98,10 @@ def test_scores_are_those_of_probabilities(client) -> None:
 def test_bad_lessons_are_refused(client, body) -> None:
     headers = {"Authorization": f"Bearer {WRITE}"}
     assert client.post(f"{PROJECT}/learn", json=body, headers=headers).status_code == 422
+
+
+def test_no_documents_teach_nothing(client) -> None:
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    reply = client.post(f"{PROJECT}/learn", json=[], headers=headers)
+    assert reply.status_code == 204
+    assert client.facts()["version"] == 0

@@ -295,3 +295,12 @@ def test_errors_of_sqlite_have_replies() -> None:
         ("disk I/O error", "store-failed"),
     ]:
         assert store._reply(sqlite3.OperationalError(text), path).code == code
+
+
+def test_damage_that_appears_while_the_service_runs(start, tmp_path) -> None:
+    client = start()
+    client.learn("a parrot", "birds")
+    with closing(sqlite3.connect(tmp_path / "taught.sqlite")) as sql, sql:
+        sql.execute("UPDATE events SET payload = replace(payload, 'parrot', 'carrot')")
+    reply = client.get("/v1/models/pets/taught")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "store-damaged")

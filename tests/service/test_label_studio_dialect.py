@@ -168,3 +168,9 @@ def test_choices_below_others_and_marks_of_other_kinds() -> None:
         {},
     ]
     assert config.choices(result) == ["cats", "dogs"]
+
+
+def test_a_setup_without_an_interface_and_no_tasks(client) -> None:
+    assert client.post("/label-studio/setup", json={}).json() == {"model_version": "pets-0"}
+    request = {**RECORDED["predict"], "tasks": []}
+    assert client.post("/label-studio/pets/predict", json=request).json() == {"results": []}

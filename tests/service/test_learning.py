@@ -12,10 +12,12 @@ import pytest
 from sklearn.pipeline import Pipeline
 from tests.service.conftest import TEXTS, WRITE, text_model
 
-from vicinal import MLkNN, load
+from vicinal import DMLkNN, MLkNN, load
 from vicinal.index import TrainingRows
 from vicinal.preprocess import TextVectorizer
-from vicinal.service import Limits
+from vicinal.service import Limits, model_access
+from vicinal.service.errors import ConflictError
+from vicinal.service.events import Change
 from vicinal.service.learner import Learner
 from vicinal.service.served_model import ServedModel
 from vicinal.service.snapshots import Snapshots
@@ -248,8 +250,6 @@ def learner(model_folder: Path, tmp_path: Path) -> Learner:
 
 
 def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_path) -> None:
-    from vicinal.service.events import Change
-
     def learn(text: str, *labels: str, key: str | None = None) -> tuple[Change, ...]:
         return (Change("learn", ({"text": text, "labels": list(labels)},), key),)
 
@@ -278,8 +278,6 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
 
 
 def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
-    from vicinal.service.events import Change
-
     store = Store(learner.store.path)
     store.bind("pets", "f")
     other = Learner("pets", ServedModel(load(model_folder)), store, learner.snapshots)
@@ -295,9 +293,6 @@ def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
 
 
 def test_a_change_the_model_refuses_is_marked_and_skipped(learner, monkeypatch) -> None:
-    from vicinal.service import model_access
-    from vicinal.service.events import Change
-
     real = model_access.learn
 
     def picky(estimator, X, labels) -> None:
@@ -336,3 +331,77 @@ def test_events_survive_with_everything_they_hold(tmp_path) -> None:
     assert again.last_version("m") == 1
     assert json.loads(change.payload)[0]["text"] == text
     again.close()
+
+
+def test_a_service_without_a_store_learns_nothing(start) -> None:
+    client = start(store=None)
+    for reply in (
+        client.learn("a parrot", "birds"),
+        client.forget(0),
+        client.post("/v1/models/pets/snapshot", headers={"Authorization": f"Bearer {WRITE}"}),
+    ):
+        assert (reply.status_code, reply.json()["error"]["code"]) == (409, "no-store")
+    assert client.get("/v1/models/pets/taught").json() == {"taught": [], "version": 0}
+
+
+def test_a_method_that_cannot_learn_says_so(start) -> None:
+    model = DMLkNN(1).fit([[0.0], [1.0], [2.0]], [["a"], ["b"], ["a"]])
+    client = start(models={"levels": model})
+    body = {"rows": [{"values": [1.0], "labels": ["a"]}]}
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    reply = client.post("/v1/models/levels/learn", json=body, headers=headers)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (409, "cannot-learn")
+    reply = client.post("/v1/models/levels/snapshot", headers=headers)
+    assert reply.status_code == 200  # it has no graph to keep
+    assert not list(Path(reply.json()["path"]).parent.glob("*.graph.npz"))
+
+
+def test_a_refused_change_stays_refused(learner, model_folder, monkeypatch) -> None:
+    """To whoever repeats it, and when it is replayed; a later change is learned."""
+    real = model_access.learn
+
+    def picky(estimator, X, labels) -> None:
+        if any("bad" in names for names in labels):
+            raise ValueError("no bad labels")
+        real(estimator, X, labels)
+
+    monkeypatch.setattr(model_access, "learn", picky)
+    bad = (Change("learn", ({"text": "a", "labels": ["bad"]},), "key"),)
+    (first,) = learner.process([bad])
+    (again,) = learner.process([bad])
+    assert (first.status, again.status) == (422, 422)
+    assert again.message == "no bad labels"
+    good = (Change("learn", ({"text": "a", "labels": ["good"]},)),)
+    assert learner.process([good])[0][0].version == 2
+    other = Learner("pets", ServedModel(load(model_folder)), learner.store, learner.snapshots)
+    assert other.replay() == 2
+    with other.served.reading() as (estimator, number):
+        assert (number, estimator.label_names_) == (2, ("cats", "dogs", "play", "good"))
+    learner.store.close()
+
+
+def test_a_snapshot_of_a_model_that_changes_meanwhile_has_the_newer_version(learner) -> None:
+    served, real = learner.served, learner.served.save
+    assert not real(learner.snapshots.folder, 7)
+    turns = iter([False])
+
+    def save(path: Path, version: int) -> bool:
+        if next(turns, True):
+            return real(path, version)
+        served.skip(version + 1)
+        return real(path, version)
+
+    served.save = save
+    path, version = learner.snapshots.write(served)
+    assert (path.name, version) == ("000000000001", 1)
+    learner.store.close()
+
+
+def test_a_store_that_others_always_reach_first_is_given_up(learner, monkeypatch) -> None:
+    def taken(events) -> None:
+        raise ConflictError(409, "conflict", "another process was faster")
+
+    monkeypatch.setattr(learner.store, "append", taken)
+    (answer,) = learner.process([(Change("learn", ({"text": "a", "labels": []},)),)])
+    assert isinstance(answer, ConflictError)
+    learner.store.close()

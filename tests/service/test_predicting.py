@@ -1,16 +1,21 @@
 """Predictions, neighbours and facts: the same as the model gives in process."""
 
 import asyncio
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import Pipeline
 
 from vicinal import BRkNN, MLkNN, load
 from vicinal.estimators import prepared
 from vicinal.preprocess import MinMax
+from vicinal.service import Limits
+from vicinal.service import rows as rows_module
 from vicinal.service.batching import Batcher
 from vicinal.service.errors import ServiceError
 
@@ -218,3 +223,72 @@ def test_one_failing_item_does_not_fail_its_batch_and_full_queues_refuse() -> No
     assert isinstance(found[7], ValueError)
     assert isinstance(found[11], ServiceError)
     assert found[11].status == 503
+
+
+def test_texts_beside_features_in_one_request(client) -> None:
+    rows = [{"text": "a kitten"}, {"features": {"kitten": 1.0}}, {"text": "the dog"}]
+    mixed = client.post("/v1/models/pets/predict", json={"rows": rows, "top": 3}).json()["results"]
+    alone = client.predict("a kitten", "the dog")["results"]
+    assert [mixed[0], mixed[2]] == alone
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_columns_keep_the_names_they_were_learned_by(start) -> None:
+    model = BRkNN(1).fit(pd.DataFrame({"size": [0.0, 9.0]}), [["small"], ["large"]])
+    client = start(models={"sizes": model})
+    row = {"rows": [{"features": {"size": 8}}]}
+    assert client.post("/v1/models/sizes/predict", json=row).json()["results"][0]["labels"] == [
+        "large"
+    ]
+    assert client.get("/v1/models/sizes/examples").json()["examples"] == []
+
+
+def test_dense_rows_beyond_memory_are_refused(start, monkeypatch) -> None:
+    monkeypatch.setattr(rows_module, "DENSE_CELLS", 3)
+    client = start(models={"numbers": BRkNN(1).fit([[0.0, 1.0], [1.0, 0.0]], [["a"], ["b"]])})
+    body = {"rows": [{"values": [1.0, 2.0]}] * 2}
+    reply = client.post("/v1/models/numbers/predict", json=body)
+    assert reply.status_code == 422
+    assert "rows: expected at most 1 rows, got 2" in reply.json()["error"]["message"]
+
+
+def test_labels_to_explain_are_labels_of_the_model(client) -> None:
+    body = {"rows": [{"text": "a cat"}], "labels": ["cats", "horses"]}
+    reply = client.post("/v1/models/pets/explain", json=body)
+    assert reply.status_code == 422
+    assert "horses" in reply.json()["error"]["message"]
+
+
+def test_the_icon_and_files_that_are_not_there(client) -> None:
+    assert client.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
+    assert client.get("/static/none.js").status_code == 404
+
+
+def test_a_closed_or_slow_batcher_says_so() -> None:
+    free = threading.Event()
+
+    def run(items: list[int]) -> list[int]:
+        free.wait(5)
+        return items
+
+    async def main() -> tuple[Any, ...]:
+        batcher: Batcher[int, int] = Batcher(
+            run, max_rows=1, max_wait=0, max_queued=10, max_seconds=0.01
+        )
+        slow = await asyncio.gather(batcher.submit(1, 1), return_exceptions=True)
+        free.set()  # the result comes when nobody waits for it any more
+        await batcher.close()
+        late = await asyncio.gather(batcher.submit(2, 1), return_exceptions=True)
+        return *slow, *late
+
+    slow, late = asyncio.run(main())
+    assert (slow.status, slow.code) == (504, "too-slow")
+    assert (late.status, late.code) == (503, "stopping")
+
+
+def test_answers_that_take_too_long_are_given_up(start, monkeypatch) -> None:
+    client = start(limits=Limits(answer_seconds=0.02))
+    engine = client.app.state.engines["pets"]
+    monkeypatch.setattr(engine._description, "labels", lambda: time.sleep(0.1))
+    reply = client.get("/v1/models/pets/labels")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (504, "too-slow")

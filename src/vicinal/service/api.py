@@ -52,9 +52,6 @@ CHANGE_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
     409: {"model": ErrorReply, "description": "The key or the model does not allow this change"},
     507: {"model": ErrorReply, "description": "The disk is full; nothing was changed"},
 }
-EXPLAIN_ERRORS: dict[int | str, dict[str, Any]] = ERRORS | {
-    501: {"model": ErrorReply, "description": "The method has no explanations"}
-}
 ModelId = Annotated[str, Path(max_length=100, description="Id of a served model")]
 KeyHeader = Annotated[
     Key | None, Header(alias="Idempotency-Key", description="Repeats of a request are harmless")
@@ -101,7 +98,7 @@ def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
 
 
 # Routes are tried in order: the one that most requests are for comes first.
-@router.post("/{model_id}/predict", response_model=PredictReply, responses=EXPLAIN_ERRORS)
+@router.post("/{model_id}/predict", response_model=PredictReply, responses=ERRORS)
 async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
     """Predict the labels of rows, with the scores of the `top` best labels."""
     engine = engine_of(request, model_id)
@@ -164,7 +161,7 @@ async def list_taught(
     return as_json({"taught": taught, "version": version})
 
 
-@router.post("/{model_id}/explain", response_model=ExplainReply, responses=EXPLAIN_ERRORS)
+@router.post("/{model_id}/explain", response_model=ExplainReply, responses=ERRORS)
 async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> Response:
     """Explain labels of rows: the parts that sum to each score."""
     engine = engine_of(request, model_id)

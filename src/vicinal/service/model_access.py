@@ -10,7 +10,6 @@ from vicinal._base.arrays import Csr, Features, Int
 from vicinal._base.json_lines import without_nan
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.service.errors import ServiceError
 
 DEFAULT_NEIGHBORS = 10
 """Neighbours shown of a method that uses none."""
@@ -103,12 +102,7 @@ def explanations(
     feature_names: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Return why each row gets its labels, as JSON can hold it."""
-    explain = getattr(estimator, "explain", None)
-    if explain is None:
-        raise ServiceError(
-            501, "cannot-explain", f"{type(estimator).__name__} has no explanations; ask /neighbors"
-        )
-    found = explain(X, labels=labels, top=top, feature_names=feature_names)
+    found = estimator.explain(X, labels=labels, top=top, feature_names=feature_names)
     return [cast("dict[str, Any]", without_nan(explanation.to_dict())) for explanation in found]
 
 

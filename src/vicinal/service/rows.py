@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from vicinal._base.arrays import Csr, Features
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.preprocess import TextVectorizer
-from vicinal.service.errors import ServiceError, bad_value
+from vicinal.service.errors import bad_value
 
 Row = Mapping[str, Any]
 """A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""
@@ -97,9 +97,7 @@ class RowReader:
 
     def _one(self, row: Row) -> Csr:
         """Return one row as a sparse matrix."""
-        if "text" in row:
-            if self._vectorizer is None:
-                raise ServiceError(422, "invalid-value", "this model reads no text")
+        if self._vectorizer is not None and "text" in row:
             return sparse.csr_array(self._vectorizer.transform([row["text"]]))
         if "values" in row:
             return sparse.csr_array(np.asarray(row["values"], dtype=np.float64)[None, :])
