@@ -30,8 +30,6 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Div: ast.Mult,
 }
 UNCHANGED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "format_spec")
-FunctionPlace = tuple[str, int]
-"""Qualified name and first line of a function."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class Mutant:
     line: int
     change: str
     tree: ast.Module
-    function: FunctionPlace | None
-    """The outermost function that holds the change; None where it is made by an import."""
+    in_function: bool
+    """Whether the change is inside a function; otherwise an import makes it."""
 
     @property
     def module(self) -> str:
@@ -85,18 +83,15 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 @dataclass(frozen=True)
 class _Place:
-    """A node that may be changed, the statement it is part of, and its outermost function."""
+    """A node that may be changed, the statement it is part of, and whether in a function."""
 
     node: ast.AST
     statement: ast.stmt | None
-    function: FunctionPlace | None
+    in_function: bool
 
 
 def places(
-    node: ast.AST,
-    statement: ast.stmt | None = None,
-    function: FunctionPlace | None = None,
-    classes: str = "",
+    node: ast.AST, statement: ast.stmt | None = None, in_function: bool = False
 ) -> Iterator[_Place]:
     """Yield the nodes that may be changed.
 
@@ -105,17 +100,14 @@ def places(
     for field, value in ast.iter_fields(node):
         if field in UNCHANGED_FIELDS:
             continue
-        inside = function
-        if isinstance(node, ast.FunctionDef) and field == "body" and function is None:
-            first = min(each.lineno for each in (node, *node.decorator_list))
-            inside = f"{classes}{node.name}", first
-        names = f"{classes}{node.name}." if isinstance(node, ast.ClassDef) else classes
+        is_function = isinstance(node, ast.FunctionDef | ast.Lambda) and field == "body"
+        inside = in_function or is_function
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Raise):
                 continue
             part_of = child if isinstance(child, ast.stmt) else statement
             yield _Place(child, part_of, inside)
-            yield from places(child, part_of, inside, names)
+            yield from places(child, part_of, inside)
 
 
 class _Replace(ast.NodeTransformer):
@@ -147,7 +139,7 @@ def mutants(path: Path) -> list[Mutant]:
         last = getattr(place.node, "end_lineno", None) or line
         lines = range(place.statement.lineno, last + 1)
         change = f"{ast.unparse(place.node)} → {ast.unparse(new)}"
-        found.append(Mutant(path, lines, line, change, tree, place.function))
+        found.append(Mutant(path, lines, line, change, tree, place.in_function))
     return found
 
 
@@ -185,14 +177,13 @@ def change_at_import(mutant: Mutant) -> None:
     sys.meta_path.insert(0, _Finder(mutant))
 
 
-def live_functions(path: str) -> dict[FunctionPlace, list[FunctionType]]:
-    """Return the functions of a file that this process holds, by name and first line."""
-    found: dict[FunctionPlace, list[FunctionType]] = {}
-    for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__.co_filename == path:
-            place = one.__code__.co_qualname, one.__code__.co_firstlineno
-            found.setdefault(place, []).append(one)
-    return found
+def live_functions(path: Path) -> list[FunctionType]:
+    """Return the functions of a file that this process holds."""
+    return [
+        one
+        for one in gc.get_objects()
+        if isinstance(one, FunctionType) and one.__code__.co_filename == str(path)
+    ]
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -205,10 +196,11 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 def change_functions(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
     """Give functions that exist already the changed code: whoever holds them runs the change."""
-    new = next(
-        code
-        for code in codes(compile(mutant.tree, str(mutant.path), "exec", dont_inherit=True))
-        if (code.co_qualname, code.co_firstlineno) == mutant.function
+    original = ast.parse(mutant.path.read_text(encoding="utf-8"))
+    old, new = (
+        codes(compile(tree, str(mutant.path), "exec", dont_inherit=True))
+        for tree in (original, mutant.tree)
     )
+    changed_codes = dict(zip(old, new, strict=True))
     for function in functions:
-        function.__code__ = new
+        function.__code__ = changed_codes[function.__code__]

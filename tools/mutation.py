@@ -102,7 +102,7 @@ class Reached:
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that reach a change, the quickest first."""
         lines = self.lines.get(str(mutant.path), {})
-        if mutant.function is None:
+        if not mutant.in_function:
             reaching = set().union(*lines.values())
         else:
             reaching = set().union(*(lines.get(line, ()) for line in mutant.lines))
@@ -269,7 +269,7 @@ def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Rea
         if found.failed:
             return found, new_counts()
         by_name = {item.nodeid: item for item in items}
-        functions = {path: live_functions(str(path)) for path in {one.path for one in every}}
+        functions = {path: live_functions(path) for path in {one.path for one in every}}
         gc.freeze()  # a collection in a fork would copy the memory that forks share
 
         def trial(mutant: Mutant) -> Trial:
@@ -277,8 +277,7 @@ def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Rea
             limit = limit_of(found, tests)
 
             def action() -> int:
-                if mutant.function is not None:
-                    change_functions(mutant, functions[mutant.path][mutant.function])
+                change_functions(mutant, functions[mutant.path])
                 return tests_notice([by_name[name] for name in tests], limit)
 
             return Trial(mutant, action, limit)
@@ -341,8 +340,8 @@ def main() -> int:
     for package in options.packages:
         every = chosen(package, options.sample or None, options.seed)
         every = [mutant for mutant in every if options.only in str(mutant)]
-        inside = [mutant for mutant in every if mutant.function is not None]
-        outside = [mutant for mutant in every if mutant.function is None]
+        inside = [mutant for mutant in every if mutant.in_function]
+        outside = [mutant for mutant in every if not mutant.in_function]
         found, counts = answer_of(partial(try_functions, package, inside, options.jobs))
         if found.failed:
             sys.exit(f"tests of {package} fail without any change: {', '.join(found.failed)}")
