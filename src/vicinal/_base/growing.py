@@ -45,11 +45,6 @@ class GrowingArray:
         self._used = len(values)
         self._writing = ForkLock()
 
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes, including spare capacity."""
-        return int(self._values.nbytes)
-
     def head(self, count: int) -> NDArray[Any]:
         """Return the first entries, read-only."""
         view = self._values[:count]

@@ -4,8 +4,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float
+from vicinal._base.arrays import Csr
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.outside_scores import outside_scores
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
@@ -64,26 +65,6 @@ def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[
     return model.predict(X), outside_scores(model, X)
 
 
-def outside_scores(model: Any, X: object) -> object:
-    """Return the scores (rows × labels) of an estimator from another library, or None.
-
-    scikit-learn's estimators return probabilities, as one array or as a list of one array per
-    label, or decision values.
-    """
-    if hasattr(model, "predict_proba"):
-        given = model.predict_proba(X)
-        if isinstance(given, list):
-            return np.column_stack(
-                [_positive_class(*each) for each in zip(given, model.classes_, strict=True)]
-            )
-    elif hasattr(model, "decision_function"):
-        given = model.decision_function(X)
-    else:
-        return None
-    scores: Float = np.asarray(given.toarray() if hasattr(given, "toarray") else given, np.float64)
-    return scores if scores.ndim == 2 else scores[:, None]
-
-
 def dense_labels(Y: Csr) -> Any:
     """Return labels as estimators of other libraries accept them: a dense array of int64."""
     if Y.shape[0] * Y.shape[1] > DENSE_LIMIT:
@@ -92,11 +73,3 @@ def dense_labels(Y: Csr) -> Any:
         )
         raise InvalidArgumentError("datasets", expected, f"{Y.shape[0]:,} × {Y.shape[1]:,}")
     return Y.toarray().astype(np.int64)
-
-
-def _positive_class(probabilities: Any, classes: Any) -> Float:
-    """Return the probability of having the label; 0 if no training row had it."""
-    for column, known in enumerate(classes):
-        if known == 1:
-            return np.asarray(probabilities)[:, column].astype(np.float64)
-    return np.zeros(len(probabilities))

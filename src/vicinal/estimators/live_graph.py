@@ -96,10 +96,6 @@ class LiveGraph:
         """Memory in bytes."""
         return self._native.bytes()
 
-    def takes(self, X: Features) -> bool:
-        """Tell whether rows can be stored without loss of precision."""
-        return np.can_cast(X.dtype, self._dtype, "safe")
-
     def learn(self, X: Features, Y: Csr, groups: VoteGroups | None = None) -> None:
         """Learn rows with their labels, which may include new ones."""
         rows, n_labels = as_csr(X), int(Y.shape[1])

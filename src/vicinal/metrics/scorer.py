@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.outside_scores import outside_scores
 from vicinal.metrics.catalogue import metric_info
 from vicinal.metrics.evaluate import evaluate
 
@@ -61,10 +61,11 @@ def scorer(metric: str, conventions: str = "vicinal") -> MetricScorer:
 
 
 def _scores(estimator: Any, X: object) -> object:
-    """Return the scores of rows, from ``scores`` or otherwise from ``predict_proba``."""
+    """Return the scores of rows: those of the library, or of another library's estimator."""
     if hasattr(estimator, "scores"):
         return estimator.scores(X)
-    given = estimator.predict_proba(X)
-    if isinstance(given, list):  # one array per label, as scikit-learn's forests return
-        return np.column_stack([each[:, -1] for each in given])
-    return given
+    found = outside_scores(estimator, X)
+    if found is None:
+        expected = "one with predict_proba or decision_function, as the metric needs scores"
+        raise InvalidArgumentError("estimator", expected, type(estimator).__name__)
+    return found

@@ -66,3 +66,12 @@ def test_an_interrupt_while_tuning_stops_the_comparison(data, monkeypatch):
     monkeypatch.setattr(tuned_module, "tune", stopped)
     with pytest.raises(KeyboardInterrupt):
         run_comparison({"d": data}, {"best": Tuned("brknn", "micro-f1", cv=2)}, folds=2)
+
+
+def test_a_tuned_method_predicts_as_the_chosen_setting(data):
+    model = Tuned("brknn", "micro-f1", cv=3).fit(data.X, data.Y)
+    same = METHODS["brknn"](**model.chosen_).fit(data.X, data.Y)
+    np.testing.assert_array_equal(model.predict(data.X).toarray(), same.predict(data.X).toarray())
+    scores = model.scores(data.X)
+    np.testing.assert_array_equal(scores.toarray(), same.scores(data.X).toarray())
+    np.testing.assert_array_equal(model.decide(scores).toarray(), same.decide(scores).toarray())

@@ -160,7 +160,5 @@ def test_standard_input_has_a_limit(monkeypatch):
 def test_what_reads_texts_alone_refuses_other_columns(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("size,tags\n1.5,home\n2.5,shop\n")
-    with pytest.raises(
-        InvalidArgumentError, match=r"a column of text .*columns size"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"a column of text .*columns size"):
         read_texts(path)

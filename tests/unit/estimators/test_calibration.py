@@ -10,8 +10,11 @@ from sklearn.base import clone
 import vicinal
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.decision import CardinalityThreshold, CrossValidated, MetricThreshold, NeverEmpty
-from vicinal.estimators import METHODS
+from vicinal.estimators import METHODS, calibration
+from vicinal.estimators.fold import Fold
+from vicinal.index import build_index
 from vicinal.scores import Scores
+from vicinal.scoring import Training
 
 pytestmark = pytest.mark.native
 
@@ -77,3 +80,52 @@ def test_one_row_has_no_folds() -> None:
 def test_bad_numbers_of_folds(n_folds: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="n_folds: expected an integer of at least 2"):
         CrossValidated(MetricThreshold(), n_folds)
+
+
+def test_a_rule_is_needed_inside() -> None:
+    rule: Any = 0.5
+    with pytest.raises(InvalidArgumentError, match=r"rule: expected a decision rule, got 0\.5"):
+        CrossValidated(rule)
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_folds_of_different_forms_beyond_memory_are_refused(monkeypatch: Any) -> None:
+    monkeypatch.setattr(calibration, "DENSE_LIMIT", 5)
+    X, Y = np.array([[0.0], [1], [1], [0], [1], [1]]), np.array([[1], [0], [0], [1], [0], [0]])
+    parts = {"n_neighbors": 1, "smoothing": 0.0, "n_clusters": 2, "random_state": 0}
+    rule = CrossValidated(CardinalityThreshold(), n_folds=3)
+    with pytest.raises(InvalidArgumentError, match=r"threshold: expected at most 5 K-fold scores"):
+        vicinal.LAMLkNN(**parts, threshold=rule).fit(X, Y)
+
+
+def test_scores_of_training_rows_are_searched_where_the_graph_is_gone(sample: Any) -> None:
+    model = vicinal.BRkNN(3).fit(sample.X, sample.Y)
+    wanted = calibration.training_scores(model).toarray()
+    model.partial_fit(sample.X_test[:1], sample.Y[:1])
+    again = vicinal.BRkNN(3).fit(
+        np.vstack([sample.X, sample.X_test[:1]]), np.vstack([sample.Y, sample.Y[:1]])
+    )
+    np.testing.assert_array_equal(
+        calibration.training_scores(model).toarray(), calibration.training_scores(again).toarray()
+    )
+    assert wanted.shape == (50, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"graph": 4}, "graph: expected neighbours among 6 training rows, got 4"),
+        ({"X": np.zeros((2, 1))}, "X, Y, graph: expected the same number of held-out rows"),
+        ({"Y": sparse.csr_array(np.zeros((3, 2)))}, "Y: expected 1 labels, got 2"),
+    ],
+)
+def test_parts_of_a_fold_fit_each_other(change: Any, message: str) -> None:
+    X, Y = np.arange(6.0)[:, None], sparse.csr_array(np.ones((6, 1), dtype=np.int32))
+    index = build_index(X, "euclidean")
+    training = Training(index.query_self(2), Y, X)
+    parts = {"graph": index.query(X[:3], 2), "X": X[:3], "Y": Y[:3]}
+    Fold(training, **parts)
+    if "graph" in change:
+        change = {"graph": build_index(X[:4], "euclidean").query(X[:3], 2)}
+    with pytest.raises(InvalidArgumentError, match=message):
+        Fold(training, **{**parts, **change})

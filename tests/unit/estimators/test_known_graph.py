@@ -1,9 +1,11 @@
 """A loaded model that is given its neighbour graph learns without a search."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from vicinal import MLkNN, load, save
+from vicinal import InstanceKNN, MLkNN, load, save
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 
@@ -40,3 +42,14 @@ def test_a_graph_of_another_model_is_refused() -> None:
         model.use_graph(NeighborGraph(graph.ids, graph.values, "cosine", 20))
     with pytest.raises(ValueError, match="graph: expected at least 3 neighbours"):
         model.use_graph(NeighborGraph(graph.ids[:, :2], graph.values[:, :2], "euclidean", 20))
+
+
+def test_a_model_with_names_of_rows_is_copied_after_it_learned() -> None:
+    model = InstanceKNN(1).fit([[0.0, 1.0], [1.0, 0.0]], [["a"], ["b"]], row_names=["r", "s"])
+    model.partial_fit([[1.0, 1.0]], [["a"]], row_names=["t"])
+    for again in (copy.deepcopy(model), copy.deepcopy(copy.deepcopy(model))):
+        assert again.row_names_ == ("r", "s", "t")
+        again.partial_fit([[2.0, 1.0]], [["b"]], row_names=["u"])
+        assert again.row_names_ == ("r", "s", "t", "u")
+    assert model.row_names_ == ("r", "s", "t")
+    assert model.label_dtype_ == "int32"

@@ -14,6 +14,7 @@ from vicinal import LabelRidge
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.baselines import BinaryRelevanceSVM, RankSVM
 from vicinal.estimators import METHODS
+from vicinal.index import build_index
 from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
@@ -151,3 +152,15 @@ def test_a_weighted_model_is_saved_and_refuses_to_change(tmp_path):
         with pytest.raises(InvalidArgumentError, match="fitted without sample_weight"):
             change()
     np.testing.assert_array_equal(restored.predict_proba(X), model.predict_proba(X))
+
+
+def test_one_weight_is_the_weight_of_every_row(sample):
+    one = LabelRidge().fit(sample.X, sample.Y, sample_weight=2.0)
+    same = LabelRidge().fit(sample.X, sample.Y, sample_weight=np.full(50, 2.0))
+    np.testing.assert_array_equal(one.predict_proba(sample.X), same.predict_proba(sample.X))
+
+
+def test_a_ready_graph_is_refused_beside_weights(sample):
+    graph = build_index(sample.X, "euclidean").query_self(3)
+    with pytest.raises(InvalidArgumentError, match="graph: expected None where sample_weight"):
+        LabelRidge().fit(sample.X, sample.Y, graph=graph, sample_weight=np.ones(50))

@@ -2,14 +2,21 @@
 
 import inspect
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import vicinal.metrics
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.metrics import METRICS, MetricAccumulator, evaluate, metric_info
+from vicinal.metrics import METRICS, MetricAccumulator, evaluate, metric_info, scorer
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -239,3 +246,36 @@ def test_one_dimensional_labels_are_one_label():
     running = MetricAccumulator(metrics=["micro-f1", "macro-auc"])
     running.add(truth[:1], predicted[:1], scores[:1]).add(truth[1:], predicted[1:], scores[1:])
     assert running.result() == evaluate(*columns, metrics=["micro-f1", "macro-auc"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsClassifier(3),
+        make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
+        OneVsRestClassifier(LinearSVC()),
+    ],
+)
+def test_scorers_of_other_libraries_models(model):
+    """As the metric of the scores of each label; a label that no training row has scores 0."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 3))
+    Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.3, np.zeros(40)]).astype(int)
+    if isinstance(model, OneVsRestClassifier):
+        Y[:, 2] = Y[:, 0]
+        scores = model.fit(X, Y).decision_function(X)
+    else:
+        each = model.fit(X, Y).predict_proba(X)
+        scores = np.column_stack([each[0][:, 1], each[1][:, 1], np.zeros(40)])
+    truth = np.roll(Y, 1, axis=0)
+    wanted = evaluate(truth, scores=scores, metrics=["ranking-loss"])["ranking-loss"]
+    assert 0 < wanted < 1
+    assert scorer("ranking-loss")(model, X, truth) == -wanted
+
+
+def test_scorers_of_models_without_scores():
+    model = RidgeClassifier().fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+    plain = SimpleNamespace(predict=model.predict)
+    with pytest.raises(InvalidArgumentError, match="estimator: expected one with predict_proba"):
+        scorer("ranking-loss")(plain, [[0.0]], [[0, 1]])
+    assert scorer("subset-accuracy")(plain, [[0.0]], [[0, 1]]) == 1.0

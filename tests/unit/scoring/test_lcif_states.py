@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from vicinal import LCIF, FeatureKNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
@@ -15,7 +16,11 @@ from vicinal.scoring import (
     LCIFScoring,
     SecondOrderScoring,
     Training,
+    changed_feature_knn,
+    feature_columns,
 )
+from vicinal.scoring.changed_feature_knn import ChangedFeatureKNNScoring
+from vicinal.scoring.feature_columns import FeatureColumns
 from vicinal.scoring.lcif import mix
 
 pytestmark = pytest.mark.native
@@ -166,3 +171,54 @@ def test_mix_takes_scores_that_are_0_where_none_is_stored(fitted, training):
         mix(instance, Scores.dense(np.zeros((30, 5))), 0.5)
     with pytest.raises(InvalidArgumentError, match="scores: expected sparse scores"):
         mix(instance, Scores.sparse(sparse.csr_array((30, 5)), base=np.full(5, 0.1)), 0.5)
+
+
+@pytest.mark.parametrize("few", [0, 4096])
+@pytest.mark.parametrize("recent", [0, 4096])
+@pytest.mark.parametrize("make", [FeatureKNN, LCIF])
+def test_feature_knn_after_several_changes_is_that_of_a_new_fit(make, few, recent, monkeypatch):
+    """However many features a query has, and whenever the columns are transposed again."""
+    monkeypatch.setattr(changed_feature_knn, "FEW_FEATURES", few)
+    monkeypatch.setattr(feature_columns, "MOST_RECENT", recent)
+    rng = np.random.default_rng(4)
+    X = rng.random((320, 8)) * (rng.random((320, 8)) < 0.5)
+    Y = sparse.csr_array((rng.random((320, 5)) < 0.4).astype(np.int32))
+    model = make().fit(X[:300], Y[:300])
+    for row in range(300, 304):
+        model.partial_fit(X[[row]], Y[[row]])
+        model.forget([row - 290])
+    kept = np.setdiff1d(np.arange(304), np.arange(10, 14))
+    wanted = make().fit(X[kept], Y[kept])
+    ours, theirs = model.scores(X[304:]), wanted.scores(X[304:])
+    np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+    (said,), want = model.explain(X[304:305]), wanted.explain(X[304:305])
+    assert [each.score for each in said.labels] == [each.score for each in want[0].labels]
+
+
+def test_rows_that_changed_are_settled_before_they_are_saved(training):
+    columns = FeatureColumns.of(X)
+    changed = ChangedFeatureKNNScoring(columns, 3, "mean", Y, np.asarray(Y.sum(axis=0)))
+    fitted = FeatureKNNScoring.fit(training, 3, "feature", "mean")
+    assert changed.n_features == 8
+    np.testing.assert_array_equal(changed.similarity.toarray(), fitted.similarity.toarray())
+    ours, theirs = (each.explain(training.graph, [0, 2], X[:1]) for each in (changed, fitted))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one.terms[0].shares, other.terms[0].shares)
+        assert one.facts == other.facts
+    np.testing.assert_array_equal(columns.of_features(np.array([1, 4])).toarray(), X.T[[1, 4]])
+    with pytest.raises(InvalidArgumentError, match="X: expected the features"):
+        changed.scores(training.graph)
+    with pytest.raises(InvalidArgumentError, match="scoring: expected a settled state"):
+        changed.get_state()
+    with pytest.raises(ModelFormatError, match="unexpected ChangedFeatureKNNScoring"):
+        ChangedFeatureKNNScoring.from_state({})
+
+
+def test_parts_of_other_rows_do_not_fit(training, fitted):
+    with pytest.raises(InvalidArgumentError, match="similarity: expected 5 labels, got 4"):
+        FeatureKNNScoring(fitted["feature"].similarity[:, :4], "mean", Y)
+    other = FeatureKNNScoring(fitted["feature"].similarity, "mean", Y[:3])
+    with pytest.raises(InvalidArgumentError, match="feature: expected labels of shape"):
+        LCIFScoring(fitted["instance"], other, 0.3)
+    with pytest.raises(InvalidArgumentError, match="instance: expected instance kNN of the first"):
+        fitted["lcif2"].settled(Y, X)
