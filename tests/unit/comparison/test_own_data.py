@@ -2,15 +2,19 @@
 
 import logging
 
+import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import vicinal
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.comparison import run_comparison
+from vicinal.comparison import rank_methods, run_comparison
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
 
@@ -137,3 +141,36 @@ def test_stored_results_depend_on_folds_and_transformers(sample, tmp_path):
 def test_other_data_are_refused(data, says):
     with pytest.raises(InvalidArgumentError, match=says):
         run_comparison(data, ["brknn"], folds=2)
+
+
+def test_a_frame_reaches_the_steps_that_read_its_columns(sample):
+    frame = pd.DataFrame(sample.X[:, :2], columns=["a", "b"])
+    frame["kind"] = np.where(sample.X[:, 2] > 0.3, "large", "small")
+    columns = ColumnTransformer([("k", OneHotEncoder(), ["kind"]), ("n", MinMax(), ["a", "b"])])
+    options = {"folds": KFold(3), "metrics": METRICS, "preprocess": columns}
+    (found,) = run_comparison({"d": (frame, sample.Y)}, {"BR": vicinal.BRkNN(3)}, **options)
+    model = make_pipeline(columns, vicinal.BRkNN(3))
+    for fold, (train, test) in enumerate(KFold(3).split(frame)):
+        fitted = model.fit(frame.iloc[train], sample.Y[train])
+        wanted = evaluate(sample.Y[test], fitted.predict(frame.iloc[test]), metrics=METRICS)
+        assert {name: found.values[name][fold] for name in METRICS} == wanted
+
+
+def test_a_table_of_numbers_and_one_data_set_without_a_list(tmp_path, sample):
+    path = tmp_path / "numbers.csv"
+    lines = [",".join(map(repr, row)) for row in sample.X[:, :2].tolist()]
+    rows = [
+        f"{line},{'x' if label else 'y'}" for line, label in zip(lines, sample.Y[:, 0], strict=True)
+    ]
+    path.write_text("a,b,tags\n" + "\n".join(rows) + "\n")
+    (of_file,) = run_comparison(str(path), "brknn", folds=3, metrics=METRICS, n_jobs=1)
+    names = [["x"] if label else ["y"] for label in sample.Y[:, 0]]
+    (of_pair,) = run_comparison((sample.X[:, :2], names), "brknn", folds=3, metrics=METRICS)
+    assert of_file.values == of_pair.values
+
+
+def test_methods_that_share_no_data_are_not_ranked(sample):
+    (one,) = run_comparison((sample.X, sample.Y), {"A": vicinal.BRkNN(1)}, folds=2)
+    (two,) = run_comparison({"e": (sample.X, sample.Y)}, {"B": vicinal.BRkNN(3)}, folds=2)
+    found = rank_methods([one, two], "micro-f1")
+    assert (found.mean_ranks, found.tests) == ({}, None)

@@ -1,5 +1,6 @@
 """What a segmented index keeps, refuses, and does within an estimator."""
 
+import hashlib
 import json
 from copy import deepcopy
 
@@ -194,11 +195,10 @@ def test_damage_is_found(X, tmp_path, name):
         {"runs": 3},
         {"surprise": 1},
         {"max_memory": "much"},
+        {"format": "something else"},
     ],
 )
 def test_a_manifest_from_anywhere_is_checked(X, tmp_path, change):
-    import hashlib
-
     SegmentedIndex.build([X], tmp_path)
     file = tmp_path / MANIFEST
     body = json.loads(file.read_bytes().partition(b"\n")[2])
@@ -237,3 +237,31 @@ def test_rows_without_entries(tmp_path):
     index = SegmentedIndex.build([empty], tmp_path / "i")
     assert (index.query(np.eye(4), 2).ids == -1).all()
     assert SegmentedIndex(empty, "euclidean").query_self(2).ids[0].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"3"])
+def test_a_manifest_that_is_no_json_object(X, tmp_path, text):
+    SegmentedIndex.build([X], tmp_path)
+    file = tmp_path / MANIFEST
+    file.write_bytes(hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+    with pytest.raises(ModelFormatError, match="expected format"):
+        read_manifest(tmp_path)
+    file.write_bytes(b"0" * 64 + b"\n" + text)
+    with pytest.raises(ModelFormatError, match="its checksum does not match"):
+        read_manifest(tmp_path)
+
+
+def test_a_file_is_no_folder_for_an_index(X, tmp_path):
+    (tmp_path / "notes.txt").write_text("precious")
+    with pytest.raises(InvalidArgumentError, match="folder: expected a new folder or an existing"):
+        SegmentedIndex.build([X], tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "precious"
+
+
+def test_all_rows_may_go(X):
+    index = SegmentedIndex(X[:4])
+    index.remove(np.arange(4))
+    index.compact()
+    assert (index.query(X[:2], 3).ids == -1).all()
+    index.add(X[4:6])
+    assert index.query(X[4:5], 1).ids.tolist() == [[4]]

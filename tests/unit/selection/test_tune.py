@@ -12,7 +12,7 @@ import vicinal
 from vicinal.estimators import METHODS
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TfIdf
-from vicinal.selection import TuningTable, tune
+from vicinal.selection import TuningTable, nested, tune
 from vicinal.selection.splits import read_splits
 
 pytestmark = pytest.mark.native
@@ -219,6 +219,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
     [
         ({"methods": "knn"}, "methods: expected a method .*or module:Class, got .knn"),
         ({"methods": []}, "at least one method"),
+        ({"methods": ["mlknn", 3]}, "methods: expected names of methods, got 3"),
         ({"metric": "micro-f2"}, "did you mean 'micro-f1'"),
         ({"metric": "cardinality"}, "a metric that can be optimised"),
         ({"metrics": "micro-f1"}, "metrics: expected a sequence of names"),
@@ -249,3 +250,20 @@ def test_bad_arguments_are_refused_before_the_work(arguments: Any, message: str)
     X, Y = make(20)
     with pytest.raises(ValueError, match=message):
         tune(**{"methods": "mlknn", "X": X, "Y": Y, "progress": False, **arguments})
+
+
+def test_nothing_is_refitted_where_no_setting_has_a_value() -> None:
+    X, Y = make(20)
+    Y[:, :] = 1
+    found = tune("mlknn", X, Y, cv=2, metric="macro-auc", grid={"n_neighbors": [1, 2]})
+    assert found.estimator is None
+    assert "macro-auc" not in found.best
+    with pytest.raises(ValueError, match="a metric that some setting has a value of"):
+        nested("mlknn", X, Y, metric="macro-auc", outer=2, grid={"n_neighbors": [1, 2]})
+
+
+def test_tables_are_not_ordered_by_what_is_neither_good_nor_bad() -> None:
+    values = np.ones((1, 1, 1))
+    table = TuningTable(("mlknn",), ({"n_neighbors": 1},), ("cardinality",), values, values > 0)
+    with pytest.raises(ValueError, match="a metric that can be optimised"):
+        table.best_row("cardinality")

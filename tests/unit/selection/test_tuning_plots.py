@@ -1,15 +1,18 @@
 """Pictures of a tuning hold what they should, and are refused where there is nothing to draw."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from sklearn.dummy import DummyClassifier
 
 import vicinal
+from vicinal.decision import PerLabelThreshold
 from vicinal.metrics import evaluate
 from vicinal.selection import TuningResult, tune
-from vicinal.selection.threshold_curve import threshold_curve
+from vicinal.selection.threshold_curve import plot_threshold, threshold_curve
 
 pytestmark = pytest.mark.native
 
@@ -111,3 +114,28 @@ def test_nothing_to_draw_raises(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a fitted estimator"):
         bare.plot_threshold(tmp_path / "t.png")
     assert not list(tmp_path.iterdir())
+
+
+def test_settings_without_a_value_are_left_out_of_the_pictures(
+    tmp_path: Path, drawn: list[Figure]
+) -> None:
+    """Macro-AUC has no value where every row has every label: nothing is best."""
+    every = np.ones_like(Y)
+    found = tune(["mlknn", "lcif"], X, every, cv=2, grid=GRID, metrics=["macro-auc"], refit=False)
+    with pytest.raises(ValueError, match="settings with different k"):
+        found.plot_neighbors(tmp_path / "k.png", "macro-auc")
+    found.plot_neighbors(tmp_path / "k.png")
+    assert "chosen" in drawn[0].axes[0].get_legend_handles_labels()[1]
+
+
+def test_a_rule_of_several_thresholds_has_no_mark(tmp_path: Path, drawn: list[Figure]) -> None:
+    model = vicinal.MLkNN(3, threshold=PerLabelThreshold()).fit(X, Y)
+    plot_threshold(model, "micro-f1", tmp_path / "t.png")
+    assert len(drawn[0].axes[0].lines) == 1
+
+
+def test_thresholds_of_other_models_are_not_drawn(tmp_path: Path) -> None:
+    found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": [1]}, metrics=[])
+    other = dataclasses.replace(found, estimator=DummyClassifier())
+    with pytest.raises(ValueError, match="an estimator of vicinal"):
+        other.plot_threshold(tmp_path / "t.png")
