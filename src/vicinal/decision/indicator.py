@@ -87,7 +87,7 @@ def _stored(values: Csr, chosen: Bool) -> Csr:
 
 def _indicator(labels: Int | Int32, indptr: Int, n_labels: int) -> Csr:
     """Return the indicator of the labels of each row, which are in order."""
-    if len(labels) >= 2**31 - 1:
+    if len(labels) >= np.iinfo(np.int32).max:
         raise InvalidArgumentError("scores", "fewer than 2^31 - 1 labels chosen", len(labels))
     ones = np.ones(len(labels), dtype=np.int32)
     return checked_csr(ones, labels.astype(np.int32), indptr, (len(indptr) - 1, int(n_labels)))

@@ -177,7 +177,7 @@ class _Sweep:
     def let_pass(self, cells: Cells) -> tuple[Float, Int]:
         """Return the distinct scores of `cells`, descending, and the sum after adding each."""
         if len(cells.values) == 0:
-            return np.empty(0), np.empty(0, dtype=np.int64)
+            return cells.values, cells.true
         cells = cells.descending()
         units = cells.units
         first = starts(units)

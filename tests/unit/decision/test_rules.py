@@ -25,6 +25,8 @@ from vicinal.decision import (
     TopS,
 )
 from vicinal.decision.cells import ScoredTruth
+from vicinal.decision.indicator import _indicator, from_entries
+from vicinal.decision.pooling import pooled, weighted_pooled
 from vicinal.decision.rule import needs_of
 from vicinal.estimators import MLkNN
 from vicinal.scores import Scores
@@ -258,3 +260,73 @@ def test_scores_are_not_made_for_a_rule_that_needs_none(monkeypatch, sample):
     model.fit(sample.X, sample.Y)
     assert np.array_equal(model.decision_.rule.values, expected.rule.values)
     assert model.decision_.label_when_all_zero == expected.label_when_all_zero
+
+
+@pytest.mark.parametrize("rule", [CardinalityThreshold(), CardinalityThreshold("two-pass")])
+@pytest.mark.parametrize("cuts", [[], [1], [2, 3], [1, 1, 4]])
+def test_a_row_of_weight_w_counts_as_w_rows(rule: Any, cuts: list[int]) -> None:
+    rng = np.random.default_rng(2)
+    scores, weights = rng.integers(0, 8, size=(5, 3)) / 8, np.array([3, 1, 2, 1, 4])
+    Y = indicator(rng.integers(0, 2, size=(5, 3)))
+    blocks = [Scores.dense(part) for part in np.split(scores, cuts)]
+    found = rule.fit_weighted(blocks, Y, weights.astype(np.float64))
+    again = np.repeat(np.arange(5), weights)
+    assert found == rule.fit(Scores.dense(scores[again]), Y[again])
+    never = NeverEmpty(rule, when_all_zero="most-frequent").fit_weighted(
+        [Scores.dense(scores)], Y, weights.astype(np.float64)
+    )
+    counts = Y[again].sum(axis=0)
+    assert never.label_when_all_zero == int(np.argmax(counts))
+
+
+def test_scores_from_a_floor_up() -> None:
+    """With the cells that score the floor itself, stored or not."""
+    dense = Scores.dense(np.array([[0.5, 0.2], [0.1, 0.5]]))
+    assert [each.tolist() for each in pooled(dense, floor=0.2)] == [[0.5, 0.2], [2, 1]]
+    found = weighted_pooled(dense, np.array([3.0, 1.0]), floor=0.2)
+    assert [each.tolist() for each in found] == [[0.5, 0.2], [4.0, 3.0]]
+    stored = sparse.csr_array(np.array([[0.5, 0.1], [0.0, 0.3]]))
+    above = Scores.sparse(stored, base=np.array([0.3, 0.1]))
+    assert [each.tolist() for each in pooled(above, floor=0.3)] == [[0.5, 0.3], [1, 2]]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_tables_without_cells(shape: tuple[int, int]) -> None:
+    scores, Y = Scores.dense(np.zeros(shape)), indicator(np.zeros(shape))
+    assert MCut().decide(scores).shape == shape
+    for rule in (MetricThreshold("example-f1"), CardinalityThreshold()):
+        assert rule.fit(scores, Y) == Threshold(0.0)
+    assert CardinalityThreshold().fit_blocks([], Y) == Threshold(0.0)
+
+
+def test_a_row_rightly_left_empty_counts_as_much_as_a_right_one() -> None:
+    """Above 0.5 the first row is right and the second wrong; below, the second has an F1 of 4/5."""
+    scores = Scores.dense(np.array([[0.5, 0.0, 0.0], [0.5, 0.5, 0.5]]))
+    assert MetricThreshold("example-f1").fit(scores, indicator([[0, 0, 0], [1, 1, 0]])).value >= 0.5
+    assert MetricThreshold("example-f1").fit(scores, indicator([[0, 0, 0], [1, 1, 1]])).value >= 0.5
+    assert MetricThreshold("example-f1").fit(scores, indicator([[1, 0, 0], [1, 1, 0]])).value < 0.5
+
+
+def test_one_row_has_its_own_number_of_labels() -> None:
+    Y = indicator([[1, 1, 1]])
+    assert RCut().fit(Scores.dense(np.zeros((1, 3))), Y) == TopS(3)
+
+
+def test_ten_folds_unless_said() -> None:
+    assert CrossValidated(MetricThreshold()).n_folds == 10
+
+
+def test_indicators_are_canonical() -> None:
+    found = from_entries(np.array([1, 0, 1, 1]), np.array([2, 0, 1, 0]), (2, 3))
+    assert found.indices.tolist() == [0, 0, 1, 2]
+    assert found.indptr.tolist() == [0, 1, 4]
+
+
+def test_more_labels_than_an_indicator_can_hold() -> None:
+    class Many:
+        def __len__(self) -> int:
+            return 2**31 - 1
+
+    many: Any = Many()
+    with pytest.raises(InvalidArgumentError, match=r"scores: expected fewer than 2\^31 - 1 labels"):
+        _indicator(many, np.zeros(2, dtype=np.int64), 3)
