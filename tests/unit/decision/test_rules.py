@@ -26,7 +26,8 @@ from vicinal.decision import (
 )
 from vicinal.decision.cells import ScoredTruth
 from vicinal.decision.indicator import _indicator, from_entries
-from vicinal.decision.pooling import pooled, weighted_pooled
+from vicinal.decision.label_pooling import HighestOfLabels
+from vicinal.decision.pooling import HighestScores, pooled, weighted_pooled
 from vicinal.decision.rule import needs_of
 from vicinal.estimators import MLkNN
 from vicinal.scores import Scores
@@ -330,3 +331,21 @@ def test_more_labels_than_an_indicator_can_hold() -> None:
     many: Any = Many()
     with pytest.raises(InvalidArgumentError, match=r"scores: expected fewer than 2\^31 - 1 labels"):
         _indicator(many, np.zeros(2, dtype=np.int64), 3)
+
+
+def test_scores_that_can_no_longer_matter_are_not_collected() -> None:
+    """Once enough cells are merged: the next score below them still matters, lower ones do not."""
+    highest = HighestScores(wanted=2)
+    highest.add(Scores.dense(np.array([[0.9, 0.7, 0.3, 0.2]])))
+    highest.merged()
+    highest.add(Scores.dense(np.array([[0.2, 0.1, 0.0, 0.2]])))
+    assert [len(values) for values, _ in highest._parts] == [3, 0]
+    highest.add(Scores.dense(np.array([[0.5, 0.1, 0.0, 0.2]])))
+    assert highest.merged()[0].tolist() == [0.9, 0.7, 0.5]
+    of_labels = HighestOfLabels(wanted=np.array([1, 1]))
+    of_labels.add(Scores.dense(np.array([[0.9, 0.7], [0.3, 0.5], [0.2, 0.1]])))
+    of_labels.merged()
+    of_labels.add(Scores.dense(np.array([[0.2, 0.4]])))
+    assert [len(part.values) for part in of_labels._parts] == [4, 0]
+    of_labels.add(Scores.dense(np.array([[0.4, 0.6]])))
+    assert of_labels.merged().values.tolist() == [0.9, 0.4, 0.7, 0.6]
