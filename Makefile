@@ -289,12 +289,14 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 	$(BIN)/python -m cibuildwheel --output-dir dist
 
 .PHONY: coverage
-coverage: setup $(VENV)/.quality ## Branch coverage of src, uncovered lines listed; pages in build/coverage
+coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverage.md, and every line in build/coverage
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist loadgroup --no-loadscope-reorder \
-	  -m 'not slow' -q --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage
+	  -m 'not slow' -q --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
+	  --cov-report=json:build/coverage.json
+	$(BIN)/python tools/coverage_page.py
 
 .PHONY: mutation
-mutation: setup ## Mutation tests of scoring, decision and metrics (ARGS='--sample 40 --seed 1')
+mutation: setup $(VENV)/.quality ## Mutation tests of decision, metrics and scoring (ARGS='scoring --sample 0')
 	$(BIN)/python -m tools.mutation $(ARGS)
 
 .PHONY: repo-review
@@ -304,5 +306,5 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 
 .PHONY: clean
 clean: ## Remove what the targets above made
-	rm -rf dist docs/api docs/gallery $(filter-out docs/project/index.md docs/project/versions.md docs/project/checks.md,$(wildcard docs/project/*))
+	rm -rf dist docs/api docs/gallery $(filter-out $(addprefix docs/project/,index.md versions.md checks.md coverage.md),$(wildcard docs/project/*))
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
