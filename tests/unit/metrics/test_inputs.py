@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.metrics import evaluate
+from vicinal.metrics import MetricAccumulator, align_labels, evaluate
+from vicinal.metrics.alignment import widen, widen_labels
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -107,3 +108,28 @@ def test_input_is_not_changed():
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(InvalidArgumentError, match=message):
         evaluate(**arguments)
+
+
+def test_an_accumulator_without_rows_has_none():
+    assert MetricAccumulator(most_scores=1).n_rows == 0
+    with pytest.raises(
+        InvalidArgumentError, match="most_scores: expected an integer of at least 1"
+    ):
+        MetricAccumulator(most_scores=0)
+
+
+@pytest.mark.parametrize("names", [None, ["a"], ["a", "b", "c"]])
+def test_columns_without_a_name_each_are_refused(names):
+    with pytest.raises(InvalidArgumentError, match="names: expected the names of the 2 columns"):
+        align_labels([[1, 0]], ["a", "b"], names=names)
+
+
+def test_columns_that_are_appended_are_empty_and_score_lowest():
+    labels = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 1]]))
+    wide = widen_labels(labels, 3)
+    assert wide.shape == (3, 5)
+    assert wide.toarray()[:, :2].tolist() == labels.toarray().tolist()
+    assert wide.nnz == labels.nnz
+    scores = widen(Scores.sparse(labels.astype(np.float64)), 1)
+    assert scores.shape == (3, 3)
+    assert scores.toarray()[:, 2].max() < scores.toarray()[:, :2].min()
