@@ -92,8 +92,9 @@ def said(one: Measurement) -> str:
 def table(suite: list[History]) -> str:
     """Return the newest value of each figure, and how it compares with the first."""
     lines = ["| what | measured | since the first run | runs |", "|---|---|---|---|"]
-    for one in suite:
-        lines.append(f"| {one.what} | {said(one.last)} | {one.change} | {len(one.runs)} |")
+    lines += [
+        f"| {one.what} | {said(one.last)} | {one.change} | {len(one.runs)} |" for one in suite
+    ]
     return "\n".join(lines)
 
 
