@@ -53,6 +53,21 @@ def test_reads_jsonl(table, weighting):
     assert data.row_names == ("0", "1", "2", "3")
 
 
+def test_labels_that_are_objects_have_a_name(tmp_path, caplog):
+    rows = [
+        {"title": text, "labels": [{"id": 7, "name": label, "color": "d73a4a"} for label in labels]}
+        for text, labels in zip(TEXTS, LABELS, strict=True)
+    ]
+    data = read_table(jsonl(tmp_path, rows), text="title")
+    assert data.label_names == ("a", "b", "c, d")
+    np.testing.assert_array_equal(data.Y.toarray(), INDICATOR)
+    said = "labels from column 'labels', the name of each object (--labels changes this)"
+    assert said in caplog.messages
+    rows[3]["labels"] = [{"title": "bug"}]
+    with pytest.raises(DataFormatError, match=r"line 4: expected labels in 'labels'"):
+        read_table(jsonl(tmp_path, rows), text="title")
+
+
 def test_tfidf_is_scikit_learns(table):
     expected = TfidfVectorizer().fit_transform(TEXTS).toarray()
     np.testing.assert_allclose(dense(read_table(table, weighting="tfidf").X), expected, rtol=1e-15)
