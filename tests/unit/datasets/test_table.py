@@ -105,6 +105,22 @@ def test_separator_and_joined_columns(tmp_path):
     np.testing.assert_array_equal(data.X, [[1, 0, 1], [0, 1, 0]])
 
 
+def test_joined_columns_may_be_absent_from_some_rows(tmp_path, caplog):
+    rows = [
+        {"title": "red roof", "body": "a house", "labels": []},
+        {"title": "red roof", "body": None, "labels": []},
+        {"body": "a house", "labels": []},
+    ]
+    data = read_table(jsonl(tmp_path, rows), text=("title", "body"))
+    assert data.feature_names == ("house", "red", "roof")
+    np.testing.assert_array_equal(dense(data.X), [[1, 1, 1], [0, 1, 1], [1, 0, 0]])
+    said = "texts from columns 'title', 'body', of which some rows lack one (--text changes this)"
+    assert said in caplog.messages
+    for row, got in (({"title": None, "body": None}, "None"), ({}, "a row without it")):
+        with pytest.raises(DataFormatError, match=rf"line 4: expected text in 'title', got {got}"):
+            read_table(jsonl(tmp_path, [*rows, {**row, "labels": []}]), text=("title", "body"))
+
+
 def test_tokens_that_are_listed_stay_as_they_are(tmp_path):
     path = jsonl(tmp_path, [{"text": ["A b", "A b", "é"], "labels": ["x"]}])
     data = read_table(path, weighting="counts")
