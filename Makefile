@@ -297,7 +297,7 @@ coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverag
 
 .PHONY: mutation
 mutation: setup $(VENV)/.quality ## Mutation tests of decision, metrics and scoring (ARGS='scoring --sample 0')
-	$(BIN)/python -m tools.mutation $(ARGS)
+	PYTHONPATH=tools $(BIN)/python -m mutation $(ARGS)
 
 .PHONY: repo-review
 repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows

@@ -27,12 +27,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import Pipe
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import coverage
 import hypothesis
 import pytest
-from tools.mutants import (
+
+from mutation.mutants import (
     ROOT,
     SOURCE,
     Mutant,
@@ -176,7 +177,7 @@ def tests_notice(items: Sequence[pytest.Item], limit: float) -> int:
     return SURVIVED if all(run_item(item) for item in items) else KILLED
 
 
-class _Loop:
+class _Loop(Generic[Answer]):
     """A plugin that hands the collected tests to a function, in place of running them."""
 
     def __init__(self, use: Callable[[Sequence[pytest.Item]], Answer]) -> None:
@@ -193,7 +194,7 @@ def collected(
     tests: Sequence[str], use: Callable[[Sequence[pytest.Item]], Answer]
 ) -> Answer | None:
     """Collect tests, hand them to a function and return its answer; None if one is broken."""
-    loop = _Loop(use)
+    loop: _Loop[Answer] = _Loop(use)
     pytest.main([*OPTIONS, *tests], plugins=[loop])
     return loop.answers[0] if loop.answers else None
 
@@ -250,8 +251,8 @@ def try_all(trials: Iterator[Trial], jobs: int) -> Counts:
             counts[outcome] += 1
             if outcome != "killed":
                 print_line(f"{outcome}: {trial.mutant}")
-            if sum(counts.values()) % 50 == 0:
-                print_line(f"  {sum(counts.values())} tried")
+            if (tried := sum(counts.values())) % 50 == 0:
+                print_line(f"  {tried} tried, {counts['killed']} killed")
 
 
 def limit_of(found: Reached, tests: Sequence[str]) -> float:
@@ -317,7 +318,7 @@ def chosen(package: str, sample: int | None, seed: int) -> list[Mutant]:
     every = [mutant for path in paths for mutant in mutants(path)]
     if sample is None or sample >= len(every):
         return every
-    return sorted(random.Random(seed).sample(every, sample), key=str)
+    return random.Random(seed).sample(every, sample)
 
 
 def main() -> int:

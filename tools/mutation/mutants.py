@@ -12,7 +12,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
