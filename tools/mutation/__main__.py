@@ -328,7 +328,9 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=50, help="mutants per package; 0: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="mutants that are tried at a time")
-    parser.add_argument("--only", default="", help="mutants whose place holds this text")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="mutants whose line holds such text"
+    )
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # set before NumPy is loaded, because of the forks
@@ -340,7 +342,7 @@ def main() -> int:
     )
     for package in options.packages:
         every = chosen(package, options.sample or None, options.seed)
-        every = [mutant for mutant in every if options.only in str(mutant)]
+        every = [mutant for mutant in every if any(each in str(mutant) for each in options.only)]
         inside = [mutant for mutant in every if mutant.in_function]
         outside = [mutant for mutant in every if not mutant.in_function]
         found, counts = answer_of(partial(try_functions, package, inside, options.jobs))

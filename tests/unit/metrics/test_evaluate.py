@@ -1,6 +1,7 @@
 """Names, order and choice of the metrics; what they cost."""
 
 import inspect
+import logging
 import tracemalloc
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from sklearn.svm import LinearSVC
 import vicinal.metrics
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.metrics import METRICS, MetricAccumulator, evaluate, metric_info, scorer
+from vicinal.metrics.score_tally import cut
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -279,3 +281,44 @@ def test_scorers_of_models_without_scores():
     with pytest.raises(InvalidArgumentError, match="estimator: expected one with predict_proba"):
         scorer("ranking-loss")(plain, [[0.0]], [[0, 1]])
     assert scorer("subset-accuracy")(plain, [[0.0]], [[0, 1]]) == 1.0
+
+
+def area_of(scores, truth, most):
+    """The macro-AUC of one label over rows that come in two blocks, and how it was made."""
+    running = MetricAccumulator(metrics="macro-auc", most_scores=most)
+    for part in np.array_split(np.arange(len(scores)), 2):
+        running.add(truth[part, None], scores=scores[part, None])
+    return running.result()["macro-auc"], running
+
+
+def test_scores_are_cut_where_there_are_too_many_and_it_is_said_once(caplog):
+    scores = 1 + np.arange(8) / 2**40
+    truth = np.array([0, 1, 0, 1, 1, 0, 1, 1])
+    with caplog.at_level(logging.INFO, logger="vicinal"):
+        exact, running = area_of(scores, truth, 8)
+        assert running.exact_areas
+        assert not caplog.records
+        whole = evaluate(truth[:, None], scores=scores[:, None], metrics="macro-auc")["macro-auc"]
+        assert exact == whole
+        rough, running = area_of(scores, truth, 7)
+        assert not running.exact_areas
+        assert rough == 0.5  # all scores are the same in their first 33 digits
+        running.result()
+    assert [record.getMessage() for record in caplog.records] == [
+        "macro-auc and micro-auc: more than 7 different scores; compared by their first 33 binary "
+        "digits"
+    ]
+    np.testing.assert_array_equal(cut(scores, 52), scores)
+    np.testing.assert_array_equal(cut(scores, 32), np.ones(8))
+    scattered = 2.0 ** np.arange(8)
+    assert area_of(scattered, truth, 1)[1]._state.tally.digits == 0
+
+
+def test_one_right_and_one_wrong_cell_have_an_area():
+    found = evaluate([[1, 0]], scores=[[0.9, 0.1]], metrics="micro-auc")
+    assert found["micro-auc"] == 1.0
+    running = MetricAccumulator(metrics="micro-auc").add([[1, 0]], scores=[[0.9, 0.1]])
+    assert running.result()["micro-auc"] == 1.0
+    for truth in ([[1, 1]], [[0, 0]]):
+        running = MetricAccumulator(metrics="micro-auc").add(truth, scores=[[0.9, 0.1]])
+        assert np.isnan(running.result()["micro-auc"])

@@ -75,3 +75,11 @@ def test_ratios_are_of_means_over_rows():
 def test_no_true_label_anywhere_is_0():
     answer = evaluate([[0, 0]], scores=[[1, 2]], train_label_counts=[1, 1], k=1)
     assert answer["psp@1"] == answer["psndcg@1"] == 0.0
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [1, 1], [0, 0]])
+def test_fewer_than_three_rows_count_as_three(counts):
+    np.testing.assert_array_equal(propensities(counts), propensities(counts, 3))
+    rows = np.array([[1, 0], [0, 1], [0, 1]])
+    np.testing.assert_array_equal(propensities(rows), propensities([1, 2], 3))
+    np.testing.assert_array_equal(propensities(rows[:2]), propensities([1, 1], 3))
