@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import pytest
 pytest.importorskip("distributed", reason="needs the extra [cluster]")
 
 import dask
+from distributed import KilledWorker
 from sklearn.base import clone
 
 import vicinal
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.cluster import ClusterIndex, column_graph
+from vicinal.cluster import ClusterIndex, column_graph, tasks
 from vicinal.cluster.blocks import query_blocks
 from vicinal.cluster.merging import merge_found
 from vicinal.datasets.generated import zipf_rows
@@ -178,6 +180,32 @@ def test_bad_sources_are_named(client, X, tmp_path):
         ClusterIndex(client, tmp_path / "nothing")
     with pytest.raises(InvalidArgumentError, match="one number of features"):
         ClusterIndex(client, [dask.delayed(X[:5]), dask.delayed(X[:5, :7])])
+    with pytest.raises(InvalidArgumentError, match="an index in a folder, got one in memory"):
+        ClusterIndex(client, SegmentedIndex(X[:10]))
+    SegmentedIndex.build([X[:10, :7]], tmp_path / "both" / "a")
+    SegmentedIndex.build([X[:10]], tmp_path / "both" / "b")
+    with pytest.raises(InvalidArgumentError, match="shards of one number of features"):
+        ClusterIndex(client, tmp_path / "both")
+    with pytest.raises(InvalidArgumentError, match="one folder that was built and not changed"):
+        _ = ClusterIndex(client, X[:10]).X
+
+
+def test_an_index_that_changed_and_the_blocks_of_an_array(client, X, tmp_path):
+    local = SegmentedIndex.build([X[:40]], tmp_path / "rows")
+    local.remove([3, 7])
+    index = ClusterIndex(client, local)
+    same(index.query(X[:5], 4), local.query(X[:5], 4))
+    same(index.query_self(3), local.query_self(3))
+
+    class Blocks:
+        """As a dask array gives its blocks."""
+
+        def to_delayed(self):
+            return np.array([[dask.delayed(X[:20])], [dask.delayed(X[20:40])]], dtype=object)
+
+    index = ClusterIndex(client, Blocks())
+    same(index.query(X[:5], 4), InvertedIndex(X[:40]).query(X[:5], 4))
+    assert index.query(X[:0], 4).ids.shape == (0, 4)
 
 
 def pids(client):
@@ -227,3 +255,19 @@ def test_an_error_cancels_what_is_under_way(client, X):
     while client.processing() and any(client.processing().values()) and time.time() < deadline:
         time.sleep(0.1)
     assert not any(client.processing().values())
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KilledWorker("search", SimpleNamespace(address="tcp://w"), 3), tasks.WorkersLostError),
+        (MemoryError("9 GB"), MemoryError),
+    ],
+)
+def test_what_too_little_memory_says(error, kind):
+    class Failed:
+        def result(self):
+            raise error
+
+    with pytest.raises(kind, match="max_memory"):
+        tasks._result(Failed())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import vicinal
+from vicinal._base import checked_csr as checked_module
 from vicinal._base.checked_csr import (
     adopted,
     known_parts,
@@ -117,3 +118,15 @@ def test_arrays_grow_without_touching_what_was_handed_out() -> None:
     fixed.flags.writeable = False
     assert GrowingArray(fixed).extended(3, np.arange(0)).head(3).tolist() == [0, 1, 2]
     assert longer.extended(5, np.array([0.5])).head(6).dtype == np.float64
+
+
+def test_rows_beyond_what_short_starts_hold_are_left_to_scipy(monkeypatch: Any) -> None:
+    monkeypatch.setattr(checked_module, "_LARGEST", 3)  # each of them is short enough
+    first, more = sparse.csr_array(np.eye(2)), sparse.csr_array(np.eye(2)[::-1])
+    found = with_rows(first, more)
+    np.testing.assert_array_equal(found.toarray(), np.vstack([np.eye(2), np.eye(2)[::-1]]))
+
+
+def test_matrices_that_are_not_known_stay_what_they_are() -> None:
+    matrix = sparse.csr_array(np.eye(2))
+    assert plain_csr(matrix) is matrix

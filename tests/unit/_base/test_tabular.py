@@ -1,10 +1,13 @@
 """Tables that leave as frames, Markdown, LaTeX and HTML; short texts of everything large."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import vicinal
+from vicinal._base.errors import MissingExtraError
 from vicinal.comparison import friedman_nemenyi, paired_order, rank_methods, results_table
 from vicinal.comparison import run_comparison as run
 from vicinal.selection import nested, tune
@@ -83,3 +86,9 @@ def test_arrays_are_not_printed(sample):
     graph = model.neighbor_graph(sample.X, 3)
     assert repr(graph) == "NeighborGraph(50 queries × 3 of 50 rows, euclidean)"
     assert "array" not in repr(vicinal.Scores.dense(np.zeros((2, 2))))
+
+
+def test_without_pandas_its_extra_is_named(tables, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match=r"vicinal\[frames\]"):
+        next(iter(tables.values())).to_pandas()

@@ -17,6 +17,7 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal.comparison import rank_methods, run_comparison
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
+from vicinal.report.compared.summary import verdict
 
 pytestmark = pytest.mark.native
 
@@ -174,3 +175,4 @@ def test_methods_that_share_no_data_are_not_ranked(sample):
     (two,) = run_comparison({"e": (sample.X, sample.Y)}, {"B": vicinal.BRkNN(3)}, folds=2)
     found = rank_methods([one, two], "micro-f1")
     assert (found.mean_ranks, found.tests) == ({}, None)
+    assert verdict(found) == "Methods are not ranked: no data set has micro-f1 for every method."
