@@ -13,6 +13,7 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.decision import CardinalityThreshold
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
+from vicinal.scoring import Training
 from vicinal.scoring.blend import plan
 
 pytestmark = pytest.mark.native
@@ -253,10 +254,18 @@ def test_refuses(params, message):
         Blend(**params).fit(X[:20], Y[:20])
 
 
+DAMAGED = [
+    "InstanceKNN",
+    {"type": "os.system", "params": {}},
+    {"type": "LabelRidge"},
+    {"type": "LabelRidge", "params": {"nonsense": 1}},
+]
+
+
 def test_a_damaged_part_is_refused(tmp_path):
     model = Blend([InstanceKNN(3), LabelRidge()]).fit(X[TRAIN], Y[TRAIN])
     state = model.get_state()
-    for part in ("InstanceKNN", {"type": "os.system", "params": {}}, {"type": "LabelRidge"}):
+    for part in DAMAGED:
         params = {**state["params"], "parts": [part]}
         with pytest.raises(ModelFormatError, match="parts: "):
             Blend.from_state({**state, "params": params})
@@ -297,3 +306,50 @@ def test_a_small_table_does_not_get_every_label(n_copies):
     sets = [["a"], ["b"], ["c"], ["d"], ["a", "b"], ["c", "d"]] * n_copies
     model = Blend(random_state=0).fit(X, sets)
     assert model.predict_names(np.eye(6)) == sets[:6]
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        ("MOST_PRODUCTS", "feature similarity is left out.*co-occurrence is left out"),
+        ("MOST_UNKNOWNS", "the Gaussian kernel is left out for a linear ridge"),
+    ],
+)
+def test_parts_that_would_take_too_long_are_left_out_and_said(limit, says, monkeypatch):
+    monkeypatch.setattr(plan, limit, 1)
+    rows = X[TRAIN] if limit == "MOST_PRODUCTS" else X[TRAIN] + 1  # the second are dense
+    found = plan.make_plan(rows, sparse.csr_array(Y[TRAIN]), 3, 2**30)
+    with pytest.warns(UserWarning, match=says):
+        found.warn()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "sideways"}, "kind: expected one of"),
+        ({"first": np.zeros(1)}, "first: expected"),
+        ({"rows": np.full((2, 2), np.nan)}, "rows: "),
+    ],
+)
+def test_damaged_views_are_refused(fitted, change, says):
+    view = next(each for each in fitted.scoring_.views if each.rows is not None)
+    with pytest.raises(ModelFormatError, match=says):
+        type(view).from_state({**view.get_state(), **change})
+
+
+def test_rows_the_mixture_was_not_trained_on_have_no_held_out_scores(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    again = vicinal.load(tmp_path / "m")
+    training = Training(fitted.graph_, fitted.scoring_.Y, X[TRAIN])
+    with pytest.raises(InvalidArgumentError, match="model: expected"):
+        again.scoring_.training_scores(training, slice(None))
+
+
+def test_a_label_that_is_no_candidate_has_a_score_of_0_and_no_parts(monkeypatch):
+    monkeypatch.setattr(plan, "MOST_WIDTH", 2)
+    model = Blend().fit(X[TRAIN], Y[TRAIN])
+    (found,) = model.explain(X[TEST][:1], labels=list(range(8)), top=0)
+    scores = model.scores(X[TEST][:1]).toarray()[0]
+    absent = [each for each in found.labels if each.score == 0]
+    assert len(absent) == np.count_nonzero(scores == 0) == 6
+    assert all(not each.parts for each in absent)

@@ -43,8 +43,6 @@ def _nemenyi(tests: FriedmanNemenyi) -> str:
     apart = [name for name in rest if tests.differ(best[0], name)]
     alike = [name for name in rest if name not in apart]
     differ = "differs" if len(best) == 1 else "differ"
-    if not apart and any(tests.differ(a, b) for a in ranks for b in ranks):
-        return f"By Nemenyi's test, {named(best)} cannot be told apart from {named(alike)}."
     if not apart:
         return "Nemenyi's test, which is weaker, cannot tell which methods differ."
     if not alike:
