@@ -204,7 +204,7 @@ static void pairs_of_two_rows() {
   const Stored a({{0.5, 0.0, 0.25, 0.0}}), b({{0.125, 0.75, 0.0, 0.0}});
   PairMerge merge;
   merge.resize(4);
-  PairList pairs;
+  ValuePairs pairs;
   pairs.fill(a.view(), b.view(), 0.0, merge);
   CHECK(pairs.size == 3);
   pairs.fill(a.view(), b.view(), 0.5, merge);
