@@ -23,7 +23,7 @@ help: ## List the targets
 $(VENV)/.builders: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python tools/requirements.py build-system compile | \
-	  xargs $(BIN)/python -m pip install --quiet --no-compile 'pip>=26'
+	  xargs $(BIN)/python -m pip install --quiet --no-compile 'pip>=25'
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.builders

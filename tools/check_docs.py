@@ -1,7 +1,7 @@
 """Check the documentation: Python examples run and local links exist.
 
-Reads every Markdown file tracked by git. Examples are ``>>>`` lines in Python code blocks. All run in
-one process, which imports libraries once; ``make test`` uses other cores for other checks.
+Reads every Markdown file tracked by git. Examples are ``>>>`` lines in Python code blocks. All run
+in one process, which imports libraries once; ``make test`` has other checks for other cores.
 """
 
 import contextlib
