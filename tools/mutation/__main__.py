@@ -186,7 +186,11 @@ class _Loop(Generic[Answer]):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self.answers.append(self.use(session.items))
+        try:
+            self.answers.append(self.use(session.items))
+        finally:
+            if not self.answers:  # pytest would keep the error to itself
+                print_line(traceback.format_exc())
         return True
 
 
