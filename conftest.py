@@ -1,5 +1,7 @@
 """What the tests of the library and of the reproduction share."""
 
+import atexit
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -7,8 +9,6 @@ from collections.abc import Callable
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
-
-from vicinal.cli import main
 
 # Speed is shown by benchmarks: a busy machine must not fail a test.
 settings.register_profile("untimed", deadline=None)
@@ -25,6 +25,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
     """Run the program with these words; return exit code, output and errors."""
+    from vicinal.cli import main
 
     def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
@@ -34,6 +35,17 @@ def run(
         return int(stop.value.code or 0), captured.out, captured.err
 
     return call
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Let the garbage collector pass over what is imported and collected: it all stays."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    atexit.register(gc.unfreeze)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
