@@ -5,6 +5,7 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -20,12 +21,22 @@ TOGETHER = 40
 """Most tests of another file that are sent to a process at once."""
 
 
+@pytest.fixture(scope="session")
+def commands():
+    """Return what reads the signatures of all commands, once instead of at each call."""
+    from typer.main import get_command
+
+    return cache(get_command)
+
+
 @pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], commands
 ) -> Callable[..., tuple[int, str, str]]:
     """Run the program with these words; return exit code, output and errors."""
     from vicinal.cli import main
+
+    monkeypatch.setattr("typer.main.get_command", commands)
 
     def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
@@ -43,6 +54,7 @@ def pytest_collection():
     gc.disable()
     result = yield
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
     atexit.register(gc.unfreeze)
     return result
