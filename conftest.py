@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -67,6 +68,11 @@ def pytest_collect_file(file_path):
     if file_path.suffix == ".py" and b">>> " not in file_path.read_bytes():
         return [each for each in found if not isinstance(each, DoctestModule)]
     return found
+
+
+def pytest_configure():
+    """Wait for no disk: no test cuts the power, and what is written is in the files at once."""
+    os.fsync = os.fstat
 
 
 def pytest_collection_modifyitems(items):
