@@ -56,8 +56,7 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 # threads of OpenMP sleep while they wait for each other, as another process needs the core.
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
-	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist loadgroup \
-	  --no-loadscope-reorder -m 'not slow' -q
+	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m 'not slow' -q
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes

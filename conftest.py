@@ -20,6 +20,8 @@ DEAR = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
 """Tests that share something that takes seconds to start, and then mostly wait."""
 TOGETHER = 40
 """Most tests of another file that are sent to a process at once."""
+FEW = 4
+"""Number of processes up to which one takes all tests of ``DEAR``."""
 
 
 @pytest.fixture(scope="session")
@@ -76,21 +78,36 @@ def pytest_configure():
 
 
 def pytest_collection_modifyitems(items):
-    """Group tests for ``--dist loadgroup``; those that mostly wait start first."""
-    files, seen = {}, Counter()
+    """Put tests that mostly wait first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(DEAR))
 
-    def group(item):
-        file = item.nodeid.partition("::")[0]
-        for place, start in enumerate(DEAR):
-            if file.startswith(start):
-                return place, 0
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Send tests to processes by file, in their order, whatever ``--dist`` says.
+
+    On few processes one takes all tests that mostly wait, so that the others compute meanwhile.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    few = len(config.getoption("tx")) <= FEW
+    seen = Counter()
+
+    @cache
+    def group(nodeid):
+        for start in DEAR:
+            if nodeid.startswith(start):
+                return "dear" if few else start
+        file = nodeid.partition("::")[0]
         seen[file] += 1
-        return files.setdefault(file, len(DEAR) + len(files)), seen[file] // TOGETHER
+        return f"{file} {(seen[file] - 1) // TOGETHER}"
 
-    groups = {item: group(item) for item in items}
-    for item, (file, part) in groups.items():
-        item.add_marker(pytest.mark.xdist_group(f"{file}-{part}"))
-    items.sort(key=groups.__getitem__)
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
