@@ -25,6 +25,8 @@ extensions = [
     "mathml",
 ]
 exclude_patterns = ["examples", "_ext", "gallery/**/*.ipynb", "gallery/**/*.py"]
+# Options of commands keep their two hyphens.
+smartquotes_action = "qe"
 nitpicky = False
 suppress_warnings = ["config.cache"]
 

@@ -1,76 +1,121 @@
-"""The page of kept benchmark results: per suite a plot by version and a table of the last run."""
+"""The page of kept benchmark results: per suite a table, and a small plot of each figure by run."""
 
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.recording import Record, read_records
+from benchmarks.recording import Measurement, Record, read_records
 from generated_pages import DOCS, write_if_changed
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
 INTRODUCTION = """# Benchmarks by version
 
 Benchmark scripts keep what they measure (`benchmarks/results/`), with version, commit, processor
-and libraries. Each plot shows the figures of one suite relative to the first run that was kept:
-above 1 is better than then, whatever the unit.
+and libraries. A table has the newest value of every figure and how much better or worse it is than
+in the first run that was kept; figures of several runs are plotted, each from 0.
 
 """
+COLUMNS = 3
+"""Plots side by side."""
 
 
-def progress(records: list[Record]) -> dict[str, list[float | None]]:
-    """Return for each figure how much better every run is than the first that has it.
+@dataclass(frozen=True)
+class History:
+    """The values of one figure, oldest first, each with the run it comes from."""
 
-    A figure that is 0 in some run, such as a number of errors, has no ratio and is left out.
-    """
-    names = dict.fromkeys(one.what for record in records for one in record.measurements)
-    found: dict[str, list[float | None]] = {}
-    for name in names:
-        runs = [next((m for m in r.measurements if m.what == name), None) for r in records]
-        if any(run is not None and run.value == 0 for run in runs):
-            continue
-        first = next(run for run in runs if run is not None)
-        found[name] = [
-            None
-            if run is None
-            else (run.value / first.value if run.better == "high" else first.value / run.value)
-            for run in runs
-        ]
-    return found
+    what: str
+    runs: list[tuple[Record, Measurement]]
+
+    @property
+    def values(self) -> list[float]:
+        """The values alone."""
+        return [measurement.value for _, measurement in self.runs]
+
+    @property
+    def last(self) -> Measurement:
+        """The newest value."""
+        return self.runs[-1][1]
+
+    @property
+    def change(self) -> str:
+        """Say how the newest value compares with the first; nothing where a ratio says nothing."""
+        first, last = self.values[0], self.values[-1]
+        if len(self.runs) < 2 or not first or not last:
+            return ""
+        ratio = last / first if self.last.better == "high" else first / last
+        return f"{ratio:.2f} × better" if ratio >= 1 else f"{1 / ratio:.2f} × worse"
 
 
-def draw(suite: str, records: list[Record], path: Path) -> None:
-    """Draw the progress of a suite."""
-    lines = progress(records)
-    figure = Figure(figsize=(8, 3 + 0.18 * len(lines)), layout="constrained")  # room for the legend
-    axes = figure.add_subplot()
-    places = range(len(records))
-    for name, values in lines.items():
-        shown = [(at, value) for at, value in zip(places, values, strict=True) if value is not None]
-        axes.plot(*zip(*shown, strict=True), "o-", label=name)
-    axes.set_xticks(places, [record.label for record in records])
-    axes.set(title=suite, ylabel="times as good as the first run", yscale="log")
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside lower center", fontsize=7)
+def histories(records: list[Record]) -> list[History]:
+    """Return the history of every figure, in the order in which the figures came."""
+    found: dict[str, History] = {}
+    for record in records:
+        for measurement in record.measurements:
+            history = found.setdefault(measurement.what, History(measurement.what, []))
+            history.runs.append((record, measurement))
+    return list(found.values())
+
+
+def draw_history(axes: Axes, history: History) -> None:
+    """Draw one figure by run; the title has the newest value, the axis the first and last run."""
+    values = history.values
+    axes.plot(values, "o-", color="#0a7d91", markersize=4)
+    title = textwrap.wrap(f"{history.what}: {said(history.last)}", 36)
+    axes.set_title("\n".join(title), fontsize=7.5)
+    axes.set(ylim=(0, 1.1 * max(values) or 1), xlim=(-0.3, len(values) - 0.7))
+    ends = [history.runs[0][0].label, history.runs[-1][0].label]
+    axes.set_xticks([0, len(values) - 1], ends)
+    axes.tick_params(labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw(shown: list[History], path: Path) -> None:
+    """Draw the figures of a suite beside and below each other."""
+    n_rows = -(-len(shown) // COLUMNS)
+    figure = Figure(figsize=(8, 1.9 * n_rows), layout="constrained")
+    places = figure.subplots(n_rows, COLUMNS, squeeze=False).ravel()
+    for axes, history in zip(places, shown, strict=False):
+        draw_history(axes, history)
+    for axes in places[len(shown) :]:
+        axes.set_visible(False)
     figure.savefig(path, metadata={"Date": None})
 
 
-def table(record: Record) -> str:
-    """Return the figures of a run as a table, and where they came from."""
-    lines = ["| what | measured |", "|---|---|"]
-    lines += [f"| {one.what} | {one.value:.4g} {one.unit} |" for one in record.measurements]
-    origin = ", ".join(f"{name} {value}" for name, value in record.provenance.items() if value)
-    return "\n".join([*lines, "", f"Measured with: {origin}."])
+def said(one: Measurement) -> str:
+    """Return a value with its unit, as people write it."""
+    number = f"{one.value:,.0f}" if one.value >= 1000 else f"{one.value:.3g}"
+    return f"{number} {one.unit}"
+
+
+def table(suite: list[History]) -> str:
+    """Return the newest value of each figure, and how it compares with the first."""
+    lines = ["| what | measured | since the first run | runs |", "|---|---|---|---|"]
+    lines += [
+        f"| {one.what} | {said(one.last)} | {one.change} | {len(one.runs)} |" for one in suite
+    ]
+    return "\n".join(lines)
+
+
+def section(suite: str, records: list[Record], folder: Path) -> str:
+    """Return the section of a suite; its plots are written beside the page."""
+    figures = histories(records)
+    newest = records[-1].provenance.items()
+    origin = ", ".join(f"{name} {value}" for name, value in newest if value)
+    text = f"## {suite}\n{table(figures)}\n\nThe newest run: {origin}.\n\n"
+    repeated = [one for one in figures if len(one.runs) > 1]
+    if repeated:
+        draw(repeated, folder / f"benchmark-{suite}.svg")
+        text += f"![Figures of {suite} by run](benchmark-{suite}.svg)\n\n"
+    return text
 
 
 def write_page(app: Sphinx) -> None:
     """Write the page and its pictures."""
     folder = DOCS / "project"
-    text = INTRODUCTION
-    for suite, records in read_records().items():
-        draw(suite, records, folder / f"benchmark-{suite}.svg")
-        text += (
-            f"## {suite}\n![Progress of {suite}](benchmark-{suite}.svg)\n\n{table(records[-1])}\n\n"
-        )
-    write_if_changed(folder / "measurements.md", text)
+    sections = [section(suite, records, folder) for suite, records in read_records().items()]
+    write_if_changed(folder / "measurements.md", INTRODUCTION + "".join(sections))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

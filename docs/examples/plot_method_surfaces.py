@@ -1,6 +1,6 @@
 """
-Nine methods on one plane
-=========================
+Eleven methods on one plane
+===========================
 
 Two overlapping labels on generated points of a plane. For each method: the score of the first label
 everywhere, and the line at which the method starts to predict it. Filled points carry the label.
@@ -105,3 +105,18 @@ draw(vicinal.FeatureKNN(10), binned, " on presence features")
 # Half instance kNN, half feature kNN, on the same presence features.
 
 draw(vicinal.LCIF(10, 10, mixing=0.5), binned, " on presence features")
+
+# %%
+# Label ridge
+# -----------
+# A ridge regression with a Gaussian kernel: near points pull the score up or down.
+
+draw(vicinal.LabelRidge(kernel="rbf"))
+
+# %%
+# Blend
+# -----
+# Votes, ridge and the other label, mixed by what each says of points it has not seen. A point where
+# both labels are unlikely still gets the likelier one, which draws the lines at the left.
+
+draw(vicinal.Blend())

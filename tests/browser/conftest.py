@@ -41,8 +41,8 @@ TEXTS = [
 ]
 
 
-# Not for the session: until it ends, Playwright's event loop counts as running, and `asyncio.run` of
-# other tests in this process would be refused.
+# Not for the session: until it ends, Playwright's event loop counts as running, and other tests of
+# this process could not call `asyncio.run`.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():

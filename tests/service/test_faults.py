@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.service.conftest import WRITE
 
+from vicinal import BRkNN
 from vicinal._base.errors import ModelFormatError
 from vicinal.service import create_app, store
 from vicinal.service.errors import ServiceError, StoreError
@@ -142,17 +143,43 @@ def test_a_damaged_event_is_found_by_its_digest(start, tmp_path) -> None:
         start()
 
 
+def trained_again() -> BRkNN:
+    return BRkNN(1).fit([[0.0], [1.0], [2.0], [3.0], [4.0]], [["a"], ["b"], [], [], []])
+
+
 def test_a_store_of_another_program_or_model_is_refused(start, tmp_path, model_folder) -> None:
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as sql, sql:
         sql.execute("CREATE TABLE notes (text)")
     with pytest.raises(StoreError, match="another program"):
         start(store=tmp_path / "other.sqlite")
-    start()
-    from vicinal import BRkNN
-
-    other = BRkNN(1).fit([[0.0], [1.0]], [["a"], ["b"]])
+    start().learn("a parrot", "birds")
     with pytest.raises(StoreError, match="another model named 'pets'"):
-        start(models={"pets": other})
+        start(models={"pets": trained_again()})
+
+
+def test_a_model_that_was_never_taught_may_be_trained_again(start) -> None:
+    headers = {"Authorization": f"Bearer {WRITE}"}
+    client = start()
+    client.post("/v1/models/pets/snapshot", headers=headers)
+    assert client.facts()["rows"] == 6
+    again = start(models={"pets": trained_again()})
+    assert again.facts()["rows"] == 5
+    rows = {"rows": [{"values": [5.0], "labels": ["a"]}]}
+    assert again.post("/v1/models/pets/learn", json=rows, headers=headers).status_code == 200
+    assert start(models={"pets": trained_again()}).facts()["rows"] == 6
+
+
+def test_a_process_whose_model_was_replaced_teaches_nothing(tmp_path) -> None:
+    former, new = Store(tmp_path / "taught.sqlite"), Store(tmp_path / "taught.sqlite")
+    with closing(former), closing(new):
+        former.bind("pets", "as it was")
+        new.bind("pets", "trained again")
+        event = Event("pets", 1, Change("forget", (0,)), (0,), "2026-01-01T00:00:00Z")
+        with pytest.raises(StoreError, match="another model named 'pets'"):
+            former.append([event])
+        assert new.last_version("pets") == 0
+        new.append([event])
+        assert former.last_version("pets") == 1
 
 
 def test_a_folder_without_a_model_leaves_no_mark_in_the_store(start, tmp_path) -> None:

@@ -281,6 +281,7 @@ def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
     from vicinal.service.events import Change
 
     store = Store(learner.store.path)
+    store.bind("pets", "f")
     other = Learner("pets", ServedModel(load(model_folder)), store, learner.snapshots)
     rows = ({"text": "a parrot", "labels": ["birds"]},)
     for teacher in (learner, other, learner, other):

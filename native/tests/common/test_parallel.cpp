@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "vicinal/common/parallel.hpp"
 
-using vicinal::parallel_for;
+namespace vicinal::test_parallel {
 
 static void every_task_runs_once() {
   for (int n_threads : {1, 2, 7}) {
@@ -73,11 +73,12 @@ static void an_interrupt_stops_the_loop() {
   CHECK(done < 10'000);
 }
 
-int main() {
+TEST(test_parallel) {
   every_task_runs_once();
   no_tasks_is_no_work();
   a_worker_exception_reaches_the_caller();
   an_interrupt_stops_the_loop();
   an_interrupt_is_seen_while_waiting();
-  return check::report();
 }
+
+}  // namespace vicinal::test_parallel

@@ -1,6 +1,3 @@
-#undef VICINAL_ASSERTIONS
-#define VICINAL_ASSERTIONS 1
-
 #include <limits>
 #include <vector>
 
@@ -13,9 +10,9 @@
 #include "vicinal/learn/row_sums.hpp"
 #include "vicinal/learn/votes.hpp"
 #include "vicinal/rank/score_rows.hpp"
-#include "vicinal/search/inverted_index.hpp"
+#include "vicinal/search/feature_table.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_preconditions {
 
 namespace {
 
@@ -86,29 +83,13 @@ void constructors_verify_their_arguments() {
   CHECK_THROWS(PreconditionError, FeatureTable({2, 10}, 10));
 }
 
-void a_search_verifies_the_shape_of_its_arguments() {
-  const CsrView<double> rows(indptr, indices, values, 2);
-  const InvertedIndex<double> index(rows, {});
-  Ids ids(4, -1);
-  std::vector<double> keys(4);
-  const Answers answers{ids, keys, 2, 2};
-  const Ids three_ids{0, 1, 2};
-  const std::vector<std::uint8_t> three_flags(3);
-  index.search(rows, {}, {}, 0, answers, {});
-  CHECK_THROWS(PreconditionError, index.search(rows, three_ids, {}, 0, answers, {}));
-  CHECK_THROWS(PreconditionError, index.search(rows, {}, three_flags, 0, answers, {}));
-  CHECK_THROWS(PreconditionError, index.search(rows, {}, {}, 0, {ids, keys, 3, 2}, {}));
-  const CsrView<double> wider(indptr, indices, values, 3);
-  CHECK_THROWS(PreconditionError, index.search(wider, {}, {}, 0, answers, {}));
-}
-
 }  // namespace
 
-int main() {
+TEST(test_preconditions) {
   static_assert(assertions_enabled);
   valid_matrices_are_accepted();
   damaged_matrices_are_rejected();
   constructors_verify_their_arguments();
-  a_search_verifies_the_shape_of_its_arguments();
-  return check::report();
 }
+
+}  // namespace vicinal::test_preconditions

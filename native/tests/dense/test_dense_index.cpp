@@ -7,7 +7,7 @@
 #include "check.hpp"
 #include "vicinal/dense/dense_index.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_dense_index {
 
 namespace {
 
@@ -185,11 +185,12 @@ void no_row_and_no_query_are_fine() {
 
 }  // namespace
 
-int main() {
+TEST(test_dense_index) {
   every_metric_k_and_block_is_exact<float>();
   every_metric_k_and_block_is_exact<double>();
   excluded_and_removed_rows_are_not_found();
   an_interrupt_stops_the_comparison_with_all_rows();
   no_row_and_no_query_are_fine();
-  return check::report();
 }
+
+}  // namespace vicinal::test_dense_index

@@ -6,6 +6,8 @@
 #include "check.hpp"
 #include "vicinal/learn/boosting.hpp"
 
+namespace vicinal::test_boosting {
+
 namespace {
 
 using Table = std::vector<std::vector<double>>;
@@ -123,7 +125,7 @@ void equal_features_give_the_first_and_a_pure_split_is_exactly_0() {
 
 }  // namespace
 
-int main() {
+TEST(test_boosting) {
   std::mt19937 random(5);
   for (int repeat = 0; repeat < 40; ++repeat)
     for (const auto& [low, high] : {std::pair{0, 2}, {-2, 2}, {-3, -1}, {1, 3}, {0, 0}, {-9, 9}})
@@ -131,5 +133,6 @@ int main() {
         agrees_with_the_definition(
             random_problem(random, 1 + repeat % 12, 1 + repeat % 4, labels, low, high));
   equal_features_give_the_first_and_a_pure_split_is_exactly_0();
-  return check::report();
 }
+
+}  // namespace vicinal::test_boosting

@@ -5,6 +5,8 @@
 #include "check.hpp"
 #include "vicinal/learn/dml_counts.hpp"
 
+namespace vicinal::test_dml_counts {
+
 namespace {
 
 using Table = std::vector<std::vector<std::int32_t>>;
@@ -73,12 +75,13 @@ void agrees_with_the_definition(std::size_t n_rows, std::size_t n_labels, int mo
 
 }  // namespace
 
-int main() {
+TEST(test_dml_counts) {
   for (const int n_threads : {1, 3})
     for (const int tolerance : {0, 1, 2, 5})
       for (const int most : {1, 3})
         for (const std::size_t n_labels : {1, 2, 4})
           for (const std::size_t n_rows : {0, 1, 40})
             agrees_with_the_definition(n_rows, n_labels, most, tolerance, n_threads);
-  return check::report();
 }
+
+}  // namespace vicinal::test_dml_counts

@@ -4,7 +4,7 @@
 #include "check.hpp"
 #include "vicinal/learn/histogram_boosting.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_histogram_boosting {
 
 static std::vector<float> edges(std::vector<float> first, std::int64_t n_columns) {
   std::vector<float> all(n_columns * (most_bins - 1), std::numeric_limits<float>::infinity());
@@ -66,10 +66,11 @@ static void cells_of_one_kind_have_no_split() {
   CHECK(boosted_models(binned({}, edges({}, 1), 1, 1), {}, {}, 2, {}, 2).empty());
 }
 
-int main() {
+TEST(test_histogram_boosting) {
   values_lie_up_to_their_threshold();
   packed_sums_are_those_of_their_parts();
   a_threshold_is_found();
   cells_of_one_kind_have_no_split();
-  return check::report();
 }
+
+}  // namespace vicinal::test_histogram_boosting

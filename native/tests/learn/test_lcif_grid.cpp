@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "vicinal/learn/lcif_grid.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_lcif_grid {
 
 namespace {
 
@@ -204,7 +204,7 @@ static void pairs_of_two_rows() {
   const Stored a({{0.5, 0.0, 0.25, 0.0}}), b({{0.125, 0.75, 0.0, 0.0}});
   PairMerge merge;
   merge.resize(4);
-  PairList pairs;
+  ValuePairs pairs;
   pairs.fill(a.view(), b.view(), 0.0, merge);
   CHECK(pairs.size == 3);
   pairs.fill(a.view(), b.view(), 0.5, merge);
@@ -213,9 +213,10 @@ static void pairs_of_two_rows() {
   CHECK(pairs.a[1] == 0.0 && pairs.b[1] == 0.75);
 }
 
-int main() {
+TEST(test_lcif_grid) {
   the_grid_as_defined();
   a_large_grid_as_defined();
   pairs_of_two_rows();
-  return check::report();
 }
+
+}  // namespace vicinal::test_lcif_grid

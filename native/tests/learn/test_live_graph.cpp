@@ -8,7 +8,8 @@
 #include "vicinal/learn/live_graph.hpp"
 #include "vicinal/learn/vote_tallies.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_live_graph {
+
 using testing::key_by_definition;
 using testing::OwnedRows;
 using testing::random_rows;
@@ -337,12 +338,13 @@ void neighbors_are_found_in_every_block() {
 
 }  // namespace
 
-int main() {
+TEST(test_live_graph) {
   every_step_equals_a_fresh_search();
   frequent_features_change();
   a_graph_that_begins_with_rows_is_the_same();
   extreme_values_are_those_of_the_definition();
   extreme_cosines_are_those_of_the_definition();
   neighbors_are_found_in_every_block();
-  return check::report();
 }
+
+}  // namespace vicinal::test_live_graph

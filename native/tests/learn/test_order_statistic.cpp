@@ -11,7 +11,7 @@
 #include "vicinal/learn/cardinality_threshold.hpp"
 #include "vicinal/learn/order_statistic.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_order_statistic {
 
 namespace {
 
@@ -202,7 +202,7 @@ static void cells_below_a_floor_are_not_needed() {
       defined_two_pass);
 }
 
-int main() {
+TEST(test_order_statistic) {
   every_rank_of_few_numbers();
   ranks_of_many_numbers();
   a_sample_that_misleads();
@@ -210,5 +210,6 @@ int main() {
   the_exact_threshold_for_every_number_of_labels();
   cells_below_a_floor_are_not_needed();
   the_two_passes_of_the_paper();
-  return check::report();
 }
+
+}  // namespace vicinal::test_order_statistic

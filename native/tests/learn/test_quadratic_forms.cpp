@@ -4,7 +4,7 @@
 #include "vicinal/learn/column_products.hpp"
 #include "vicinal/learn/quadratic_forms.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_quadratic_forms {
 
 // Rows (1, ·, 2), (·, ·, ·), (·, 3, ·); only the lower triangle of the matrix is to be read.
 template <class Number>
@@ -31,10 +31,11 @@ static void products_of_sparse_columns() {
   }
 }
 
-int main() {
+TEST(test_quadratic_forms) {
   forms_of_sparse_rows<double>();
   forms_of_sparse_rows<float>();
   products_of_sparse_columns<double>();
   products_of_sparse_columns<float>();
-  return check::report();
 }
+
+}  // namespace vicinal::test_quadratic_forms

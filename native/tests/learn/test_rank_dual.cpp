@@ -6,6 +6,8 @@
 #include "check.hpp"
 #include "vicinal/learn/rank_dual.hpp"
 
+namespace vicinal::test_rank_dual {
+
 namespace {
 
 struct Problem {
@@ -97,11 +99,12 @@ void one_pair_by_hand() {
 
 }  // namespace
 
-int main() {
+TEST(test_rank_dual) {
   for (const double cost : {0.1, 1.0, 10.0})
     for (const std::int64_t n : {1, 6, 15})
       for (const std::int64_t n_labels : {1, 2, 4}) closes_the_gap(n, n_labels, cost);
   a_row_without_length_takes_the_bound();
   one_pair_by_hand();
-  return check::report();
 }
+
+}  // namespace vicinal::test_rank_dual

@@ -3,7 +3,7 @@
 #include "check.hpp"
 #include "vicinal/learn/row_sums.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_row_sums {
 
 namespace {
 
@@ -91,11 +91,12 @@ static void a_sparse_row_of_many_columns_is_sorted() {
   CHECK(row.drain(columns, sums) == 0);
 }
 
-int main() {
+TEST(test_row_sums) {
   sums_and_maxima();
   weights_that_are_not_positive_count_for_nothing();
   a_sum_continued_is_the_whole_sum();
   many_rows_keep_their_order();
   a_sparse_row_of_many_columns_is_sorted();
-  return check::report();
 }
+
+}  // namespace vicinal::test_row_sums

@@ -3,7 +3,7 @@
 #include "check.hpp"
 #include "vicinal/learn/trees.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_trees {
 
 // x0 <= 1 ? 10 : (x1 <= 2 ? 20 : 30), and a tree that is a leaf of 5.
 static void rows_reach_their_leaves() {
@@ -22,8 +22,9 @@ static void no_rows_and_no_trees() {
   CHECK(tree_sums({}, cells, 2, 2) == std::vector<double>(300, 0.0));
 }
 
-int main() {
+TEST(test_trees) {
   rows_reach_their_leaves();
   no_rows_and_no_trees();
-  return check::report();
 }
+
+}  // namespace vicinal::test_trees

@@ -1,7 +1,7 @@
 #include "check.hpp"
 #include "vicinal/learn/votes.hpp"
 
-using vicinal::VoteTable;
+namespace vicinal::test_votes {
 
 static bool same(const std::vector<vicinal::LabelCount>& row,
                  const std::vector<std::pair<int, int>>& expected) {
@@ -11,7 +11,7 @@ static bool same(const std::vector<vicinal::LabelCount>& row,
   return equal;
 }
 
-int main() {
+TEST(test_votes) {
   const std::vector<std::int64_t> indptr{0, 2, 2, 3, 5};  // {0, 4}, {}, {4}, {1, 4}
   const std::vector<std::int32_t> labels{0, 4, 4, 1, 4};
   const std::vector<std::int32_t> ids{0, 2, 3, 1, -1, -1, 3, 0, -1};
@@ -23,5 +23,6 @@ int main() {
   CHECK(same(table.rows()[0], {{0, 1}, {1, 1}, {4, 3}}));
   CHECK(same(table.rows()[1], {}));
   CHECK(same(table.rows()[2], {{0, 1}, {1, 1}, {4, 2}}));
-  return check::report();
 }
+
+}  // namespace vicinal::test_votes

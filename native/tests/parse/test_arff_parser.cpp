@@ -4,10 +4,8 @@
 #include "check.hpp"
 #include "vicinal/parse/arff_parser.hpp"
 
-using vicinal::ArffKind;
-using vicinal::ArffPlan;
-using vicinal::parse_arff_rows;
-using vicinal::ParseError;
+namespace vicinal::test_arff_parser {
+
 using Ids = std::vector<std::int32_t>;
 using Starts = std::vector<std::int64_t>;
 using Reals = std::vector<double>;
@@ -109,12 +107,13 @@ static void a_repeat_is_seen_per_row() {
   CHECK(data.features.values == Reals{1, 1, 1, 2, 1, 1});
 }
 
-int main() {
+TEST(test_arff_parser) {
   dense_rows_are_read();
   an_absent_attribute_has_its_first_value();
   layout_does_not_matter();
   escapes_are_resolved();
   bad_rows_are_refused_with_their_line();
   a_repeat_is_seen_per_row();
-  return check::report();
 }
+
+}  // namespace vicinal::test_arff_parser

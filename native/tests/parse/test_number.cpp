@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "vicinal/parse/number.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_number {
 
 namespace {
 
@@ -62,8 +62,9 @@ void both_readers_agree() {
 
 }  // namespace
 
-int main() {
+TEST(test_number) {
   numbers_are_read_up_to_their_end();
   both_readers_agree();
-  return check::report();
 }
+
+}  // namespace vicinal::test_number

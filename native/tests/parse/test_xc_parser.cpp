@@ -5,8 +5,8 @@
 #include "check.hpp"
 #include "vicinal/parse/xc_parser.hpp"
 
-using vicinal::parse_xc;
-using vicinal::ParseError;
+namespace vicinal::test_xc_parser {
+
 using Ids = std::vector<std::int32_t>;
 using Starts = std::vector<std::int64_t>;
 using Reals = std::vector<double>;
@@ -97,7 +97,7 @@ static void it_stops_when_asked() {
   CHECK_THROWS(vicinal::Interrupted, parse_xc("1 1 1\n0 0:1\n", [] { return true; }));
 }
 
-int main() {
+TEST(test_xc_parser) {
   rows_are_read();
   rows_come_out_sorted_and_without_zeros();
   odd_but_clear_rows_are_read();
@@ -106,5 +106,6 @@ int main() {
   bad_rows_are_refused_with_their_line();
   long_tokens_are_cut_in_messages();
   it_stops_when_asked();
-  return check::report();
 }
+
+}  // namespace vicinal::test_xc_parser

@@ -8,7 +8,7 @@
 #include "vicinal/rank/ranking.hpp"
 #include "vicinal/rank/top_labels.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_ranking {
 
 // Random scores on a coarse grid, so that stored and base values tie, and the same without gaps.
 struct Sample {
@@ -165,12 +165,13 @@ static void areas_count_every_pair() {
   }
 }
 
-int main() {
+TEST(test_ranking) {
   places_equal_a_count_over_all_labels();
   a_tolerance_below_every_gap_changes_nothing();
   groups_are_cut_from_the_lowest_up();
   tolerance_is_the_same_on_dense_and_sparse();
   top_labels_are_the_first_of_a_full_sort();
   areas_count_every_pair();
-  return check::report();
 }
+
+}  // namespace vicinal::test_ranking

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "vicinal/rank/score_counts.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_score_counts {
 
 namespace {
 
@@ -67,8 +67,9 @@ void a_score_that_is_no_number_has_a_place() {
 
 }  // namespace
 
-int main() {
+TEST(test_score_counts) {
   merged_counts_are_those_of_a_map();
   a_score_that_is_no_number_has_a_place();
-  return check::report();
 }
+
+}  // namespace vicinal::test_score_counts

@@ -4,7 +4,7 @@
 #include "check.hpp"
 #include "vicinal/search/column_search.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_column_search {
 
 namespace {
 
@@ -98,10 +98,11 @@ static void given_norms_are_used_as_they_are() {
   CHECK(similarities == expected);
 }
 
-int main() {
+TEST(test_column_search) {
   the_most_similar_come_first();
   given_norms_are_used_as_they_are();
   ties_go_to_the_lower_column();
   threads_agree();
-  return check::report();
 }
+
+}  // namespace vicinal::test_column_search

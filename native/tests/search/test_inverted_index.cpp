@@ -6,7 +6,8 @@
 #include "search/definition.hpp"
 #include "vicinal/search/inverted_index.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_inverted_index {
+
 using testing::nearest_first;
 using testing::OwnedRows;
 using testing::random_rows;
@@ -221,9 +222,28 @@ void accumulators_stay_within_their_bound() {
   CHECK(impact_of(-127, 32000) == -31750);
 }
 
+void a_search_verifies_the_shape_of_its_arguments() {
+  const std::vector<std::int64_t> indptr{0, 2, 3};
+  const std::vector<std::int32_t> indices{0, 1, 1};
+  const std::vector<double> values{1, 2, 3};
+  const CsrView<double> rows(indptr, indices, values, 2);
+  const InvertedIndex<double> index(rows, {});
+  std::vector<std::int32_t> ids(4, -1);
+  std::vector<double> keys(4);
+  const Answers answers{ids, keys, 2, 2};
+  const std::vector<std::int32_t> three_ids{0, 1, 2};
+  const std::vector<std::uint8_t> three_flags(3);
+  index.search(rows, {}, {}, 0, answers, {});
+  CHECK_THROWS(PreconditionError, index.search(rows, three_ids, {}, 0, answers, {}));
+  CHECK_THROWS(PreconditionError, index.search(rows, {}, three_flags, 0, answers, {}));
+  CHECK_THROWS(PreconditionError, index.search(rows, {}, {}, 0, {ids, keys, 3, 2}, {}));
+  const CsrView<double> wider(indptr, indices, values, 3);
+  CHECK_THROWS(PreconditionError, index.search(wider, {}, {}, 0, answers, {}));
+}
+
 }  // namespace
 
-int main() {
+TEST(test_inverted_index) {
   every_metric_palette_and_cut_is_exact();
   a_large_feature_space_changes_nothing();
   leave_one_out_is_by_index();
@@ -235,5 +255,7 @@ int main() {
   a_lookup_tells_features_apart();
   equal_rows_are_told_apart_by_id();
   accumulators_stay_within_their_bound();
-  return check::report();
+  a_search_verifies_the_shape_of_its_arguments();
 }
+
+}  // namespace vicinal::test_inverted_index

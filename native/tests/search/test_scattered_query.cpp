@@ -3,7 +3,8 @@
 #include "vicinal/common/aligned.hpp"
 #include "vicinal/search/scattered_query.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_scattered_query {
+
 using testing::random_rows;
 
 namespace {
@@ -49,8 +50,9 @@ void arrays_begin_at_a_line() {
 
 }  // namespace
 
-int main() {
+TEST(test_scattered_query) {
   sums_are_those_of_each_row_alone();
   arrays_begin_at_a_line();
-  return check::report();
 }
+
+}  // namespace vicinal::test_scattered_query

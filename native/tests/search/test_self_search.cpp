@@ -5,7 +5,8 @@
 #include "search/definition.hpp"
 #include "vicinal/search/inverted_index.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_self_search {
+
 using testing::nearest_first;
 using testing::OwnedRows;
 using testing::random_rows;
@@ -168,7 +169,7 @@ void an_interrupt_stops_it() {
 
 }  // namespace
 
-int main() {
+TEST(test_self_search) {
   every_metric_and_kind_of_values_is_exact();
   rows_that_resemble_texts_are_searched_together();
   removed_rows_take_no_part();
@@ -176,5 +177,6 @@ int main() {
   ties_are_told_apart_by_id();
   it_declines_what_does_not_pay();
   an_interrupt_stops_it();
-  return check::report();
 }
+
+}  // namespace vicinal::test_self_search

@@ -7,7 +7,7 @@
 #include "vicinal/search/impact_index.hpp"
 #include "vicinal/search/threshold_estimate.hpp"
 
-using namespace vicinal;
+namespace vicinal::test_threshold_estimate {
 
 static_assert(Scorer<CountIndex, float> && !LockstepScorer<CountIndex, float>);
 static_assert(Scorer<ImpactIndex, double> && LockstepScorer<ImpactIndex, double>);
@@ -44,8 +44,9 @@ void a_window_lies_in_its_block_and_has_room_for_k() {
 
 }  // namespace
 
-int main() {
+TEST(test_threshold_estimate) {
   at_least_k_numbers_reach_the_estimate();
   a_window_lies_in_its_block_and_has_room_for_k();
-  return check::report();
 }
+
+}  // namespace vicinal::test_threshold_estimate

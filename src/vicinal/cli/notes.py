@@ -15,12 +15,19 @@ STYLES = {logging.WARNING: "[bold yellow]warning[/]", logging.INFO: "[dim]note[/
 
 
 class _Printer(logging.Handler):
-    """Prints each message on one line."""
+    """Prints each message on one line, and once, although blocks of a file may repeat it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message without interpreting markup."""
         level = logging.WARNING if record.levelno >= logging.WARNING else logging.INFO
         line = escape(" ".join(record.getMessage().split()))
+        if line in self.printed:
+            return
+        self.printed.add(line)
         errors.print(f"{STYLES[level]}: {line}", soft_wrap=True, highlight=False)
 
 

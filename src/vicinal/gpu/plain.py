@@ -32,7 +32,7 @@ class Candidates(NamedTuple):
         They are certain if k candidates are above all other rows, or if there are no other rows.
         """
         above = real & (self.low > self.outside[:, None])
-        return (above.sum(dim=1) >= k) | (self.outside == -torch.inf)
+        return (above.sum(dim=1) >= k) | self.outside.isneginf()
 
 
 def plain_candidates(

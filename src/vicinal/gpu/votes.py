@@ -130,4 +130,4 @@ def _contains(sorted_cells: Tensor, asked: Tensor) -> Tensor:
     if not len(sorted_cells):
         return torch.zeros(asked.shape, dtype=torch.bool, device=asked.device)
     at = torch.searchsorted(sorted_cells, asked).clamp(max=len(sorted_cells) - 1)
-    return sorted_cells[at] == asked
+    return sorted_cells[at].eq(asked)

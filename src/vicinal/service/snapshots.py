@@ -48,8 +48,8 @@ class Snapshots:
         return sorted((int(name) for name in names), reverse=True)
 
     def newest(self) -> tuple[Model, int] | None:
-        """Load the newest undamaged snapshot."""
-        for version in self.versions():
+        """Load the newest undamaged snapshot; one of version 0 would be the model as trained."""
+        for version in filter(None, self.versions()):
             path = self._path(version)
             try:
                 model = load(path, verify=True)

@@ -65,17 +65,22 @@ class Store:
         self.path = path
         self._guard = threading.Lock()
         self._connection = _open(path)
+        self._bound: dict[str, str] = {}
 
     def bind(self, model: str, fingerprint: str) -> None:
-        """Record which model the events belong to, or refuse a different model with the same id."""
+        """Record which model the events belong to, or refuse a different model with the same id.
+
+        A model that was never taught may be replaced, for example by one that was trained again.
+        """
         with self._transaction() as sql:
-            sql.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, fingerprint))
-            row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
-        if row[0] != fingerprint:
-            raise StoreError(
-                f"{self.path} holds what was taught to another model named {model!r}. Serve the "
-                "model that the store was started with, or choose a new file with --store"
+            sql.execute(
+                "INSERT INTO models VALUES (?, ?) "
+                "ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint "
+                "WHERE NOT EXISTS (SELECT 1 FROM events WHERE model = excluded.id)",
+                (model, fingerprint),
             )
+            self._bound[model] = fingerprint
+            self._refuse_another(sql, model)
 
     def append(self, events: Sequence[Event]) -> None:
         """Commit events, all or none; when this returns they survive a loss of power."""
@@ -95,6 +100,8 @@ class Store:
             for event in events
         ]
         with self._transaction() as sql:
+            for model in {event.model for event in events}:
+                self._refuse_another(sql, model)
             sql.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
 
     def refuse(self, model: str, version: int, reason: str) -> None:
@@ -136,6 +143,15 @@ class Store:
         """Close the file; what was committed is in it."""
         with self._guard:
             self._connection.close()
+
+    def _refuse_another(self, sql: sqlite3.Connection, model: str) -> None:
+        """Raise if the events of a model belong to another one than this process serves."""
+        row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
+        if row[0] != self._bound[model]:
+            raise StoreError(
+                f"{self.path} holds what was taught to another model named {model!r}. Serve the "
+                "model that the store was started with, or choose a new file with --store"
+            )
 
     def _select(
         self, where: str, values: tuple[object, ...], most_bytes: int | None = None

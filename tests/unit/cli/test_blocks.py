@@ -87,6 +87,15 @@ def test_labels_unknown_to_the_model_are_known_from_the_first_block(
     assert json.loads(blocks) == pytest.approx(json.loads(out), rel=1e-12, abs=1e-12)
 
 
+def test_a_note_is_printed_once_whatever_the_blocks(run, model, tmp_path, monkeypatch):
+    rows = [{"text": "tree", "tags": "tree"}, {"text": "sea", "more": "wave", "tags": "sea"}]
+    path = write(4 * rows, tmp_path / "new.jsonl")
+    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 2)
+    code, _, err = run("predict", model, path, "--text", "text,more")
+    assert code == 0, err
+    assert err.count("texts from columns 'text', 'more', of which some rows lack one") == 1
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
 def test_answers_are_written_in_blocks(run, model, ending, tmp_path, monkeypatch):
     path = write(table(40), tmp_path / "new.csv")

@@ -53,6 +53,21 @@ def test_reads_jsonl(table, weighting):
     assert data.row_names == ("0", "1", "2", "3")
 
 
+def test_labels_that_are_objects_have_a_name(tmp_path, caplog):
+    rows = [
+        {"title": text, "labels": [{"id": 7, "name": label, "color": "d73a4a"} for label in labels]}
+        for text, labels in zip(TEXTS, LABELS, strict=True)
+    ]
+    data = read_table(jsonl(tmp_path, rows), text="title")
+    assert data.label_names == ("a", "b", "c, d")
+    np.testing.assert_array_equal(data.Y.toarray(), INDICATOR)
+    said = "labels from column 'labels', the name of each object (--labels changes this)"
+    assert said in caplog.messages
+    rows[3]["labels"] = [{"title": "bug"}]
+    with pytest.raises(DataFormatError, match=r"line 4: expected labels in 'labels'"):
+        read_table(jsonl(tmp_path, rows), text="title")
+
+
 def test_tfidf_is_scikit_learns(table):
     expected = TfidfVectorizer().fit_transform(TEXTS).toarray()
     np.testing.assert_allclose(dense(read_table(table, weighting="tfidf").X), expected, rtol=1e-15)
@@ -88,6 +103,22 @@ def test_separator_and_joined_columns(tmp_path):
     assert data.label_names == ("[x]", "y")
     assert data.feature_names == ("one", "three", "two")
     np.testing.assert_array_equal(data.X, [[1, 0, 1], [0, 1, 0]])
+
+
+def test_joined_columns_may_be_absent_from_some_rows(tmp_path, caplog):
+    rows = [
+        {"title": "red roof", "body": "a house", "labels": []},
+        {"title": "red roof", "body": None, "labels": []},
+        {"body": "a house", "labels": []},
+    ]
+    data = read_table(jsonl(tmp_path, rows), text=("title", "body"))
+    assert data.feature_names == ("house", "red", "roof")
+    np.testing.assert_array_equal(dense(data.X), [[1, 1, 1], [0, 1, 1], [1, 0, 0]])
+    said = "texts from columns 'title', 'body', of which some rows lack one (--text changes this)"
+    assert said in caplog.messages
+    for row, got in (({"title": None, "body": None}, "None"), ({}, "a row without it")):
+        with pytest.raises(DataFormatError, match=rf"line 4: expected text in 'title', got {got}"):
+            read_table(jsonl(tmp_path, [*rows, {**row, "labels": []}]), text=("title", "body"))
 
 
 def test_tokens_that_are_listed_stay_as_they_are(tmp_path):

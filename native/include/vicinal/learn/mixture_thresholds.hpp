@@ -38,7 +38,7 @@ class MixtureThresholds {
   // Memory: 8 bytes per score examined, and 16 per cell for each of at most three floors.
   struct Scratch {
     PairMerge merge;
-    PairList guessed, bounded, every;
+    ValuePairs guessed, bounded, every;
     std::vector<double> numbers;
     std::vector<double> last;  // thresholds of each λ for the parts processed before
   };
@@ -93,7 +93,7 @@ class MixtureThresholds {
     std::int64_t n_cells() const { return cells_of(a_); }
 
     // Call with rising floors; `floor` is lowered to that of the list.
-    const PairList& guessed(double& floor) {
+    const ValuePairs& guessed(double& floor) {
       if (guess_ == 0.0)
         fill(scratch_.guessed, guess_ = floor);
       else if (floor > 1.2 * guess_)
@@ -101,11 +101,11 @@ class MixtureThresholds {
       floor = guess_;
       return scratch_.guessed;
     }
-    const PairList& bounded() {
+    const ValuePairs& bounded() {
       if (!std::exchange(have_bounded_, true)) fill(scratch_.bounded, bound_);
       return scratch_.bounded;
     }
-    const PairList& every() {
+    const ValuePairs& every() {
       if (!std::exchange(have_every_, true)) fill(scratch_.every, 0.0);
       return scratch_.every;
     }
@@ -113,7 +113,7 @@ class MixtureThresholds {
    private:
     // A mixture may exceed the larger of two scores by rounding.
     static double reached(double floor) { return floor * (1.0 - 1e-12); }
-    void fill(PairList& list, double floor) { list.fill(a_, b_, reached(floor), scratch_.merge); }
+    void fill(ValuePairs& list, double floor) { list.fill(a_, b_, reached(floor), scratch_.merge); }
 
     CsrView<double> a_, b_;
     double bound_;
@@ -147,7 +147,7 @@ class MixtureThresholds {
   double mixed(double mixing, double guess, Lists& lists, std::vector<double>& numbers) const {
     std::optional<double> threshold;
     if (guess > std::max(lists.bound(), tiny)) {
-      const PairList& list = lists.guessed(guess);
+      const ValuePairs& list = lists.guessed(guess);
       threshold = threshold_of(list, mixing, lists.n_cells(), guess, numbers);
     }
     if (!threshold && lists.bound() > 0.0)
@@ -156,7 +156,7 @@ class MixtureThresholds {
     return *threshold;
   }
 
-  std::optional<double> threshold_of(const PairList& pairs, double mixing, std::int64_t n_cells,
+  std::optional<double> threshold_of(const ValuePairs& pairs, double mixing, std::int64_t n_cells,
                                      double floor, std::vector<double>& numbers) const {
     const double *const a = pairs.a.data(), *const b = pairs.b.data();
     const double other = 1.0 - mixing;

@@ -41,7 +41,7 @@ class PairMerge {
 };
 
 // The pairs (a, b) of all rows of two matrices, except those of two low values.
-struct PairList {
+struct ValuePairs {
   std::vector<double> a, b;
   std::int64_t size = 0;
 

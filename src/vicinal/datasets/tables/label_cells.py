@@ -16,10 +16,14 @@ _MOST_LITERAL = 1_000_000
 def cell_labels(value: Any, separator: str) -> list[str] | None:
     """Return the labels in a cell, each once; None if it contains anything else.
 
+    Of objects, as issue trackers export them, the label is their ``name``.
+
     Examples
     --------
     >>> cell_labels("red;round;red", ";"), cell_labels('["red"]', ";"), cell_labels(3, ";")
     (['red', 'round'], ['red'], ['3'])
+    >>> cell_labels([{"name": "bug", "color": "d73a4a"}], ";")
+    ['bug']
     >>> cell_labels([0.5], ";") is None
     True
     """
@@ -30,6 +34,7 @@ def cell_labels(value: Any, separator: str) -> list[str] | None:
         value = [value]
     if not isinstance(value, list):
         return None
+    value = [label.get("name") if isinstance(label, dict) else label for label in value]
     if any(isinstance(label, bool) or not isinstance(label, str | int) for label in value):
         return None
     return list(dict.fromkeys(map(str, value)))

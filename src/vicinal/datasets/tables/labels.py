@@ -63,6 +63,10 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         return given
     cells = records.cells(column)
     found = detect_separator(cells)
+    if any(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells if cell):
+        logger.info(
+            "labels from column %r, the name of each object (--labels changes this)", column
+        )
     if any(isinstance(cell, str) for cell in cells):
         names = {name for cell in cells for name in cell_labels(cell, found) or ()}
         how = f"split at {shown(found)}" if found else "one label or a list per cell"

@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, row_ids
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_array, read_plain, read_value
+from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.state import State, read_array, read_plain
 from vicinal._base.threads import library_threads
-from vicinal._base.validation import as_csr, check_features
+from vicinal._base.validation import as_csr
 from vicinal._base.warn import warn_user
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
@@ -19,20 +19,14 @@ from vicinal.scoring.choice import best_of, micro_f1
 from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
+from vicinal.scoring.ridge.dense import check_coefficients, dense_system, n_unknowns
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
+from vicinal.scoring.ridge.saved import read_columns, read_kernel, read_weights
 from vicinal.scoring.ridge.settings import RidgeSettings
 from vicinal.scoring.ridge.solve import Matrix
-from vicinal.scoring.ridge.system import (
-    Solve,
-    coefficient_bytes,
-    dense_bytes,
-    dual,
-    primal,
-    product_kernel,
-    scaled,
-)
+from vicinal.scoring.ridge.system import dense_bytes
 from vicinal.scoring.training import Training
 
 FEW_UNKNOWNS = 500
@@ -134,8 +128,8 @@ class RidgeScoring(EveryLabel):
         if settings.kernel is not None:
             _check_kernel_weights(settings, weights)
             gamma = usual_gamma(rows) if settings.gamma is None else settings.gamma
-        _check_coefficients(rows, training.n_labels, gamma, settings)
-        with library_threads(1 if _n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
+        check_coefficients(rows, training.n_labels, gamma, settings)
+        with library_threads(1 if n_unknowns(rows, gamma) <= FEW_UNKNOWNS else None):
             return cls._best(rows, training, mean, gamma, settings, view, judged)
 
     @classmethod
@@ -150,7 +144,7 @@ class RidgeScoring(EveryLabel):
         judged: Int | None,
     ) -> Self:
         """Solve for each α of the settings and keep the best."""
-        solve = _dense_system(rows, training, mean, gamma, settings)
+        solve = dense_system(rows, training, mean, gamma, settings)
         if solve is None:
             _check_dense_weights(settings, training.weights)
             return cls._fit_iteratively(rows, training, mean, settings, view)
@@ -287,9 +281,9 @@ class RidgeScoring(EveryLabel):
         Y = read_indicator(state, "Y")
         n_rows, n_labels = Y.shape
         n_features = read_plain(state, "n_features", int)
-        columns = _read_columns(state, n_features)
+        columns = read_columns(state, n_features)
         width = n_features if columns is None else len(columns)
-        gamma, rows = _read_kernel(state, (n_rows, width))
+        gamma, rows = read_kernel(state, (n_rows, width))
         height = width if gamma is None else n_rows
         return cls(
             read_array(state, "coefficients", np.float64, (height, n_labels)),
@@ -301,13 +295,8 @@ class RidgeScoring(EveryLabel):
             n_features,
             gamma,
             rows,
-            weights=_read_weights(state, n_rows),
+            weights=read_weights(state, n_rows),
         )
-
-
-def _n_unknowns(rows: Features, gamma: float | None) -> int:
-    """Return the size of the smaller system; with a kernel it has an unknown per row."""
-    return int(rows.shape[0] if gamma is not None else min(rows.shape))
 
 
 def _label_means(Y: Csr, weights: Float | None) -> Float:
@@ -330,76 +319,3 @@ def _check_dense_weights(settings: RidgeSettings, weights: Float | None) -> None
     if weights is not None:
         expected = "room for a dense solve where sample_weight is given (or fewer max_features)"
         raise InvalidArgumentError("max_memory", expected, settings.max_memory)
-
-
-def _check_coefficients(
-    rows: Features, n_labels: int, gamma: float | None, settings: RidgeSettings
-) -> None:
-    """Raise if the coefficients of all labels would not fit, before any is computed."""
-    n_rows, n_columns = rows.shape
-    needed = coefficient_bytes(n_rows, n_columns, n_labels, has_kernel=gamma is not None)
-    if needed > settings.max_memory:
-        raise InvalidArgumentError(
-            "max_memory",
-            f"at least {needed} bytes for the coefficients of {n_labels} labels "
-            f"({n_rows} rows, {n_columns} features; max_features keeps fewer)",
-            settings.max_memory,
-        )
-
-
-def _dense_system(
-    rows: Features, training: Training, mean: Float, gamma: float | None, settings: RidgeSettings
-) -> Solve | None:
-    """Return the solutions of the smaller system, None where its matrix does not fit."""
-    n_rows, n_columns = rows.shape
-    Y, root = training.Y, None if training.weights is None else np.sqrt(training.weights)
-    if dense_bytes(_n_unknowns(rows, gamma)) > settings.max_memory:
-        return None
-    if gamma is not None:
-        kernel = gaussian(rows, rows, gamma)
-        if root is not None:
-            kernel *= np.outer(root, root)
-        return dual(kernel, Y, mean, settings, None, root)
-    if root is not None:
-        rows = scaled(rows, root)
-    if n_columns <= n_rows:
-        return primal(rows, Y, mean, settings, root)
-    return dual(product_kernel(rows), Y, mean, settings, rows, root)
-
-
-def _read_columns(state: Mapping[str, State], n_features: int) -> Int | None:
-    """Return the kept columns, rising."""
-    if read_value(state, "columns") is None:
-        return None
-    columns = read_array(state, "columns", np.int64, (None,))
-    if len(columns) and (
-        columns[0] < 0 or columns[-1] >= n_features or np.any(np.diff(columns) <= 0)
-    ):
-        raise ModelFormatError(f"columns: expected rising ids below {n_features}")
-    return columns
-
-
-def _read_kernel(
-    state: Mapping[str, State], shape: tuple[int, int]
-) -> tuple[float | None, Features | None]:
-    """Return gamma and the rows of a kernel, or None for both."""
-    if read_value(state, "gamma") is None:
-        return None, None
-    gamma = read_plain(state, "gamma", float)
-    try:
-        rows = check_features(read_value(state, "rows"), "rows")
-    except InvalidArgumentError as error:
-        raise ModelFormatError(str(error)) from None
-    if rows.shape != shape or gamma <= 0:
-        raise ModelFormatError(f"rows: expected shape {shape} and a gamma above 0")
-    return gamma, rows
-
-
-def _read_weights(state: Mapping[str, State], n_rows: int) -> Float | None:
-    """Return the weights of the training rows; models of earlier versions have none."""
-    if state.get("weights") is None:
-        return None
-    weights = read_array(state, "weights", np.float64, (n_rows,))
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise ModelFormatError("weights: expected finite numbers above 0")
-    return weights

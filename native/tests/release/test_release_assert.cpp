@@ -5,12 +5,15 @@
 #include "check.hpp"
 #include "vicinal/common/assert.hpp"
 
-int main() {
+namespace vicinal::test_release_assert {
+
+TEST(test_release_assert) {
   int evaluations = 0;
   const auto fails = [&] { return ++evaluations < 0; };
   VICINAL_ASSERT(fails());
   static_assert(!vicinal::assertions_enabled);
   CHECK(evaluations == 0);
   CHECK(!fails() && evaluations == 1);
-  return check::report();
 }
+
+}  // namespace vicinal::test_release_assert

@@ -1,0 +1,3 @@
+from torch import Tensor
+
+def mm(sparse: Tensor, dense: Tensor) -> Tensor: ...
