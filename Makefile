@@ -291,7 +291,7 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 
 .PHONY: coverage
 coverage: setup $(VENV)/.quality ## Branch coverage of src, uncovered lines listed; pages in build/coverage
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist loadgroup --no-loadscope-reorder \
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) \
 	  -m 'not slow' -q --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage
 
 .PHONY: mutation
