@@ -1,14 +1,16 @@
 """What the tests of the library and of the reproduction share."""
 
+import atexit
+import gc
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
-
-from vicinal.cli import main
 
 # Speed is shown by benchmarks: a busy machine must not fail a test.
 settings.register_profile("untimed", deadline=None)
@@ -18,13 +20,26 @@ DEAR = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
 """Tests that share something that takes seconds to start, and then mostly wait."""
 TOGETHER = 40
 """Most tests of another file that are sent to a process at once."""
+FEW = 4
+"""Number of processes up to which one takes all tests of ``DEAR``."""
+
+
+@pytest.fixture(scope="session")
+def commands():
+    """Return what reads the signatures of all commands, once instead of at each call."""
+    from typer.main import get_command
+
+    return cache(get_command)
 
 
 @pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], commands
 ) -> Callable[..., tuple[int, str, str]]:
     """Run the program with these words; return exit code, output and errors."""
+    from vicinal.cli import main
+
+    monkeypatch.setattr("typer.main.get_command", commands)
 
     def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["vicinal", *map(str, words)])
@@ -37,6 +52,18 @@ def run(
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Let the garbage collector pass over what is imported and collected: it all stays."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
+    atexit.register(gc.unfreeze)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path):
     """Look for examples only in files that hold some: to look for them takes an import."""
     found = yield
@@ -45,22 +72,42 @@ def pytest_collect_file(file_path):
     return found
 
 
+def pytest_configure():
+    """Wait for no disk: no test cuts the power, and what is written is in the files at once."""
+    os.fsync = os.fstat
+
+
 def pytest_collection_modifyitems(items):
-    """Group tests for ``--dist loadgroup``; those that mostly wait start first."""
-    files, seen = {}, Counter()
+    """Put tests that mostly wait first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(DEAR))
 
-    def group(item):
-        file = item.nodeid.partition("::")[0]
-        for place, start in enumerate(DEAR):
-            if file.startswith(start):
-                return place, 0
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Send tests to processes by file, in their order, whatever ``--dist`` says.
+
+    On few processes one takes all tests that mostly wait, so that the others compute meanwhile.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    few = len(config.getoption("tx")) <= FEW
+    seen = Counter()
+
+    @cache
+    def group(nodeid):
+        for start in DEAR:
+            if nodeid.startswith(start):
+                return "dear" if few else start
+        file = nodeid.partition("::")[0]
         seen[file] += 1
-        return files.setdefault(file, len(DEAR) + len(files)), seen[file] // TOGETHER
+        return f"{file} {(seen[file] - 1) // TOGETHER}"
 
-    groups = {item: group(item) for item in items}
-    for item, (file, part) in groups.items():
-        item.add_marker(pytest.mark.xdist_group(f"{file}-{part}"))
-    items.sort(key=groups.__getitem__)
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,8 +15,14 @@ from vicinal_reproduction.specs.registry import PAPERS
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
-def test_the_page_matches_the_stored_results():
-    assert DOCUMENT.read_text(encoding="utf-8") == account(stored())
+@pytest.fixture(scope="module")
+def told() -> str:
+    """Return what is written about the stored results."""
+    return account(stored())
+
+
+def test_the_page_matches_the_stored_results(told: str):
+    assert DOCUMENT.read_text(encoding="utf-8") == told
 
 
 def test_stored_results_are_small():
@@ -149,12 +155,11 @@ def test_the_time_of_a_full_run_is_added_up(tmp_path: Path):
     assert "zhang2007/yahoo (arts, business," in text
 
 
-def test_a_reason_shared_by_cells_is_listed_once():
-    lines = account(stored()).splitlines()
+def test_a_reason_shared_by_cells_is_listed_once(told: str):
+    lines = told.splitlines()
     reason = next(each.text for each in PAPERS["ml-arp"].reasons if each.table == "3")
-    told = [line for line in lines if reason[1:] in line]
-    assert len(told) == 1
-    number, _, text = told[0].partition(". ")
+    (line,) = [line for line in lines if reason[1:] in line]
+    number, _, text = line.partition(". ")
     assert text == f"{reason[0].upper()}{reason[1:]}."
     ranks = [line for line in lines if line.startswith("| 3 | mean rank") and "| own |" in line]
     assert len(ranks) == 13

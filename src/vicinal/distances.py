@@ -111,20 +111,17 @@ class Distance:
 
 
 def _squared_distances(rows: Float, query: Float) -> Float:
-    sums = np.zeros(len(rows))
-    for j, value in enumerate(query):
-        difference = value - rows[:, j]
-        sums += difference * difference
-    return sums
+    differences = query - rows
+    return _sums(differences * differences)
 
 
 def _negated_dots(rows: Float, query: Float) -> Float:
-    return -_defined(_dots(rows, query))
+    return -_defined(_sums(query * rows))
 
 
 def _negated_cosines(rows: Float, query: Float) -> Float:
     size = _norms(query[np.newaxis]) * _norms(rows)
-    return -_defined(np.where(size == 0, 0.0, _dots(rows, query) / size))
+    return -_defined(np.where(size == 0, 0.0, _sums(query * rows) / size))
 
 
 def _defined(similarity: Float) -> Float:
@@ -132,18 +129,18 @@ def _defined(similarity: Float) -> Float:
     return np.where(np.isnan(similarity), 0.0, similarity)
 
 
-def _dots(rows: Float, query: Float) -> Float:
-    sums = np.zeros(len(rows))
-    for j, value in enumerate(query):
-        sums += value * rows[:, j]
-    return sums
-
-
 def _norms(rows: Float) -> Float:
-    sums = np.zeros(len(rows))
-    for j in range(rows.shape[1]):
-        sums += rows[:, j] * rows[:, j]
-    return np.sqrt(sums)
+    return np.sqrt(_sums(rows * rows))
+
+
+def _sums(terms: Float) -> Float:
+    """Add the terms of each row from the first to the last: another order would round otherwise."""
+    sums = np.zeros(len(terms))
+    if terms.shape[1] > len(terms):
+        return sums + np.add.accumulate(terms, axis=1)[:, -1]
+    for column in terms.T:
+        sums += column
+    return sums
 
 
 EUCLIDEAN = Distance("euclidean", _squared_distances, is_root=True, native_code=0)

@@ -177,11 +177,11 @@ def test_explanations_add_up_and_are_named(name: str, make_method: Make, sample:
 
 def test_explaining_changes_nothing(name: str, make_method: Make, sample: Any) -> None:
     model = make_method(name).fit(sample.X, sample.Y)
-    rows = sample.X_test.copy()
+    rows = sample.X_test[:5].copy()
     before = state_digest(model), sorted(vars(model))
     first = model.explain(rows, what_if=True).to_json()
     assert (state_digest(model), sorted(vars(model))) == before
-    assert np.array_equal(rows, sample.X_test)
+    assert np.array_equal(rows, sample.X_test[:5])
     assert model.explain(rows, what_if=True).to_json() == first
 
 
@@ -191,7 +191,8 @@ def test_saved_explains_the_same(name: str, make_method: Make, sample: Any, tmp_
     model.save(tmp_path / "model")
     back = vicinal.load(tmp_path / "model")
     assert isinstance(back, NeighborEstimator)
-    assert back.explain(sample.X_test).to_json() == model.explain(sample.X_test).to_json()
+    rows = sample.X_test[:5]
+    assert back.explain(rows).to_json() == model.explain(rows).to_json()
 
 
 @pytest.mark.parametrize("block", [1, 3])

@@ -4,12 +4,14 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
+import requests
 import schemathesis
 import uvicorn
 from tests.service.conftest import READ, WRITE, text_model
@@ -38,6 +40,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     thread.join(30)
 
 
+@pytest.fixture(scope="module")
+def connection() -> Iterator[requests.Session]:
+    """Keep the connection from one request to the next."""
+    with requests.Session() as session:
+        yield session
+
+
 CONFIG = schemathesis.config.SchemathesisConfig.from_dict(
     {
         "parameters": {"model_id": "pets"},
@@ -52,17 +61,33 @@ CONFIG = schemathesis.config.SchemathesisConfig.from_dict(
         },
     }
 )
+
+
 document = create_app({"pets": text_model()}, store=None, **TOKENS).openapi()
 schema = schemathesis.openapi.from_dict(document, config=CONFIG)
 
 
-@schema.parametrize()
-@settings(
-    max_examples=EXAMPLES,
-    suppress_health_check=list(HealthCheck),
-    deadline=None,
-    derandomize=True,
-    database=None,
+def _test_of(method: str, path: str) -> Any:
+    @schema.include(method=method, path=path).parametrize()
+    @settings(
+        max_examples=EXAMPLES,
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+        derandomize=True,
+        database=None,
+    )
+    def test(case, address, connection) -> None:
+        case.call_and_validate(base_url=address, session=connection)
+
+    return test
+
+
+# A name for each: tests of one function all get the same from schemathesis, and pytest-xdist runs
+# one test of a name.
+globals().update(
+    {
+        f"test_every_reply_is_documented {method.upper()} {path}": _test_of(method, path)
+        for path, methods in document["paths"].items()
+        for method in methods
+    }
 )
-def test_every_reply_is_documented(case, address) -> None:
-    case.call_and_validate(base_url=address)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FEW_CELLS = 2**18
 """Queries × cells of the rows up to which all rows are compared by the definition at once: that
 takes less time than to prepare products."""
+CELLS_OF_ONE_THREAD = 2**16
+"""Queries × cells up to which a second thread takes longer to start than it saves."""
 
 
 class DenseIndex:
@@ -236,7 +238,9 @@ class DenseIndex:
             left.extend(self._by_products(rows, Q, excluded, ids, values))
         chosen = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
         batch = DenseBatch(len(Q), ids.shape[1], excluded, rows.removed, self._level)
-        rows.native.compare_with_all(batch, Q, chosen, ids, values, self._threads)
+        is_short = len(chosen) * rows.values.size <= CELLS_OF_ONE_THREAD
+        threads = 1 if is_short else self._threads
+        rows.native.compare_with_all(batch, Q, chosen, ids, values, threads)
 
     def _by_products(
         self, rows: DenseRows, Q: Float, excluded: Int32, ids: Int32, values: Float

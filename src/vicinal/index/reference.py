@@ -17,7 +17,7 @@ from vicinal.index.widths import graph_width
 class ReferenceIndex:
     """The nearest rows by comparing every query with every row, in NumPy: for any distance.
 
-    Memory: a dense float64 copy of `X`, and one number per row of `X` while searching.
+    Memory: a dense float64 copy of `X`, and two more copies while searching.
 
     Parameters
     ----------

@@ -1,9 +1,11 @@
 """Clusters of rows: k-means, and the nearest centre."""
 
+from functools import cache
+
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from vicinal._base.arrays import Features, Float, Int32
 from vicinal._base.errors import InvalidArgumentError
@@ -42,10 +44,16 @@ def find_centers(X: Features, n_clusters: int, random_state: object = None) -> F
     kind = KMeans if n_rows <= MINI_BATCH_ROWS else MiniBatchKMeans
     model = kind(min(n_clusters, n_rows), random_state=random_state)
     # With several threads the order of additions, and so the last bit of a centre, would vary.
-    with threadpool_limits(1):
+    with _libraries().limit(limits=1):
         model.fit(_short_indices(X))
     centers = np.ascontiguousarray(model.cluster_centers_, dtype=np.float64)
     return centers[np.unique(nearest_center(X, centers))]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries of k-means, once: that takes longer than the clusters of a few rows."""
+    return ThreadpoolController()
 
 
 def _short_indices(X: Features) -> Features:

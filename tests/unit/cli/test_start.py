@@ -1,6 +1,7 @@
 """What a command loads: help and version load next to nothing, prediction no tuning, no plots."""
 
 import hashlib
+import importlib
 import json
 import subprocess
 import sys
@@ -18,40 +19,41 @@ pytestmark = pytest.mark.native
 CODE = """
 import json, sys
 from vicinal.cli import main
-try:
-    main()
-except SystemExit as end:
-    print()
-    print(json.dumps([end.code or 0, sorted(sys.modules)]))
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["vicinal", *words]
+    try:
+        main()
+    except SystemExit as end:
+        print("\\nloaded", json.dumps([end.code or 0, sorted(sys.modules)]))
 """
 COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
 
 
-def loaded(*words):
-    """Return the packages and modules that are there when the program ends."""
+def loaded(*commands):
+    """Run commands in a new process; return the packages and modules after each of them."""
+    words = json.dumps([list(map(str, command)) for command in commands])
     found = subprocess.run(
-        [sys.executable, "-c", CODE, *map(str, words)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", CODE, words], capture_output=True, text=True, check=True
     )
-    code, modules = json.loads(found.stdout.splitlines()[-1])
-    assert code == 0, found.stderr
-    return modules
+    lines = [line for line in found.stdout.splitlines() if line.startswith("loaded [")]
+    return [json.loads(line.removeprefix("loaded ")) for line in lines]
 
 
 def packages(modules, names):
     return [name for name in names if any(f"{each}.".startswith(f"{name}.") for each in modules)]
 
 
-@pytest.mark.parametrize(
-    "words", [("--version",), ("--help",), *((command, "--help") for command in COMMANDS)]
-)
-def test_help_and_version_load_no_library_of_numbers(words):
+def test_help_and_version_load_no_library_of_numbers():
     heavy = ("numpy", "scipy", "sklearn", "matplotlib", "vicinal.estimators", "vicinal.datasets")
-    assert packages(loaded(*words), heavy) == []
+    commands = [("--version",), ("--help",), *((command, "--help") for command in COMMANDS)]
+    for words, (code, modules) in zip(commands, loaded(*commands), strict=True):
+        assert (code, packages(modules, heavy)) == (0, []), words
 
 
 def test_prediction_loads_no_tuning_and_no_plotting(dataset, data_file, tmp_path):
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
-    modules = loaded("predict", tmp_path / "model", data_file)
+    ((code, modules),) = loaded(("predict", tmp_path / "model", data_file))
+    assert code == 0
     assert packages(modules, ["vicinal.estimators"]) == ["vicinal.estimators"]
     unwanted = ("matplotlib", *(f"vicinal.{n}" for n in ("selection", "comparison", "report")))
     assert packages(modules, (*unwanted, "vicinal.baselines")) == []
@@ -65,20 +67,19 @@ def test_the_help_lists_what_there_is():
         assert options.command_name(kind.__name__) == name
 
 
-def test_a_file_that_names_code_imports_none(dataset, tmp_path):
+def test_a_file_that_names_code_imports_none(run, dataset, tmp_path, monkeypatch):
     """A manifest may name any module: it is not imported."""
-    write_file(dataset, tmp_path / "data.npz")
     (tmp_path / "trap.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    write_file(dataset, tmp_path / "data.npz")
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
     manifest = tmp_path / "model" / "manifest.json"
     text = manifest.read_text().split("\n", 1)[1].rstrip("\n")
     text = text.replace('"estimators.MLkNN"', '"trap:Trap"')
     manifest.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
-    found = subprocess.run(
-        [sys.executable, "-c", CODE, "predict", "model", "data.npz"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "import 'trap' before loading" in " ".join(found.stderr.split())
+    code, _, errors = run("predict", "model", "data.npz")
+    assert code == 2
+    assert "import 'trap' before loading" in " ".join(errors.split())
+    with pytest.raises(SystemExit, match="imported"):
+        importlib.import_module("trap")

@@ -6,7 +6,6 @@ import lzma
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,8 +63,23 @@ REPETITIONS = {
 """Archives of less than 30 kilobytes that unpack to 50 megabytes: a start, and what is repeated."""
 
 
-def read_apart(paths: list[Path]) -> dict[str, str]:
-    """Read files in one process; return by name what it said, after a look at its memory."""
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Read all files in one process; return by name what it said, after a look at its memory."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, content in CONTENTS.items():
+        (folder / name).write_text(content)
+    for name, (start, line) in REPETITIONS.items():
+        part = lzma.compress(line * (5 * 10**6 // len(line)), preset=0)
+        (folder / name).write_bytes(lzma.compress(start) + part * 10)
+        assert (folder / name).stat().st_size < 30_000
+    (folder / "rows.csv.gz").write_bytes(
+        gzip.compress(b"text,labels\na word,x\n" + b",\n" * 500_000)
+    )
+    zeros = {"X": np.zeros((1, 3_000_000)), "Y": np.eye(1)}
+    savemat(folder / "zeros.mat", zeros, do_compression=True)
+
+    paths = [folder / name for name in [*CONTENTS, *REPETITIONS, "rows.csv.gz", "zeros.mat"]]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, paths)],
         capture_output=True,
@@ -82,10 +96,7 @@ def read_apart(paths: list[Path]) -> dict[str, str]:
     return said
 
 
-def test_few_bytes_that_say_much(tmp_path):
-    for name, content in CONTENTS.items():
-        (tmp_path / name).write_text(content)
-    said = read_apart([tmp_path / name for name in CONTENTS])
+def test_few_bytes_that_say_much(said):
     assert "10000000 sparse features, 10000000 labels" in said["columns.xc"]
     assert "60000 sparse rows, each with 10000 implicit nominal values" in said["absent.meka.arff"]
     assert "40000 sparse features" in said["values.meka.arff"]
@@ -93,22 +104,13 @@ def test_few_bytes_that_say_much(tmp_path):
         assert said[name].startswith("refused: ")
 
 
-def test_archives_of_repetitions(tmp_path):
-    for name, (start, line) in REPETITIONS.items():
-        content = lzma.compress(start + line * (5 * 10**7 // len(line)), preset=0)
-        assert len(content) < 30_000
-        (tmp_path / name).write_bytes(content)
-    said = read_apart([tmp_path / name for name in REPETITIONS])
-    assert {line[:8] for line in said.values()} == {"refused:"}
+def test_archives_of_repetitions(said):
+    assert {said[name][:8] for name in REPETITIONS} == {"refused:"}
 
 
-def test_rows_of_nothing_and_packed_variables(tmp_path):
-    rows, packed = tmp_path / "rows.csv.gz", tmp_path / "zeros.mat"
-    rows.write_bytes(gzip.compress(b"text,labels\na word,x\n" + b",\n" * 500_000))
-    savemat(packed, {"X": np.zeros((1, 3_000_000)), "Y": np.eye(1)}, do_compression=True)
-    said = read_apart([rows, packed])
-    assert "500001 rows" in said[rows.name]
-    assert said[packed.name].startswith("refused: ")
+def test_rows_of_nothing_and_packed_variables(said):
+    assert "500001 rows" in said["rows.csv.gz"]
+    assert said["zeros.mat"].startswith("refused: ")
 
 
 def test_lazy_names_are_equal_to_tuples_and_hash_alike():

@@ -31,7 +31,7 @@ def virtual_bytes():
     with open("/proc/self/statm") as status:
         return int(status.read().split()[0]) * resource.getpagesize()
 
-n, rng = 50_000, np.random.default_rng(0)
+n, rng = 20_000, np.random.default_rng(0)
 X = sparse.csr_array((rng.choice({values}, 2 * n), rng.integers(0, 9, 2 * n), np.arange(n + 1) * 2))
 X.sum_duplicates()
 index = InvertedIndex(X, "cosine", n_jobs=2)
@@ -39,7 +39,7 @@ Q = X[:24]
 wanted = index.query(Q, 5).ids
 _, hard = resource.getrlimit(resource.RLIMIT_AS)
 outcomes = []
-for extra in range(24 * n * 12, 100 << 20, 1 << 18):  # the answer itself, and more
+for extra in range(24 * n * 12, 100 << 20, 1 << 17):  # the answer itself, and more
     resource.setrlimit(resource.RLIMIT_AS, (virtual_bytes() + extra, hard))
     try:
         index.query(Q, n)

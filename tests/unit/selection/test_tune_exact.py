@@ -83,19 +83,21 @@ def assert_equals_refitting(
     """Fit and evaluate every setting on every fold."""
     table = found.table
     assert table.done.all()
-    for row, (method, params) in enumerate(zip(table.methods, table.params, strict=True)):
-        for fold, (train, test) in enumerate(cv):
-            model = METHODS[method](**params).fit(X[train], Y[train])
+    for fold, (train, test) in enumerate(cv):
+        X_train, Y_train, X_test, Y_test = X[train], Y[train], X[test], Y[test]
+        for row, (method, params) in enumerate(zip(table.methods, table.params, strict=True)):
+            model = METHODS[method](**params).fit(X_train, Y_train)
             expected = evaluate(
-                Y[test],
-                model.predict(X[test]),
-                model.scores(X[test]),
+                Y_test,
+                model.predict(X_test),
+                model.scores(X_test),
                 metrics=table.metrics,
-                train_label_counts=Y[train],
+                train_label_counts=Y_train,
                 conventions=conventions,
             )
-            got = dict(zip(table.metrics, table.values[row, fold], strict=True))
-            np.testing.assert_equal(got, expected, err_msg=f"{method} {params} fold {fold}")
+            assert tuple(expected) == table.metrics
+            wanted, said = list(expected.values()), f"{method} {params} fold {fold}"
+            np.testing.assert_array_equal(table.values[row, fold], wanted, err_msg=said)
 
 
 def pairs(X: Any, Y: Any, n_folds: int) -> list[tuple[Any, Any]]:
