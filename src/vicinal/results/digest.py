@@ -5,6 +5,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 from scipy import sparse
@@ -19,19 +20,25 @@ def digest_of(*parts: object) -> str:
     (True, False)
     """
     found = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, sparse.csr_array):
-            found.update(repr(part.shape).encode())
-            arrays: Sequence[object] = (part.indptr.astype(np.int64), part.indices, part.data)
-        else:
-            arrays = (part,)
-        for array in arrays:
-            if isinstance(array, np.ndarray):
-                found.update(f"{array.dtype} {array.shape}".encode())
-                found.update(np.ascontiguousarray(array).tobytes())
+    with _full_precision():
+        for part in parts:
+            if isinstance(part, sparse.csr_array):
+                found.update(repr(part.shape).encode())
+                arrays: Sequence[object] = (part.indptr.astype(np.int64), part.indices, part.data)
             else:
-                found.update(full_text(array).encode())
+                arrays = (part,)
+            for array in arrays:
+                if isinstance(array, np.ndarray):
+                    found.update(f"{array.dtype} {array.shape}".encode())
+                    found.update(np.ascontiguousarray(array).tobytes())
+                else:
+                    found.update(repr(array).encode())
     return found.hexdigest()
+
+
+def _full_precision() -> AbstractContextManager[object]:
+    """Let ``repr`` show all array elements, so that only equal ones look the same."""
+    return np.printoptions(threshold=sys.maxsize, floatmode="unique")
 
 
 def full_text(value: object) -> str:
@@ -44,7 +51,7 @@ def full_text(value: object) -> str:
     >>> full_text([np.array([0.1, 0.12345678901234])])
     '[array([0.1             , 0.12345678901234])]'
     """
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+    with _full_precision():
         return repr(value)
 
 
