@@ -179,11 +179,15 @@ def change_at_import(mutant: Mutant) -> None:
 
 def live_functions(path: Path) -> list[FunctionType]:
     """Return the functions of a file that this process holds."""
-    return [
+    gc.unfreeze()  # the tests freeze what is imported, and the collector does not list that
+    found = [
         one
         for one in gc.get_objects()
         if isinstance(one, FunctionType) and one.__code__.co_filename == str(path)
     ]
+    if not found:
+        raise RuntimeError(f"{path}: expected functions in this process, found none")
+    return found
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
