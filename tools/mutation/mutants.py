@@ -183,7 +183,7 @@ def live_functions(path: Path) -> list[FunctionType]:
     found = [
         one
         for one in gc.get_objects()
-        if isinstance(one, FunctionType) and one.__code__.co_filename == str(path)
+        if type(one) is FunctionType and one.__code__.co_filename == str(path)
     ]
     if not found:
         raise RuntimeError(f"{path}: expected functions in this process, found none")

@@ -1,7 +1,7 @@
 """The array types that stages pass to each other, by name."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ else:
 
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
+
+AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 
 def stack_rows(blocks: Sequence[Csr]) -> Csr:
@@ -57,6 +59,20 @@ def cell_ids(matrix: Csr) -> Int:
     """Return ``row × columns + column`` of each stored entry; ascending if rows are sorted."""
     n_columns = np.int64(matrix.shape[1])
     return row_ids(matrix) * n_columns + matrix.indices
+
+
+def aligned(array: AnyArray) -> AnyArray:
+    """Return an array whose numbers lie where the processor expects them; else a copy that does.
+
+    Arrays that were read out of a message or a file need not: compiled loops may not read them.
+
+    Examples
+    --------
+    >>> odd = np.frombuffer(bytes(9), dtype=np.uint8)[1:].view(np.float64)
+    >>> odd.flags.aligned, aligned(odd).flags.aligned
+    (False, True)
+    """
+    return array if array.flags.aligned else array.copy()
 
 
 def row_ids(matrix: Csr) -> Int:

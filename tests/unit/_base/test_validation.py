@@ -19,6 +19,7 @@ from vicinal._base.validation import (
     check_integer,
     check_option,
     check_real,
+    csr_parts,
 )
 
 
@@ -66,6 +67,35 @@ def test_features_are_kept_where_they_are_as_wanted() -> None:
         assert np.shares_memory(check_features(dense), dense)
         stored = sparse.csr_array(dense)
         assert np.shares_memory(check_features(stored).data, stored.data)
+
+
+def unaligned(array: np.ndarray) -> np.ndarray:
+    """Return the same numbers one byte off their place, as messages and files may hold them."""
+    buffer = np.empty(array.nbytes + 1, dtype=np.uint8)
+    odd = buffer[1:].view(array.dtype).reshape(array.shape)
+    odd[...] = array
+    return odd
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_not_aligned_are_copied(dtype: Any) -> None:
+    X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], dtype=dtype)
+    dense = check_features(unaligned(X))
+    assert isinstance(dense, np.ndarray)
+    assert dense.flags.aligned
+    np.testing.assert_array_equal(dense, X)
+    plain = sparse.csr_array(X)
+    for odd in ("data", "indices", "indptr"):
+        parts = {name: getattr(plain, name) for name in ("data", "indices", "indptr")}
+        parts[odd] = unaligned(parts[odd])
+        given = plain.copy()
+        for name, part in parts.items():
+            setattr(given, name, part)
+        found = check_features(given)
+        assert isinstance(found, sparse.csr_array)
+        assert all(part.flags.aligned for part in (found.data, found.indices, found.indptr))
+        assert all(part.flags.aligned for part in csr_parts(given))
+        np.testing.assert_array_equal(found.toarray(), X)
 
 
 def test_features_become_canonical_and_callers_keep_theirs() -> None:
