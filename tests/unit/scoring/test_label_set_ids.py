@@ -37,3 +37,8 @@ def test_scores_carry_sets_through_parts_and_blocks():
     for wrong in (sets[:2], 2 * sets):
         with pytest.raises(ValueError, match="label_sets"):
             Scores.sparse(sparse.csr_array(np.eye(3, 2)), label_sets=wrong)
+
+
+def test_all_sets_of_eight_labels_differ():
+    Y = sparse.csr_array((np.arange(256)[:, None] >> np.arange(8)) & 1)
+    assert sorted(label_set_ids(Y)) == list(range(256))
