@@ -1,10 +1,10 @@
 """The array types that stages pass to each other, by name."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 Float: TypeAlias = NDArray[np.float64]
@@ -20,8 +20,6 @@ else:
 
 Features: TypeAlias = NDArray[Any] | Csr
 """Float32 or float64, C-contiguous or canonical CSR, finite."""
-
-AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 
 def stack_rows(blocks: Sequence[Csr]) -> Csr:
@@ -61,18 +59,19 @@ def cell_ids(matrix: Csr) -> Int:
     return row_ids(matrix) * n_columns + matrix.indices
 
 
-def aligned(array: AnyArray) -> AnyArray:
-    """Return an array whose numbers lie where the processor expects them; else a copy that does.
+def contiguous(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return an array as compiled loops read it: C-contiguous, its numbers aligned; else a copy.
 
-    Arrays that were read out of a message or a file need not: compiled loops may not read them.
+    Arrays that were read out of a message or a file need not be aligned.
 
     Examples
     --------
     >>> odd = np.frombuffer(bytes(9), dtype=np.uint8)[1:].view(np.float64)
-    >>> odd.flags.aligned, aligned(odd).flags.aligned
+    >>> odd.flags.aligned, contiguous(odd).flags.aligned
     (False, True)
     """
-    return array if array.flags.aligned else array.copy()
+    found = np.ascontiguousarray(array, dtype=dtype)
+    return found if found.flags.aligned else found.copy()
 
 
 def row_ids(matrix: Csr) -> Int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Int, Int32, aligned
+from vicinal._base.arrays import Csr, Features, Int, Int32, contiguous
 from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.quick_csr import copied_csr
@@ -101,7 +101,7 @@ def _dense(X: object, name: str) -> NDArray[Any]:
         except (TypeError, ValueError):
             raise InvalidArgumentError(name, "numbers", f"dtype {array.dtype}") from None
     dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    return aligned(np.ascontiguousarray(array, dtype=dtype))
+    return contiguous(array, dtype)
 
 
 def check_readable(X: object, name: str = "X") -> None:
@@ -186,7 +186,7 @@ def sound_csr(X: object, name: str) -> Csr:
     stored = matrix.data[:n_stored], matrix.indices[:n_stored], matrix.indptr
     is_sound = len(matrix.indices) == n_stored == len(matrix.data)
     if not is_sound or not all(part.flags.aligned for part in stored):
-        parts = tuple(aligned(part) for part in stored)
+        parts = tuple(map(contiguous, stored))
         matrix = sparse.csr_array(parts, shape=matrix.shape)
     return matrix
 
@@ -205,6 +205,6 @@ def csr_parts(matrix: Csr) -> tuple[Int, Int32]:
     known = known_parts(matrix)
     if known is not None:
         return known.indptr, known.indices
-    indptr = aligned(np.ascontiguousarray(matrix.indptr, dtype=np.int64))
-    indices = aligned(np.ascontiguousarray(matrix.indices[: indptr[-1]], dtype=np.int32))
+    indptr = contiguous(matrix.indptr, np.int64)
+    indices = contiguous(matrix.indices[: indptr[-1]], np.int32)
     return indptr, indices

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Float, Int32, aligned
+from vicinal._base.arrays import Csr, Float, Int32, contiguous
 from vicinal._base.validation import csr_parts
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
 from vicinal.distances import Distance
@@ -60,7 +60,7 @@ class Segment:
         native = kind(
             indptr,
             indices,
-            aligned(np.ascontiguousarray(rows.data[: indptr[-1]])),
+            contiguous(rows.data[: indptr[-1]]),
             rows.shape[1],
             build.distance.native(),
             build.block_rows,
@@ -100,7 +100,7 @@ class Segment:
 
         Its rows have the places from `first` on, of `n_rows` in all segments.
         """
-        values = aligned(np.ascontiguousarray(queries.data, dtype=np.float64))
+        values = contiguous(queries.data, np.float64)
         few = len(self) * queries.shape[0] <= FEW_PAIRS
         self.native.search(
             *csr_parts(queries),
