@@ -55,9 +55,10 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 
 # One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each, and
 # threads of OpenMP sleep while they wait for each other, as another process needs the core.
+FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
-	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m 'not slow' -q
+	$(FAST_TESTS)
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
@@ -293,8 +294,7 @@ release-wheels: $(VENV)/.quality ## Wheels by cibuildwheel, on the forge's machi
 
 .PHONY: coverage
 coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverage.md, and every line in build/coverage
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) \
-	  -m 'not slow' -q --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
+	$(FAST_TESTS) --cov --cov-branch --cov-report=term-missing --cov-report=html:build/coverage \
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
 
