@@ -292,7 +292,9 @@ def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
     store.close()
 
 
-def test_a_change_the_model_refuses_is_marked_and_skipped(learner, monkeypatch) -> None:
+@pytest.fixture
+def bad_labels_refused(monkeypatch) -> None:
+    """Let the model refuse to learn a row with the label ``bad``."""
     real = model_access.learn
 
     def picky(estimator, X, labels) -> None:
@@ -301,6 +303,10 @@ def test_a_change_the_model_refuses_is_marked_and_skipped(learner, monkeypatch) 
         real(estimator, X, labels)
 
     monkeypatch.setattr(model_access, "learn", picky)
+
+
+@pytest.mark.usefixtures("bad_labels_refused")
+def test_a_change_the_model_refuses_is_marked_and_skipped(learner) -> None:
     requests = [
         (Change("learn", ({"text": "a", "labels": [label]},)),) for label in ("x", "bad", "y")
     ]
@@ -356,16 +362,9 @@ def test_a_method_that_cannot_learn_says_so(start) -> None:
     assert not list(Path(reply.json()["path"]).parent.glob("*.graph.npz"))
 
 
-def test_a_refused_change_stays_refused(learner, model_folder, monkeypatch) -> None:
+@pytest.mark.usefixtures("bad_labels_refused")
+def test_a_refused_change_stays_refused(learner, model_folder) -> None:
     """To whoever repeats it, and when it is replayed; a later change is learned."""
-    real = model_access.learn
-
-    def picky(estimator, X, labels) -> None:
-        if any("bad" in names for names in labels):
-            raise ValueError("no bad labels")
-        real(estimator, X, labels)
-
-    monkeypatch.setattr(model_access, "learn", picky)
     bad = (Change("learn", ({"text": "a", "labels": ["bad"]},), "key"),)
     (first,) = learner.process([bad])
     (again,) = learner.process([bad])
