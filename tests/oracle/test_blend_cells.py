@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.preprocess.label_weights import weighted_rows
 from vicinal.scores import Scores
 from vicinal.scoring.blend import folds
 from vicinal.scoring.blend.cells import LARGEST_SCORE, LEAST_TOP, CellMaker, score_spread
-from vicinal.scoring.blend.views import given_view, scaled_view
+from vicinal.scoring.blend.views import View, given_view, scaled_view
 
 pytestmark = pytest.mark.native
 
@@ -23,8 +24,8 @@ def said_by_parts(draw):
     scores = rng.uniform(-1, 1, size=(n_parts, n, n_labels))
     scores *= rng.random(scores.shape) < draw(st.sampled_from([0.3, 1.0]))
     scores *= 10.0 ** rng.integers(-5, 3, size=(n_parts, 1, 1))
-    kinds = draw(st.lists(st.booleans(), min_size=n_parts, max_size=n_parts))
-    return scores, kinds
+    kinds = draw(st.sampled_from([[True] * 3, [False] * 3, [True, False, True]]))
+    return scores, kinds[:n_parts]
 
 
 def as_scores(matrix, is_sparse):
@@ -110,6 +111,33 @@ def test_features_are_scaled_by_the_training_rows_and_clipped(seed, is_sparse):
             width = largest - least if largest > least else 1.0
             expected = [min(max((value - least) / width, -1.0), 2.0) for value in rows[:, column]]
             np.testing.assert_allclose(seen[:, column], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 5, 9])
+@pytest.mark.parametrize("is_scaled", [True, False])
+def test_neighbours_in_a_view_are_the_nearest_training_rows(k, is_scaled):
+    rng = np.random.default_rng(k)
+    X, Q = rng.random((5, 3)) + 0.1, rng.random((4, 3)) + 0.1
+    weights = np.array([0.5, 1.0, 2.0])
+    view = View("weighted", False, weights, np.empty(0), weighted_rows(X, weights, False))
+    view = scaled_view(X) if is_scaled else view
+    A, B = view.of(X), view.of(Q)
+
+    def distance(a, b):
+        if is_scaled:
+            return ((a - b) ** 2).sum()
+        return -(a @ b) / np.sqrt((a @ a) * (b @ b))
+
+    def nearest(b, rows):
+        return sorted(rows, key=lambda row: distance(A[row], b))
+
+    assert view.nearest(B, k).ids.tolist() == [nearest(b, range(5))[:k] for b in B]
+    others = [nearest(A[row], [*range(row), *range(row + 1, 5)])[:k] for row in range(5)]
+    assert view.nearest_others(k).ids.tolist() == others
+
+
+def test_the_only_row_of_a_view_has_no_neighbour():
+    assert scaled_view(np.ones((1, 2))).nearest_others(3).ids.tolist() == [[-1]]
 
 
 @settings(max_examples=40)

@@ -191,8 +191,9 @@ def tests_notice(items: Sequence[pytest.Item], limit: float) -> int:
     """Run tests until one fails, for that many processor seconds at most."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    following = [*items[1:], None]
-    passed = all(run_item(*pair) for pair in zip(items, following, strict=True))
+    passed = all(
+        run_item(item, after) for item, after in itertools.pairwise([*items, None]) if item
+    )
     return SURVIVED if passed else KILLED
 
 

@@ -8,6 +8,8 @@ from vicinal.scoring.blend import plan
 from vicinal.scoring.blend.plan import candidates_per_row, make_plan
 from vicinal.scoring.ridge.system import coefficient_bytes, dense_bytes
 
+pytestmark = pytest.mark.native
+
 GIB = 2**30
 
 
@@ -31,7 +33,8 @@ def test_more_than_30_percent_of_values_that_are_not_zero_are_measurements():
         assert not found.left_out
     stored_zeros = words(4, 10, 4)
     stored_zeros.data[::4] = 0
-    assert not make_plan(stored_zeros, labels(4, 2), 0, GIB).is_dense
+    found = make_plan(stored_zeros, labels(4, 2), 0, GIB)
+    assert (found.is_dense, found.has_weights) == (False, True)
 
 
 def test_more_than_20_000_labels_leave_votes_only():
@@ -74,14 +77,16 @@ def test_ridges_stay_within_the_memory(monkeypatch):
     seen = set()
     for _ in range(400):
         n_rows, n_features, n_labels = (int(rng.integers(1, most)) for most in (150, 150, 9))
-        memory = int(2.0 ** rng.uniform(8, 19))
-        X = words(n_rows, n_features)
-        found = make_plan(X, labels(n_rows, n_labels), 0, memory)
-        by_coefficients = memory // 6 // (8 * n_labels)
 
         def need(columns, n_rows=n_rows, n_labels=n_labels):
             coefficients = coefficient_bytes(n_rows, columns, n_labels, has_kernel=False)
             return dense_bytes(min(columns, n_rows)), coefficients
+
+        matrix, coefficients = need(n_features)
+        exact = (2 * matrix, coefficients, 4 * (matrix + coefficients))
+        memory = int(rng.choice([*exact, int(2.0 ** rng.uniform(8, 19))]))
+        found = make_plan(words(n_rows, n_features), labels(n_rows, n_labels), 0, memory)
+        by_coefficients = memory // 6 // (8 * n_labels)
 
         def fits(columns, memory=memory, need=need):
             matrix, coefficients = need(columns)

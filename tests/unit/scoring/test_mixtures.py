@@ -4,13 +4,21 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 
-from vicinal._base.errors import ModelFormatError
+from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.graph.neighbor_graph import no_neighbors
+from vicinal.scores import Scores
+from vicinal.scoring import Training
 from vicinal.scoring.blend import network
+from vicinal.scoring.blend.cells import CellMaker
 from vicinal.scoring.blend.folds import row_folds
 from vicinal.scoring.blend.mix import ConvexMix
 from vicinal.scoring.blend.network import Adam, Network, fit_network, forward
+from vicinal.scoring.blend.scoring import BlendScoring, HeldOut
+from vicinal.scoring.blend.trees import Trees
+
+pytestmark = pytest.mark.native
 
 
 def test_the_network_is_two_layers_of_ramps_and_a_sum() -> None:
@@ -52,9 +60,11 @@ def cells_of(scores: np.ndarray) -> np.ndarray:
 def test_the_weights_of_a_convex_mix_are_those_of_non_negative_least_squares() -> None:
     rng = np.random.default_rng(7)
     n_left_out = 0
-    for _ in range(20):
-        scores = rng.normal(0.3, 0.4, size=(40, 4)).astype(np.float32).astype(float)
-        true = (scores @ [1.0, -0.5, 0.3, 0.0] + rng.normal(0, 0.3, size=40) > 0.2).astype(float)
+    for factor in (1, 8) * 10:
+        scores = rng.normal(0.3, 0.4, size=(40, 4)).astype(np.float32).astype(float) * factor
+        true = (scores / factor @ [1.0, -0.5, 0.3, 0.0] + rng.normal(0, 0.3, size=40) > 0.2).astype(
+            float
+        )
         least, best = true @ true, np.ones(4)
         for size in range(1, 5):
             for some in map(list, combinations(range(4), size)):
@@ -75,6 +85,13 @@ def test_parts_that_say_nothing_weigh_the_same() -> None:
     found = ConvexMix.fit(cells_of(np.zeros((3, 2))), true)
     np.testing.assert_allclose(found.weights, [0.5, 0.5])
     np.testing.assert_allclose(found.log_odds(cells_of(np.zeros((3, 2)))), np.log(2), atol=1e-2)
+
+
+def test_where_all_cells_are_true_the_intercept_is_finite() -> None:
+    """Its penalty keeps it there: n (1 - p) = 0.001 b."""
+    cells = cells_of(np.ones((20, 1)))
+    (odds,) = {*ConvexMix.fit(cells, np.ones(20)).log_odds(cells).round(9)}
+    assert 20 / (1 + np.exp(odds)) == pytest.approx(1e-3 * odds, rel=1e-5)
 
 
 def test_scores_that_tell_true_from_false_without_fail_get_a_finite_line() -> None:
@@ -109,7 +126,7 @@ def test_steps_are_those_of_adam() -> None:
 
 def learnable(n_rows: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    cells = (rng.normal(size=(n_rows * width, 3)) * [1, 50, 0] + [0, 7, 2]).astype(np.float32)
+    cells = (rng.normal(size=(n_rows * width, 3)) * [1, 0.05, 0] + [0, 7, 2]).astype(np.float32)
     true = (cells[:, 0] + rng.normal(size=len(cells)) > 0.5).astype(float)
     return cells, true, np.repeat(np.arange(n_rows), width)
 
@@ -145,7 +162,7 @@ def test_training_keeps_the_epoch_of_the_least_loss(
     monkeypatch: pytest.MonkeyPatch, patience: int
 ) -> None:
     cells, true, _ = learnable(40, 2)
-    cells[:, 1] /= 50
+    cells[:, 1] *= 20
     z, y, z_out, y_out = cells[:50], true[:50], cells[50:], true[50:]
     epochs: list[list[np.ndarray]] = []
     batches: list[int] = []
@@ -196,3 +213,59 @@ def test_a_saved_network_with_a_scale_that_is_not_positive_is_refused(scale: flo
         Network.from_state(state | {"scale": np.array([1.0, scale], dtype=np.float32)})
     with pytest.raises(ModelFormatError, match="at least one fold"):
         Network.from_state(state | {name: state[name][:0] for name in ("first", "second", "last")})
+
+
+def small_trees() -> Trees:
+    """Return one tree of two splits on three columns."""
+    feature = np.array([0, 2, -1, -1, -1], dtype=np.int32)
+    left, right = (np.array(nodes, dtype=np.int32) for nodes in ([1, 2, 0, 0, 0], [4, 3, 0, 0, 0]))
+    threshold = np.array([0.5, 0.25, 1.0, 2.0, 3.0])
+    return Trees(feature, threshold, left, right, np.array([0], dtype=np.int32), 0.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("key", "nodes"),
+    [
+        ("feature", [3, 2, -1, -1, -1]),  # a column that there is not
+        ("left", [5, 2, 0, 0, 0]),  # a node that there is not
+        ("left", [1, 1, 0, 0, 0]),  # a node that leads to itself
+        ("left", [1, 0, 0, 0, 0]),  # or back
+        ("left", [-1, 2, 0, 0, 0]),
+        ("right", [5, 3, 0, 0, 0]),
+        ("right", [4, 1, 0, 0, 0]),
+        ("right", [4, 0, 0, 0, 0]),
+        ("right", [-1, 3, 0, 0, 0]),
+        ("roots", [5]),
+        ("roots", [-1]),
+    ],
+)
+def test_saved_trees_that_lead_outside_are_refused(key: str, nodes: list[int]) -> None:
+    state = small_trees().get_state()
+    again = Trees.from_state(state)
+    cells = np.array([[0.5, 9, 0.25], [0.5, 9, 0.5], [0.75, 9, 0]], dtype=np.float32)
+    assert again.log_odds(cells).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ModelFormatError, match="trees: expected nodes"):
+        Trees.from_state(state | {key: np.array(nodes, dtype=np.int32)})
+
+
+def test_only_rows_that_the_mixture_was_trained_on_have_held_out_scores() -> None:
+    Y = sparse.csr_array((5, 2), dtype=np.int32)
+    said = Scores.dense(np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]))
+    maker, mixture = CellMaker(np.zeros(1), np.ones(1), np.zeros(2), 2), small_trees()
+    held_out = HeldOut(np.array([0, 2, 3]), said)
+    blend = BlendScoring(1, (), (), None, maker, mixture, Y, held_out)
+    training = Training(no_neighbors(5, 5, "cosine"), Y)
+    assert blend.training_scores(training, np.array([3, 0])).toarray().tolist() == [
+        [0.5, 0.6],
+        [0.1, 0.2],
+    ]
+    assert blend.training_scores(training, slice(2, 4)).toarray().tolist() == [
+        [0.3, 0.4],
+        [0.5, 0.6],
+    ]
+    assert blend.training_scores(training, slice(0, 0)).shape == (0, 2)
+    for rows in ([1], [4], [0, 1], slice(None)):
+        with pytest.raises(InvalidArgumentError, match="rows: expected the 3 rows"):
+            blend.training_scores(training, rows if isinstance(rows, slice) else np.array(rows))
+    assert [block.shape[0] for block in held_out.blocks(2)] == [2, 1]
+    assert list(held_out.blocks(2))[1].toarray().tolist() == [[0.5, 0.6]]
