@@ -1,5 +1,7 @@
 """Label ridge and its leave-one-out scores against refitting, one row left out at a time."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from scipy import sparse
 
 import vicinal
 from vicinal import LabelRidge
-from vicinal.scoring.ridge import iterative, solve, system
+from vicinal.scoring.ridge import iterative, kernel, solve, system
 
 pytestmark = pytest.mark.native
 
@@ -147,6 +149,65 @@ def test_conjugate_gradients_where_memory_is_short(monkeypatch):
         np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e3])
+def test_conjugate_gradients_end_with_a_small_residual(factor):
+    """For labels of all, some or no rows, and rows of any size."""
+    X, Y, _ = random_problem()
+    Y = Y.toarray()
+    Y[:, 2], Y[:, 5] = 0, 1
+    rows, alpha, mean = X * factor, 1e-3 * factor**2, Y.mean(axis=0)
+    W = iterative.solve_iteratively(rows, sparse.csr_array(Y), mean, alpha)
+    A = rows.toarray()
+    right = A.T @ (Y - mean)
+    residual = np.linalg.norm(right - A.T @ (A @ W) - alpha * W, axis=0)
+    assert (residual <= 1e-4 * np.linalg.norm(right, axis=0)).all()
+    assert not W[:, [2, 5]].any()
+
+
+@pytest.mark.parametrize(("n_rows", "step"), [(1, 1), (2, 1), (19, 1), (25, 2), (30, 3)])
+def test_the_usual_width_of_a_kernel_is_the_median_distance(n_rows, step, monkeypatch):
+    monkeypatch.setattr(kernel, "SAMPLED_ROWS", 10)
+    rows = np.random.default_rng(0).normal(size=(n_rows, 2)) / 100
+    sample = rows[::step]
+    squares = [((a - b) ** 2).sum() for place, a in enumerate(sample) for b in sample[:place]]
+    expected = 1 / np.median(squares) if squares else 1.0
+    assert kernel.usual_gamma(rows) == pytest.approx(expected, rel=1e-9)
+
+
+def test_equal_rows_have_a_kernel_of_width_1():
+    assert kernel.usual_gamma(np.ones((5, 2))) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("shape", "params", "needed"),
+    [
+        ((6, 4), {}, 8 * 100 * 4 * 4),
+        ((4, 6), {}, 8 * 100 * (3 * 4 + 2 * 6)),
+        ((4, 6), {"kernel": "rbf"}, 8 * 100 * 4 * 4),
+    ],
+)
+def test_exactly_the_memory_that_is_asked_for_is_enough(shape, params, needed):
+    X = np.random.default_rng(0).random(shape)
+    Y = sparse.csr_array(np.eye(shape[0], 100, dtype=np.int32))
+    message = rf"at least {needed} bytes for the coefficients of 100 labels"
+    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=message):
+        LabelRidge(max_memory=needed - 1, **params).fit(X, Y)
+    LabelRidge(max_memory=needed, **params).fit(X, Y)
+
+
+def test_a_dense_solve_may_take_all_of_the_memory():
+    X, Y, _ = random_problem()
+    LabelRidge(max_memory=2 * 40 * 40 * 8).fit(X, Y)
+    with pytest.warns(UserWarning, match="a dense solve of 40 unknowns would exceed"):
+        LabelRidge(max_memory=2 * 40 * 40 * 8 - 1).fit(X, Y)
+
+
+def test_numpy_solves_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vicinal.gpu.ridge", None)
+    X, Y, _ = random_problem()
+    LabelRidge().fit(X, Y)
+
+
 def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
     X = sparse.csr_array(np.eye(4))
     Y = sparse.csr_array(([1] * 4, ([0, 1, 2, 3], [0, 7, 9, 10**4 - 1])), shape=(4, 10**4))
@@ -156,7 +217,7 @@ def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
 
 def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
     X, Y, _ = random_problem(seed=3)
-    chosen = LabelRidge([0.03, 0.3, 3.0, 30.0]).fit(X, Y).alpha_
+    strengths = [0.03, 0.3, 3.0, 30.0]
 
     def best_f1(alpha):
         scores = LabelRidge(alpha, keep_loo=True).fit(X, Y).loo_scores_.toarray()
@@ -166,7 +227,10 @@ def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
             for t in np.unique(scores)
         )
 
-    assert chosen == max([0.03, 0.3, 3.0, 30.0], key=best_f1)
+    best, *_, worst = sorted(strengths, key=best_f1, reverse=True)
+    assert LabelRidge(strengths).fit(X, Y).alpha_ == best
+    for two in ([best, worst], [worst, best]):
+        assert LabelRidge(two).fit(X, Y).alpha_ == best
 
 
 def test_fewer_features_are_those_with_the_largest_squares():

@@ -361,8 +361,11 @@ def try_imports(found: Reached, every: Sequence[Mutant], run: Run) -> Counts:
         limit = limit_of(found, tests)
 
         def use(items: Sequence[pytest.Item]) -> int:
-            by_name = {item.nodeid: item for item in items}
-            return tests_notice([by_name[name] for name in tests], limit)
+            # A changed constant may change the parameters of tests, and so what they are called.
+            order = {name.partition("[")[0]: place for place, name in enumerate(tests)}
+            chosen = [item for item in items if item.nodeid.partition("[")[0] in order]
+            chosen.sort(key=lambda item: order[item.nodeid.partition("[")[0]])
+            return tests_notice(chosen, limit)
 
         def action() -> int:
             change_at_import(mutant)
