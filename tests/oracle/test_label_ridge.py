@@ -124,6 +124,14 @@ def test_a_float32_solve_is_refined(monkeypatch):
     assert np.abs(refined - exact).max() < 0.1 * np.abs(rough - exact).max()
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(20, np.float32), (40, np.float64)])
+def test_products_have_the_number_type_they_are_solved_in(monkeypatch, size, dtype):
+    monkeypatch.setattr(solve, "FLOAT64_SIZE", size)
+    assert system.product_kernel(random_problem(40, 80)[0]).dtype == dtype
+    assert solve.solving_dtype(40) is dtype
+    assert solve.solving_dtype(40, 39) is np.float32
+
+
 def test_torch_solves_the_same():
     pytest.importorskip("torch")
     X, Y, Q = random_problem()
@@ -275,7 +283,7 @@ def test_incremental_learning_equals_a_fit_on_all_rows():
         ({"kernel": "rbf", "gamma": -1}, "gamma: expected a number above 0"),
         ({"max_memory": 0}, "max_memory: expected an integer of at least 1"),
         ({"max_features": 0}, "max_features: expected an integer of at least 1"),
-        ({"kernel": "rbf", "max_memory": 20_000}, "max_memory: expected 102400 bytes"),
+        ({"kernel": "rbf", "max_memory": 102_399}, "max_memory: expected 102400 bytes"),
         ({"backend": "tensorflow"}, "backend: expected one of"),
     ],
 )

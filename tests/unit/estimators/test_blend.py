@@ -190,6 +190,28 @@ def test_odd_labels(labels):
     assert model.predict(X[30:40]).shape == (10, labels.shape[1])
 
 
+def test_a_cell_holds_the_logarithm_of_the_labels_share(fitted):
+    """Of rows, where half a row with and half a row without every label are added."""
+    share = (Y[TRAIN].sum(axis=0) + 0.5) / (len(Y[TRAIN]) + 1)
+    np.testing.assert_allclose(fitted.scoring_.maker.log_prior, np.log(share), rtol=1e-12)
+
+
+def test_parts_speak_of_rows_as_their_view_shows_them(fitted):
+    state = fitted.scoring_
+    graph = fitted.neighbor_graph(X[TEST])
+    said = state.part_scores(graph, X[TEST])
+    assert len(said) == len(state.names)
+    for part, scores in zip(state.parts, said, strict=False):
+        view = state.views[part.view]
+        rows = view.of(X[TEST])
+        near = graph if view.rows is None or not part.scoring.k else view.nearest(rows, 40)
+        alone = part.scoring.scores(near, rows)
+        np.testing.assert_allclose(scores.toarray(), alone.toarray(), rtol=1e-12, atol=1e-15)
+    last_ridge = state.names.index("ridge, weighted")
+    spread = state.co_occurrence.scores(said[last_ridge].toarray())
+    np.testing.assert_allclose(said[-1].toarray(), spread, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
 def test_few_rows(n_rows):
     model = Blend().fit(X[:n_rows], Y[:n_rows])

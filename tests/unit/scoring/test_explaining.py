@@ -116,16 +116,18 @@ def test_dmlknn_base_has_no_vote_for_the_label_and_all_others(fit, sample):
         with_it = sample.Y[near, label].sum() if near else 0
         like = (s + with_it) / (s * n_labels + positives)
         unlike = (s + len(near) - with_it) / (s * n_labels + n - positives)
-        return prior * like / (prior * like + (1 - prior) * unlike), with_it, len(near) - with_it
+        value = prior * like / (prior * like + (1 - prior) * unlike)
+        names = "matching_with", "matching_without", "prior", "likelihood_with"
+        facts = zip(names, (with_it, len(near) - with_it, prior, like), strict=True)
+        return value, {**dict(facts), "likelihood_without": unlike}
 
     for x, why in zip(sample.X_test, model.explain(sample.X_test, labels=range(5)), strict=True):
         ids, _ = neighbors_of(model, x)
         votes = sample.Y[ids].sum(axis=0)
         for label, one in enumerate(why.labels):
-            value, with_it, without = score(votes, label)
+            value, facts = score(votes, label)
             assert one.score == pytest.approx(value, abs=1e-12)
-            counted = one.facts["matching_with"], one.facts["matching_without"]
-            assert counted == (with_it, without)
+            assert {name: one.facts[name] for name in facts} == pytest.approx(facts, rel=1e-12)
             fewer = votes.copy()
             fewer[label] = 0
             assert one.base == pytest.approx(score(fewer, label)[0], abs=1e-12)

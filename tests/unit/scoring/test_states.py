@@ -159,5 +159,5 @@ def test_weights_above_1_gib_are_announced():
     iblr.warn_if_large(training(11_585), augment=False)
     with pytest.warns(UserWarning, match="11586 features: its weights take 1 GiB"):
         iblr.warn_if_large(training(11_586), augment=False)
-    with pytest.warns(UserWarning, match="16384 features: its weights take 2 GiB"):
-        iblr.warn_if_large(training(2**14), augment=False)
+    with pytest.warns(UserWarning, match="32768 features: its weights take 8 GiB"):
+        iblr.warn_if_large(training(2**15), augment=False)
