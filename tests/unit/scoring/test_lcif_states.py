@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import vicinal
 from vicinal import LCIF, FeatureKNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.graph import NeighborGraph
@@ -236,6 +237,14 @@ def test_feature_knn_after_several_changes_is_that_of_a_new_fit(make, few, recen
     np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
     (said,), want = model.explain(X[304:305]), wanted.explain(X[304:305])
     assert [each.score for each in said.labels] == [each.score for each in want[0].labels]
+
+
+@pytest.mark.parametrize("make", [FeatureKNN, LCIF])
+def test_a_model_that_has_learned_a_row_can_be_saved(make, tmp_path):
+    model = make().fit(np.tile(X, (10, 1)), sparse.vstack([Y] * 10)).partial_fit(X[:1], Y[:1])
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.scores(X).toarray(), model.scores(X).toarray())
 
 
 def test_rows_that_changed_are_settled_before_they_are_saved(training):
