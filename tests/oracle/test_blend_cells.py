@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.preprocess.label_weights import weighted_rows
+from vicinal.preprocess.label_weights import LabelWeights, weighted_rows
 from vicinal.scores import Scores
 from vicinal.scoring.blend import folds
 from vicinal.scoring.blend.cells import LARGEST_SCORE, LEAST_TOP, CellMaker, score_spread
-from vicinal.scoring.blend.views import View, given_view, scaled_view, unchanged_view
+from vicinal.scoring.blend.views import (
+    View,
+    given_view,
+    scaled_view,
+    unchanged_view,
+    weighted_view,
+)
 
 pytestmark = pytest.mark.native
 
@@ -59,6 +65,12 @@ def test_cells_are_those_of_the_labels_with_the_largest_sums(problem, width, see
                 expected += [value, value / max(top, LEAST_TOP), top]
             expected.append(log_prior[label])
             np.testing.assert_allclose(cells[row, place], expected, rtol=1e-6)
+
+
+def test_of_many_labels_the_candidates_are_the_largest():
+    said = np.random.default_rng(0).normal(size=(20, 2_000))
+    found = CellMaker(np.zeros(1), np.ones(1), np.zeros(2_000), 30).make([Scores.dense(said)])
+    assert found.labels.tolist() == np.sort(np.argsort(-said)[:, :30]).tolist()
 
 
 @settings(max_examples=30)
@@ -112,6 +124,15 @@ def test_features_are_scaled_by_the_training_rows_and_clipped(seed, is_sparse):
             width = largest - least if largest > least else 1.0
             expected = [min(max((value - least) / width, -1.0), 2.0) for value in rows[:, column]]
             np.testing.assert_allclose(seen[:, column], expected, rtol=1e-12)
+
+
+def test_a_weighted_view_is_that_of_label_weights_with_a_prior_of_5():
+    rng = np.random.default_rng(0)
+    X, Y = rng.poisson(0.5, (30, 6)).astype(float), (rng.random((30, 3)) < 0.4).astype(np.int32)
+    view, weights = weighted_view(X, sparse.csr_array(Y)), LabelWeights(prior=5.0).fit(X, Y)
+    np.testing.assert_allclose(view.first, weights.weights_, rtol=1e-12)
+    np.testing.assert_allclose(view.of(X), weights.transform(X), rtol=1e-12)
+    np.testing.assert_allclose(view.rows, weights.transform(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 5, 9])

@@ -190,6 +190,13 @@ def test_a_linear_ridge_divides_rows_by_their_length_unless_they_are_measurement
     np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-9, atol=1e-12)
 
 
+def test_linear_ridges_climb_and_are_float32_above_1_000_unknowns(monkeypatch):
+    training, _ = some_training("cosine", 0)
+    monkeypatch.setattr(parts.RidgeScoring, "fit", lambda training, settings, **_: settings)
+    settings = parts.linear_ridge(training, Plan(), 2**20, np.arange(9))
+    assert (settings.float64_size, settings.max_memory, settings.climbs) == (1_000, 2**20, True)
+
+
 def test_a_kernel_of_many_rows_is_fitted_once(monkeypatch):
     training, _ = some_training("euclidean", 1)
     order = np.arange(training.n_rows)

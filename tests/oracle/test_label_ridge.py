@@ -10,7 +10,8 @@ from scipy import sparse
 
 import vicinal
 from vicinal import LabelRidge
-from vicinal.scoring.ridge import iterative, kernel, solve, system
+from vicinal.scoring.ridge import RidgeSettings, iterative, kernel, solve, system
+from vicinal.scoring.ridge.settings import check_memory
 
 pytestmark = pytest.mark.native
 
@@ -132,6 +133,12 @@ def test_products_have_the_number_type_they_are_solved_in(monkeypatch, size, dty
     assert solve.solving_dtype(40, 39) is np.float32
 
 
+def test_float64_up_to_3_000_unknowns_and_4_gib_by_default():
+    assert solve.solving_dtype(3_000) is np.float64
+    assert solve.solving_dtype(3_001) is np.float32
+    assert check_memory(None) == RidgeSettings().max_memory == 4 * 2**30
+
+
 def test_torch_solves_the_same():
     pytest.importorskip("torch")
     X, Y, Q = random_problem()
@@ -235,10 +242,9 @@ def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
             for t in np.unique(scores)
         )
 
-    best, *_, worst = sorted(strengths, key=best_f1, reverse=True)
-    assert LabelRidge(strengths).fit(X, Y).alpha_ == best
-    for two in ([best, worst], [worst, best]):
-        assert LabelRidge(two).fit(X, Y).alpha_ == best
+    best, second, third, worst = sorted(strengths, key=best_f1, reverse=True)
+    for tried in (strengths, [best, worst], [worst, best], [third, second, worst, best]):
+        assert LabelRidge(tried).fit(X, Y).alpha_ == best
 
 
 def test_fewer_features_are_those_with_the_largest_squares():

@@ -15,6 +15,9 @@ from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
 from vicinal.scoring import Training
 from vicinal.scoring.blend import plan
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
+from vicinal.scoring.blend.trees import Trees
 
 pytestmark = pytest.mark.native
 
@@ -57,7 +60,10 @@ def test_is_better_than_its_parts(fitted):
 
 @pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
 def test_scores_are_probabilities(combine):
-    scores = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST])
+    model = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN])
+    kinds = {"boosting": Trees, "network": Network, "mix": ConvexMix}
+    assert type(model.scoring_.mixture) is kinds[combine]
+    scores = model.predict_proba(X[TEST])
     assert scores.shape == (60, 8)
     assert 0 < scores.min() <= scores.max() <= 1
     # Calibrated: as many labels as the rows have, within what chance allows for 60 rows.
@@ -327,6 +333,7 @@ def test_a_small_table_does_not_get_every_label(n_copies):
     X = np.tile(np.eye(6), (n_copies, 1))
     sets = [["a"], ["b"], ["c"], ["d"], ["a", "b"], ["c", "d"]] * n_copies
     model = Blend(random_state=0).fit(X, sets)
+    assert type(model.scoring_.mixture) is ConvexMix
     assert model.predict_names(np.eye(6)) == sets[:6]
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from vicinal.scoring.blend import plan
-from vicinal.scoring.blend.plan import candidates_per_row, make_plan
+from vicinal.scoring.blend.plan import candidates_per_row, make_plan, most_unknowns
 from vicinal.scoring.ridge.system import coefficient_bytes, dense_bytes
 
 pytestmark = pytest.mark.native
@@ -47,6 +47,7 @@ def test_more_than_20_000_labels_leave_votes_only():
     )
     assert found.has_weights
     assert "(limit 20000)" in found.left_out[0]
+    assert not make_plan(np.ones((3, 2)), labels(3, 20_001), 0, GIB).has_kernel
 
 
 @pytest.mark.parametrize(("n_rows", "has_kernel"), [(6_000, True), (6_001, False)])
@@ -61,6 +62,15 @@ def test_more_than_6_000_rows_of_measurements_have_no_kernel(n_rows, has_kernel)
 def test_more_than_6_000_rows_and_features_have_a_smaller_ridge(n_rows, kept):
     assert make_plan(words(n_rows, 7_000), labels(n_rows, 1), 0, GIB).ridge_features == kept
     assert make_plan(words(n_rows, 6_000), labels(n_rows, 1), 0, GIB).ridge_features == 6_000
+
+
+def test_so_many_labels_that_one_model_each_would_cost_more_have_a_larger_ridge():
+    """Up to 16,000 unknowns; in between, the cube root of 40 × values × labels."""
+    assert [most_unknowns(10**6, n_labels) for n_labels in (1, 10**5, 10**6)] == [
+        6_000,
+        15_874,
+        16_000,
+    ]
 
 
 @pytest.mark.parametrize(("size", "tries"), [(2_500, True), (2_501, False)])
