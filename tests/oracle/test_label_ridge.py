@@ -79,6 +79,26 @@ def test_linear(problem, alpha, kind, metric):
     np.testing.assert_allclose(loo, left_out(A, Y, fit), rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(8, 20), (20, 8)])
+def test_large_values_are_left_out_as_small_ones_are(shape):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=shape) * 1e3, (rng.random((shape[0], 3)) < 0.4).astype(int)
+    model = LabelRidge(metric="dot", keep_loo=True).fit(X, Y)
+    expected = left_out(X, Y, lambda rows, R, queries: linear(rows, R, queries, 1.0))
+    np.testing.assert_allclose(model.loo_scores_.toarray(), expected, rtol=1e-5)
+
+
+def test_rows_that_decide_their_own_fit_do_not_see_their_own_labels():
+    rng = np.random.default_rng(0)
+    X, Y = np.eye(6, 9) * 1e6, (rng.random((6, 3)) < 0.4).astype(int)
+    X[4] = X[5] = np.repeat([0.0, 1.0], [6, 3])
+    with pytest.warns(UserWarning, match=r"4 of 6 rows decide their own fit, because alpha=1 is"):
+        model = LabelRidge(metric="dot", keep_loo=True).fit(X, Y)
+    expected = left_out(X, Y, lambda rows, R, queries: linear(rows, R, queries, 1.0))
+    np.testing.assert_allclose(expected[:4], np.tile(Y.mean(axis=0), (4, 1)), atol=1e-5)
+    np.testing.assert_allclose(model.loo_scores_.toarray(), expected, atol=1e-5)
+
+
 @given(problems(), alphas, kinds, st.sampled_from([0.1, 1.0]))
 def test_gaussian_kernel(problem, alpha, kind, gamma):
     X, Y, Q = problem

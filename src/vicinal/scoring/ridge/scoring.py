@@ -32,7 +32,7 @@ from vicinal.scoring.training import Training
 FEW_UNKNOWNS = 500
 """Unknowns up to which threads would wait for each other, and matrices are solved on one."""
 MOST_LEVERAGE = 1.0 - 1e-9
-"""A leverage of 1 would divide by 0: the row alone decides its own fit."""
+"""Past this the row alone decides its own fit: what the others say of it is lost in rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +163,7 @@ class RidgeScoring(EveryLabel):
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
+        _warn_alone(best.leverage, best.alpha)
         return best
 
     @classmethod
@@ -206,7 +207,8 @@ class RidgeScoring(EveryLabel):
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Score some of the training rows, each by what the others say.
 
-        The scores of a fit without the row, its share of the mean excepted.
+        The scores of a fit without the row, its share of the mean excepted. Where rounding hides
+        what the others say, that is the mean.
         """
         X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
         if self.fold_coefficients:
@@ -214,7 +216,9 @@ class RidgeScoring(EveryLabel):
         fit = self._fit_of(X, self.coefficients)
         own = self.Y[rows].toarray() - self.mean
         h = np.minimum(self.leverage[rows], MOST_LEVERAGE)[:, None]
-        return Scores.dense((fit - h * own) / (1.0 - h) + self.mean)
+        left_out = (fit - h * own) / (1.0 - h)
+        left_out[self.leverage[rows] > MOST_LEVERAGE] = 0.0
+        return Scores.dense(left_out + self.mean)
 
     def _fold_scores(self, X: Features, ids: Int) -> Float:
         """Return the scores of training rows by the coefficients without their fold."""
@@ -305,6 +309,17 @@ def _label_means(Y: Csr, weights: Float | None) -> Float:
         return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
     sums = np.bincount(Y.indices, weights[row_ids(Y)], minlength=Y.shape[1])
     return np.asarray(sums / weights.sum(), dtype=np.float64)
+
+
+def _warn_alone(leverage: Float, alpha: float) -> None:
+    """Warn of rows whose leave-one-out scores cannot be told from rounding."""
+    n_alone = np.count_nonzero(leverage > MOST_LEVERAGE)
+    if n_alone:
+        warn_user(
+            f"LabelRidge: {n_alone} of {len(leverage)} rows decide their own fit, because alpha="
+            f"{alpha:g} is small beside their values; their leave-one-out scores are the means of "
+            "the labels (scale the rows, or raise alpha)"
+        )
 
 
 def _check_kernel_weights(settings: RidgeSettings, weights: Float | None) -> None:
