@@ -207,6 +207,7 @@ def test_parts_speak_of_rows_as_their_view_shows_them(fitted):
     graph = fitted.neighbor_graph(X[TEST])
     said = state.part_scores(graph, X[TEST])
     assert len(said) == len(state.names)
+    assert [part.view for part in state.parts] == [0, 1, 0, 1, 1]  # similarity: of weighted rows
     for part, scores in zip(state.parts, said, strict=False):
         view = state.views[part.view]
         rows = view.of(X[TEST])
