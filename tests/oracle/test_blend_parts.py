@@ -57,6 +57,11 @@ def test_feature_similarity(problem):
     np.testing.assert_allclose(fitted.scores(nobody(len(X)), training.X).toarray(), whole)
     got = fitted.training_scores(training, slice(None)).toarray()
     np.testing.assert_allclose(got, left_out, rtol=1e-9, atol=1e-12)
+    assert fitted.k == 0
+    why = fitted.explain(nobody(1), range(n_labels), training.X[:1])
+    np.testing.assert_allclose([one.total for one in why], whole[0], rtol=1e-9, atol=1e-12)
+    for one in why:
+        assert one.terms[0].ids.tolist() == np.flatnonzero(X[0]).tolist()
 
 
 @given(problems(), st.integers(0, 2**32 - 1))
