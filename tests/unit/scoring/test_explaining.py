@@ -176,9 +176,10 @@ def test_lcif_is_the_weighted_sum_of_its_parts(fit, sample):
             np.testing.assert_allclose([part.share for part in one.parts], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("augment", [False, True])
-def test_iblr_adds_log_odds(augment, fit, sample):
-    model = fit(IBLR(4, augment=augment))
+def test_iblr_adds_log_odds(augment, k, fit, sample):
+    model = fit(IBLR(k, augment=augment))
     weights, intercepts = model.scoring_.weights, model.scoring_.intercepts
     for x, why in zip(sample.X_test, model.explain(sample.X_test, labels=range(5)), strict=True):
         ids, _ = neighbors_of(model, x)
@@ -186,7 +187,7 @@ def test_iblr_adds_log_odds(augment, fit, sample):
             assert one.scale == "log-odds"
             assert one.base == intercepts[label]
             assert one.value == pytest.approx(logit(one.score), abs=1e-9)
-            near = sample.Y[ids] @ weights[:5, label] / 4
+            near = sample.Y[ids] @ weights[:5, label] / k
             own = x[x != 0] * weights[5:, label][x != 0] if augment else []
             np.testing.assert_allclose([p.share for p in one.parts], [*near, *own], atol=1e-12)
 

@@ -151,6 +151,19 @@ def test_what_costs_much_warns(monkeypatch):
         IBLRScoring.fit(TRAINING, 5, augment=True)
 
 
+@pytest.mark.parametrize("tolerance", [0, 3, 4, 10**12])
+def test_dml_votes_may_differ_by_more_than_there_are_labels(tolerance):
+    labels = Y[:, :2]
+    fitted = DMLkNNScoring.fit(Training(DenseIndex(X).query_self(9), labels), 9, 1.0, tolerance)
+    votes, true = fitted.counts.toarray(), labels.toarray()
+    assert np.ptp(votes[:, 0]) > 4
+    for found, has_label in zip(fitted.matching(fitted.counts), (1, 0), strict=True):
+        for query, label in np.ndindex(20, 2):
+            same = votes[:, label] == votes[query, label]
+            near = abs(votes[:, 1 - label] - votes[query, 1 - label]) <= tolerance
+            assert found[query, label] == (same & near & (true[:, label] == has_label)).sum()
+
+
 def test_weights_above_1_gib_are_announced():
     def training(n_labels):
         nobody = NeighborGraph(np.empty((1, 0), dtype=np.int32), np.empty((1, 0)), "cosine", 1)
