@@ -71,19 +71,55 @@ def checked_csr(
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    matrix: Csr = object.__new__(sparse.csr_array)
     row_starts = indptr.astype(np.int32) if indptr32 is None else indptr32
+    matrix = bare_csr(data, indices, row_starts, shape)
+    matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)
+    return matrix
+
+
+def bare_csr(data: NDArray[Any], indices: Int32, indptr: Int32, shape: tuple[int, int]) -> Csr:
+    """Return a matrix of canonical arrays within `shape` without a mark, which may be changed.
+
+    Examples
+    --------
+    >>> starts = np.array([0, 1], np.int32)
+    >>> matrix = bare_csr(np.ones(1), np.array([1], np.int32), starts, (1, 2))
+    >>> matrix.toarray(), known_parts(matrix)
+    (array([[0., 1.]]), None)
+    """
+    matrix: Csr = object.__new__(sparse.csr_array)
     matrix.__dict__.update(
         _TEMPLATE,
         _shape=shape,
         data=data,
         indices=indices,
-        indptr=row_starts,
+        indptr=indptr,
         _has_canonical_format=True,
         _has_sorted_indices=True,
     )
-    matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)
     return matrix
+
+
+def dense_csr(array: NDArray[Any]) -> Csr:
+    """Return the cells of a two-dimensional array that are not 0, without a mark.
+
+    SciPy's constructor returns the same in four times the time if rows are few.
+
+    Examples
+    --------
+    >>> dense_csr(np.array([[0.0, 2.0], [0.0, 0.0]])).indptr
+    array([0, 1, 1], dtype=int32)
+    """
+    n_rows, n_columns = array.shape
+    cells = array.ravel()
+    stored = np.flatnonzero(cells)
+    if len(stored) >= _LARGEST or n_columns >= _LARGEST:
+        found: Csr = sparse.csr_array(array)
+        found.has_canonical_format = True
+        return found
+    indptr = np.searchsorted(stored, np.arange(n_rows + 1) * n_columns).astype(np.int32)
+    indices = (stored % n_columns).astype(np.int32)
+    return bare_csr(cells[stored], indices, indptr, (n_rows, n_columns))
 
 
 def known_parts(matrix: object) -> Parts | None:

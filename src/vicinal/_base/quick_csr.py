@@ -5,7 +5,7 @@ width is looked at here once, entry by entry; everything else takes the long way
 what is wrong.
 """
 
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -62,13 +62,23 @@ def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     >>> quick_indicator(2 * sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2) is None
     True
     """
+    if not is_canonical_indicator(Y, n_labels) or cast("Csr", Y).shape[0] != n_rows:
+        return None
+    return copied_csr(cast("Csr", Y), np.int32)
+
+
+def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
+    """Tell whether `Y` is a CSR matrix of ones that needs no conversion but that of its types.
+
+    Examples
+    --------
+    >>> is_canonical_indicator(sparse.csr_array(np.eye(2)), n_labels=2)
+    True
+    """
     if not has_sound_structure(Y, n_labels):
-        return None
+        return False
     matrix = cast("Csr", Y)
-    is_ones = matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
-    if matrix.shape[0] != n_rows or not is_ones:
-        return None
-    return copied_csr(matrix, np.int32)
+    return matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
 
 
 def copied_csr(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:

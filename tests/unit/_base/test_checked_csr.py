@@ -13,6 +13,7 @@ import vicinal
 from vicinal._base import checked_csr as checked_module
 from vicinal._base.checked_csr import (
     adopted,
+    dense_csr,
     known_parts,
     owned_csr,
     plain_csr,
@@ -40,6 +41,26 @@ def assert_sound(matrix: Any, wanted: Any) -> None:
     assert (indptr.dtype, indices.dtype) == (np.int64, np.int32)
     assert matrix.has_canonical_format
     assert np.array_equal((matrix + matrix).toarray(), 2 * wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.bool_, np.int64])
+@pytest.mark.parametrize("shape", [(5, 4), (1, 1), (3, 0), (0, 3), (0, 0), (40, 7)])
+def test_cells_of_a_dense_array_are_those_of_scipy(shape: tuple[int, int], dtype: Any) -> None:
+    cells = np.random.default_rng(0).choice([0.0, -0.0, 1.5, -2.0], size=shape).astype(dtype)
+    for array in (cells, np.asfortranarray(cells), cells[::-1], np.zeros_like(cells)):
+        found, wanted = dense_csr(array), sparse.csr_array(array)
+        for part in ("data", "indices", "indptr"):
+            ours, theirs = getattr(found, part), getattr(wanted, part)
+            assert ours.dtype == theirs.dtype
+            assert np.array_equal(ours, theirs)
+        assert found.shape == wanted.shape
+        assert known_parts(found) is None
+        assert_sound(found.astype(np.float64), array.astype(np.float64))
+
+
+def test_more_cells_than_32_bits_count_are_left_to_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_module, "_LARGEST", 2)
+    assert np.array_equal(dense_csr(np.eye(3)).toarray(), np.eye(3))
 
 
 @given(seed=st.integers(0, 2**32 - 1), sizes=st.lists(st.integers(0, 40), min_size=1, max_size=12))

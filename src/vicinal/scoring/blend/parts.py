@@ -7,7 +7,7 @@ from typing import Self
 from vicinal._base.arrays import Int
 from vicinal._base.state import FieldState, State, read_count, read_part, read_plain
 from vicinal.scoring.blend.plan import FEW_UNKNOWNS, Plan
-from vicinal.scoring.choice import best_micro_f1, micro_f1
+from vicinal.scoring.choice import best_micro_f1
 from vicinal.scoring.features import check_given
 from vicinal.scoring.instance_knn import InstanceKNNScoring
 from vicinal.scoring.ridge import RidgeScoring, RidgeSettings
@@ -89,8 +89,8 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
     usual = usual_gamma(check_given(training.X, training.n_rows)[order])
     few = training.n_rows <= FEW_UNKNOWNS
     alphas, widths = (KERNEL_ALPHAS, KERNEL_WIDTHS) if few else ((0.1,), (1.0,))
-    states = [
-        RidgeScoring.fit(
+    judged_states = [
+        RidgeScoring.fit_judged(
             training,
             RidgeSettings(alphas, "rbf", width * usual, max_memory=max_memory),
             is_unit=False,
@@ -98,4 +98,4 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
         )
         for width in widths
     ]
-    return max(states, key=lambda state: micro_f1(state, training, judged))
+    return max(judged_states, key=lambda pair: pair[1])[0]
