@@ -77,7 +77,9 @@ def checked_csr(
     return matrix
 
 
-def bare_csr(data: NDArray[Any], indices: Int32, indptr: Int32, shape: tuple[int, int]) -> Csr:
+def bare_csr(
+    data: NDArray[Any], indices: Int32, indptr: Int32 | Int, shape: tuple[int, int]
+) -> Csr:
     """Return a matrix of canonical arrays within `shape` without a mark, which may be changed.
 
     Examples
@@ -120,6 +122,18 @@ def dense_csr(array: NDArray[Any]) -> Csr:
     indptr = np.searchsorted(stored, np.arange(n_rows + 1) * n_columns).astype(np.int32)
     indices = (stored % n_columns).astype(np.int32)
     return bare_csr(cells[stored], indices, indptr, (n_rows, n_columns))
+
+
+def no_rows(n_columns: int) -> Csr:
+    """Return a matrix of float64 without rows.
+
+    Examples
+    --------
+    >>> no_rows(3).shape
+    (0, 3)
+    """
+    starts = np.zeros(1, dtype=np.int32)
+    return bare_csr(np.empty(0), np.empty(0, dtype=np.int32), starts, (0, n_columns))
 
 
 def known_parts(matrix: object) -> Parts | None:

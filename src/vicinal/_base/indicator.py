@@ -43,8 +43,8 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     data = np.ones(ones.nnz, dtype=np.int32)
     n_rows, n_labels = ones.shape
     if max(ones.nnz, n_labels) >= np.iinfo(np.int32).max:  # SciPy requires one type for both
-        indices, indptr = ones.indices.astype(np.int64), ones.indptr.astype(np.int64)
-        return sparse.csr_array((data, indices, indptr), shape=ones.shape)
+        wide = ones.indices.astype(np.int64), ones.indptr.astype(np.int64)
+        return sparse.csr_array((data, *wide), shape=ones.shape)
     indices, indptr = ones.indices.astype(np.int32), ones.indptr.astype(np.int32)
     return bare_csr(data, indices, indptr, (int(n_rows), int(n_labels)))
 

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-from vicinal._base.checked_csr import checked_csr
+from vicinal._base.checked_csr import bare_csr, checked_csr
 
 _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 _MOST = 2**31 - 1
@@ -52,6 +52,25 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
     return bool(indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix))
 
 
+def shared_csr(X: object) -> Csr | None:
+    """Return a matrix of the same arrays if they need no conversion, or None: the long way then.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> shared_csr(eye).data is eye.data
+    True
+    """
+    if not has_sound_structure(X, cast("Csr", X).shape[-1]):
+        return None
+    matrix = cast("Csr", X)
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    is_aligned = data.flags.aligned and indices.flags.aligned and indptr.flags.aligned
+    if not is_aligned or indices.dtype != indptr.dtype:
+        return None
+    return bare_csr(data, indices, indptr, (int(matrix.shape[0]), int(matrix.shape[1])))
+
+
 def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     """Return a copy of a sparse indicator that needs no conversion, or None: the long way then.
 
@@ -62,9 +81,9 @@ def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     >>> quick_indicator(2 * sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2) is None
     True
     """
-    if not is_canonical_indicator(Y, n_labels) or cast("Csr", Y).shape[0] != n_rows:
+    if not is_canonical_indicator(Y, n_labels) or Y.shape[0] != n_rows:
         return None
-    return copied_csr(cast("Csr", Y), np.int32)
+    return copied_csr(Y, np.int32)
 
 
 def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:

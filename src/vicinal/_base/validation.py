@@ -12,7 +12,7 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Features, Int, Int32, contiguous
 from vicinal._base.checked_csr import dense_csr, known_parts
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.quick_csr import copied_csr
+from vicinal._base.quick_csr import copied_csr, shared_csr
 from vicinal._base.scalars import (
     check_encodable,
     check_flag,
@@ -178,6 +178,9 @@ def sound_csr(X: object, name: str) -> Csr:
 
     Unused entries at the end of SciPy's arrays are cut off, and arrays are aligned.
     """
+    shared = shared_csr(X)
+    if shared is not None:
+        return shared
     check_sparse_structure(X, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if cast("Any", X).format in ("lil", "dok", "dia"):  # SciPy converts these without checks

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from scipy import sparse
-
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.checked_csr import no_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal.scores import Scores
@@ -105,5 +104,5 @@ def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecisi
     if isinstance(rule, BlockwiseDecision):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:
-        return rule.fit(Scores.sparse(sparse.csr_array((0, Y.shape[1]))), Y)
+        return rule.fit(Scores.sparse(no_rows(int(Y.shape[1]))), Y)
     return rule.fit(Scores.stack(list(blocks)), Y)
