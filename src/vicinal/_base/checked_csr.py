@@ -7,7 +7,7 @@ arrays also store these arrays in the types of the compiled core, which marks th
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from vicinal._base.growing import GrowingArray
 _MARK = "_vicinal_parts"
 _TEMPLATE = dict(vars(sparse.csr_array((1, 1))))
 _LARGEST = np.iinfo(np.int32).max
+FEW_ENTRIES = 10_000
+"""Entries up to which NumPy takes rows in less time than SciPy checks and converts them in."""
 
 
 class Parts(NamedTuple):
@@ -122,6 +124,42 @@ def dense_csr(array: NDArray[Any]) -> Csr:
     indptr = np.searchsorted(stored, np.arange(n_rows + 1) * n_columns).astype(np.int32)
     indices = (stored % n_columns).astype(np.int32)
     return bare_csr(cells[stored], indices, indptr, (n_rows, n_columns))
+
+
+@overload
+def take_rows(matrix: Csr, rows: slice | NDArray[np.integer[Any]]) -> Csr: ...
+
+
+@overload
+def take_rows(matrix: NDArray[Any], rows: slice | NDArray[np.integer[Any]]) -> NDArray[Any]: ...
+
+
+def take_rows(
+    matrix: NDArray[Any] | Csr, rows: slice | NDArray[np.integer[Any]]
+) -> NDArray[Any] | Csr:
+    """Return rows of a dense or canonical matrix by their places.
+
+    SciPy's indexing takes ten times as long where few entries are taken.
+
+    Examples
+    --------
+    >>> take_rows(sparse.csr_array(np.eye(3)), np.array([2, 0])).indices
+    array([2, 0], dtype=int32)
+    """
+    if not isinstance(matrix, sparse.csr_array) or isinstance(rows, slice) or not len(rows):
+        return matrix[rows]
+    if rows.dtype.kind != "i" or rows.min() < 0:
+        return matrix[rows]
+    first = matrix.indptr[rows]
+    sizes = matrix.indptr[rows + 1] - first
+    n_entries = int(sizes.sum())
+    if n_entries > FEW_ENTRIES:
+        return matrix[rows]
+    indptr = np.zeros(len(rows) + 1, dtype=matrix.indptr.dtype)
+    np.cumsum(sizes, out=indptr[1:])
+    taken = np.arange(n_entries) + np.repeat(first - indptr[:-1], sizes)
+    shape = (len(rows), int(matrix.shape[1]))
+    return bare_csr(matrix.data[taken], matrix.indices[taken], indptr, shape)
 
 
 def no_rows(n_columns: int) -> Csr:

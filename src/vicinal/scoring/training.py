@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.checked_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
@@ -100,5 +101,5 @@ def leave_one_out(scoring: Scoring, training: Training, rows: slice | Int = EVER
     """Return the leave-one-out scores of some of the training rows, by default of all."""
     if _leaves_rows_out(scoring):
         return scoring.training_scores(training, rows)
-    X = None if training.X is None else training.X[rows]
+    X = None if training.X is None else take_rows(training.X, rows)
     return scoring.scores(training.graph.some(rows), X)

@@ -18,6 +18,7 @@ from vicinal._base.checked_csr import (
     owned_csr,
     plain_csr,
     stacked,
+    take_rows,
     widened,
     with_rows,
     with_values,
@@ -151,3 +152,29 @@ def test_rows_beyond_what_short_starts_hold_are_left_to_scipy(monkeypatch: Any) 
 def test_matrices_that_are_not_known_stay_what_they_are() -> None:
     matrix = sparse.csr_array(np.eye(2))
     assert plain_csr(matrix) is matrix
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(1, 9), n_taken=st.integers(0, 12))
+def test_rows_that_are_taken_are_those_of_scipy(seed: int, n_rows: int, n_taken: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = adopted(random_rows(rng, n_rows))
+    places = rng.integers(0, n_rows, n_taken)
+    for rows in (places, places.astype(np.int32), -1 - places, slice(1, 3), places % 2 == 0):
+        if isinstance(rows, np.ndarray) and rows.dtype == bool:
+            rows = np.resize(rows, n_rows) if n_taken else np.ones(n_rows, dtype=bool)
+        found, wanted = take_rows(matrix, rows), matrix[rows]
+        assert_sound(found, wanted.toarray())
+        assert found.shape == wanted.shape
+        assert (found.data.dtype, found.indices.dtype) == (wanted.data.dtype, wanted.indices.dtype)
+        assert known_parts(found) is None
+        assert np.array_equal(take_rows(matrix.toarray(), rows), wanted.toarray())
+    with pytest.raises(IndexError):
+        take_rows(matrix, np.array([0, n_rows]))
+
+
+def test_many_entries_are_taken_by_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_module, "FEW_ENTRIES", 3)
+    places = np.array([3, 0, 3, 1])
+    assert np.array_equal(
+        take_rows(sparse.csr_array(np.eye(4)), places).toarray(), np.eye(4)[places]
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from vicinal._base.arrays import Int
+from vicinal._base.checked_csr import take_rows
 from vicinal._base.state import FieldState, State, read_count, read_part, read_plain
 from vicinal.scoring.blend.plan import FEW_UNKNOWNS, Plan
 from vicinal.scoring.choice import best_micro_f1
@@ -55,7 +56,7 @@ def best_votes(training: Training, judged: Int) -> InstanceKNNScoring:
 
     Each neighbour is added once for each power.
     """
-    graph, Y = training.graph.some(judged), training.Y[judged]
+    graph, Y = training.graph.some(judged), take_rows(training.Y, judged)
     powers = POWERS if graph.distance_kind.is_similarity else DISTANCE_POWERS
     widths = sorted({min(k, graph.k) for k in NEIGHBORS})
     best, most = InstanceKNNScoring.fit(training, widths[0]), -1.0

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.checked_csr import take_rows
 from vicinal._base.validation import as_csr
 from vicinal.scores import Scores
 from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
@@ -86,7 +87,7 @@ class LeftOutRows:
     def of(cls, inputs: Inputs, training: Training, places: slice | Int) -> Self:
         """Return some of the training rows."""
         X = check_given(training.X, training.n_rows, inputs.n_features)
-        return cls(places, inputs.of(X[places]), training.Y[places])
+        return cls(places, inputs.of(take_rows(X, places)), take_rows(training.Y, places))
 
     def scores(self, coefficients: Matrix, leverage: Float, mean: Float) -> Scores:
         """Return the scores of a fit without the row, its share of the mean excepted."""
