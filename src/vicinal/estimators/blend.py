@@ -87,7 +87,7 @@ class Blend(IncrementalEstimator):
     --------
     >>> from vicinal import datasets
     >>> tags = datasets.load("debtags")
-    >>> train, test = tags.subset(range(0, 600)), tags.subset(range(600, 640))
+    >>> train, test = tags.subset(range(0, 200)), tags.subset(range(200, 240))
     >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
     >>> model.part_names_
     ('votes, as given', 'votes, weighted', 'ridge, as given', 'ridge, weighted',
