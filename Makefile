@@ -47,10 +47,15 @@ setup: $(VENV)/.installed ## Create .venv, build the extension, install the libr
 demo: setup ## Train on the embedded data and show what it predicts
 	$(BIN)/vicinal demo
 
-# Compilers run beside pip, and the quick checks beside each other, because each alone leaves a core idle.
+# Compilers run beside pip, and the quick checks beside the Python tests, because each alone leaves a core idle.
+# What a check says is shown when it has ended; a make inside make is not held back, so pytest shows its progress.
 .PHONY: test
 test: ## Everything CI checks: lint, types, native tests, documentation, pytest
-	$(MAKE) --no-print-directory -j $(JOBS) setup native-test types docs lint
+	$(MAKE) --no-print-directory -j $(JOBS) setup
+	$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target pytest-beside native-test types docs lint
+
+.PHONY: pytest-beside
+pytest-beside:
 	$(MAKE) --no-print-directory pytest
 
 # One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each, and
