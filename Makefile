@@ -56,11 +56,12 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 
 .PHONY: pytest-beside
 pytest-beside:
-	$(MAKE) --no-print-directory pytest
+	$(MAKE) --no-print-directory pytest WORKERS=$(JOBS)
 
 # One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each, and
 # threads of OpenMP sleep while they wait for each other, as another process needs the core.
-FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m 'not slow' -q
+WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
+FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)
