@@ -62,7 +62,7 @@ def test_a_forked_child_can_search(backend):
 
 
 LONG_QUERIES = """
-import sys
+import sys, threading, time
 import numpy as np
 from scipy import sparse
 from vicinal.index import DenseIndex, InvertedIndex
@@ -70,6 +70,7 @@ rng = np.random.default_rng(0)
 X = rng.random((20_000, 60)) * (rng.random((20_000, 60)) < 0.9)
 for line in sys.stdin:
     index = eval(line)
+    threading.Thread(target=lambda held: time.sleep(60), args=[index], daemon=True).start()
     print("ready", flush=True)
     try:
         while True:
@@ -81,11 +82,18 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def searching():
-    """Start a process that searches in each index it is told of until it is interrupted."""
+    """Start a process that searches in each index it is told of until it is interrupted.
+
+    At its end other threads hold the indexes, and it says nothing of it.
+    """
+    pipe = subprocess.PIPE
     command = [sys.executable, "-c", LONG_QUERIES]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as child:
+    child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
         yield child
+        _, errors = child.communicate(timeout=60)
+        assert (child.returncode, errors) == (0, "")
+    finally:
         child.kill()
 
 
