@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32, row_ids
-from vicinal._base.checked_csr import known_parts, stacked, take_rows
+from vicinal._base.bare_csr import take_rows
+from vicinal._base.checked_csr import known_parts, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
 from vicinal._base.threads import thread_count

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr
-from vicinal._base.checked_csr import bare_csr, dense_csr
+from vicinal._base.bare_csr import bare_csr, dense_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.quick_csr import is_canonical_indicator
 from vicinal._base.validation import canonical_csr

@@ -12,7 +12,8 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-from vicinal._base.checked_csr import bare_csr, checked_csr
+from vicinal._base.bare_csr import bare_csr
+from vicinal._base.checked_csr import checked_csr
 
 _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 _MOST = 2**31 - 1

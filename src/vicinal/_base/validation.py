@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32, contiguous
-from vicinal._base.checked_csr import dense_csr, known_parts
+from vicinal._base.bare_csr import dense_csr
+from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.quick_csr import copied_csr, shared_csr
 from vicinal._base.scalars import (

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr, Float, Int, Int32, is_stored, row_ids
-from vicinal._base.checked_csr import checked_csr, dense_csr
+from vicinal._base.bare_csr import dense_csr
+from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from vicinal._base.arrays import Csr, Float
-from vicinal._base.checked_csr import no_rows
+from vicinal._base.bare_csr import no_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal.scores import Scores

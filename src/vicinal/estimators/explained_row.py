@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vicinal._base.arrays import Features, Int
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
 from vicinal.estimators.removal import RemovalSearch
 from vicinal.estimators.row_names import row_name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from vicinal._base.arrays import Bool, Features, Float, row_ids
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.threads import using_threads
 from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import row_name

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.checked_csr import bare_csr
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.validation import csr_parts
 from vicinal.index.row_ids import mark_removed, places_of
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int
-from vicinal._base.checked_csr import dense_csr
+from vicinal._base.bare_csr import dense_csr
 from vicinal._base.errors import InvalidArgumentError
 
 BLOCK_CELLS = 2**20

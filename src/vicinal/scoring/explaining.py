@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int, row_ids
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph

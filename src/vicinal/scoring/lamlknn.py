@@ -31,7 +31,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.scores import Scores

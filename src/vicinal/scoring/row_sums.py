@@ -7,7 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32
-from vicinal._base.checked_csr import checked_csr, no_rows, with_values
+from vicinal._base.bare_csr import no_rows
+from vicinal._base.checked_csr import checked_csr, with_values
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
 from vicinal._base.validation import csr_parts

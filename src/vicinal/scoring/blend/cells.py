@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int32
-from vicinal._base.checked_csr import bare_csr
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
 from vicinal.scoring.blend.trees import Cells

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from vicinal._base.arrays import Csr, Float, Int
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.progress import blocks
 from vicinal._base.threads import in_threads
 from vicinal.scoring.blend.boosting import fit_boosting

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from vicinal._base.arrays import Int
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.state import FieldState, State, read_count, read_part, read_plain
 from vicinal.scoring.blend.plan import FEW_UNKNOWNS, Plan
 from vicinal.scoring.choice import best_micro_f1

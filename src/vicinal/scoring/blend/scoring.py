@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.progress import blocks
 from vicinal._base.state import State, read_array, read_count, read_part, read_value

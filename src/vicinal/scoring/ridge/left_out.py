@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
-from vicinal._base.checked_csr import take_rows
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
 from vicinal.scores import Scores
 from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
