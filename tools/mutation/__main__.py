@@ -15,6 +15,7 @@ stopped, and with ``--again`` the mutants that were not killed are tried once mo
 """
 
 import argparse
+import contextlib
 import gc
 import importlib
 import itertools
@@ -369,6 +370,9 @@ def try_imports(found: Reached, every: Sequence[Mutant], run: Run) -> Counts:
 
         def action() -> int:
             change_at_import(mutant)
+            # Before pytest imports it for its doctests, which would make a second module of the file.
+            with contextlib.suppress(Exception):  # then no test can be collected
+                importlib.import_module(mutant.module)
             outcome = collected(sorted({name.partition("::")[0] for name in tests}), use)
             return KILLED if outcome is None else outcome
 
