@@ -370,7 +370,7 @@ def try_imports(found: Reached, every: Sequence[Mutant], run: Run) -> Counts:
 
         def action() -> int:
             change_at_import(mutant)
-            # Before pytest imports it for its doctests, which would make a second module of the file.
+            # Before pytest imports it for doctests, which would make a second module of the file.
             with contextlib.suppress(Exception):  # then no test can be collected
                 importlib.import_module(mutant.module)
             outcome = collected(sorted({name.partition("::")[0] for name in tests}), use)
