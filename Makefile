@@ -53,15 +53,22 @@ setup: $(VENV)/.installed ## Create .venv, build the extension, install the libr
 demo: setup ## Train on the embedded data and show what it predicts
 	$(BIN)/vicinal demo
 
-# Compilers run beside pip, and the quick checks beside each other, because each alone leaves a core idle.
+# Compilers run beside pip, and the quick checks beside the Python tests, because each alone leaves a core idle.
+# What a check says is shown when it has ended, what pytest says at once, if make is able to (not that of macOS).
+SHOWN = $(if $(filter output-sync,$(.FEATURES)),--output-sync=$(1))
 .PHONY: test
 test: ## Everything CI checks: lint, types, native tests, documentation, pytest
-	$(MAKE) --no-print-directory -j $(JOBS) setup native-test types docs lint
-	$(MAKE) --no-print-directory pytest
+	$(MAKE) --no-print-directory -j $(JOBS) setup
+	$(MAKE) --no-print-directory -j $(JOBS) $(call SHOWN,target) pytest-beside native-test types docs lint
+
+.PHONY: pytest-beside
+pytest-beside:
+	$(MAKE) --no-print-directory $(call SHOWN,none) pytest WORKERS=$(JOBS)
 
 # One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each, and
 # threads of OpenMP sleep while they wait for each other, as another process needs the core.
-FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $$(($(JOBS) + 1)) -m 'not slow' -q
+WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
+FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)

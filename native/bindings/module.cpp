@@ -21,6 +21,8 @@ NB_MODULE(_native, m) {
   namespace nb = nanobind;
   m.doc() =
       "Performance-critical loops. The Python layer validates all arguments before it calls them.";
+  // An index may outlive the interpreter, for instance in a daemon thread: no fault to report.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -47,6 +47,7 @@ def repeated(rows: Any, weights: Any) -> Any:
 @pytest.mark.parametrize("name", WEIGHTED)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), is_sparse=st.booleans(), n_columns=st.sampled_from([3, 15]))
+@example(seed=1227, is_sparse=False, n_columns=15)  # a tie of two splits
 def test_whole_weights_are_repeated_rows(name, seed, is_sparse, n_columns):
     X, Y, weights = sample(seed, n_columns)
     rows = sparse.csr_array(X) if is_sparse else X

@@ -20,6 +20,8 @@ R. E. Schapire, Y. Singer, "Improved boosting algorithms using confidence-rated 
 Machine Learning 37 (1999), and "BoosTexter", Machine Learning 39 (2000).
 """
 
+import math
+
 import numpy as np
 
 from vicinal._base.arrays import Bool, Csr, Float
@@ -46,11 +48,29 @@ def signed_distribution(targets: Float, scores: Float, row_weights: Float) -> Fl
     """
     loss = -targets * scores
     weights = np.exp(loss - loss.max())
-    weights /= (weights * row_weights[:, None]).sum()
+    weights /= exact_total(weights, row_weights)
     # Rounded before and after: whole weights give what so many equal rows give.
     grains = np.rint(np.rint(np.ldexp(weights, GRAIN_BITS)) * row_weights[:, None])
     exact: Float = targets * np.ldexp(grains, -GRAIN_BITS)
     return exact
+
+
+def exact_total(weights: Float, row_weights: Float) -> float:
+    """Return Σ w D over all cells, each at most 1, the same in whatever order they are added.
+
+    Each weight is cut into two whole numbers below 2²⁷, whose sums are exact. A sum that depends on
+    the order would let a row of weight 2 break a tie otherwise than two equal rows.
+
+    Examples
+    --------
+    >>> exact_total(np.array([[0.1], [0.3]]), np.array([3.0, 1.0]))
+    0.6
+    """
+    scaled = np.ldexp(weights, 26)
+    high = np.rint(scaled)
+    low = np.rint(np.ldexp(scaled - high, 27))
+    sums = [float((part * row_weights[:, None]).sum()) for part in (high, low)]
+    return math.ldexp(sums[0] + math.ldexp(sums[1], -27), -26)
 
 
 def confidences(signed: Float, members: Bool, smoothing: float) -> Float:

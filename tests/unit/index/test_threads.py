@@ -62,12 +62,14 @@ def test_a_forked_child_can_search(backend):
 
 
 LONG_QUERY = """
+import threading, time
 import numpy as np
 from scipy import sparse
 from vicinal.index import {backend} as Backend
 rng = np.random.default_rng(0)
 X = rng.random((20_000, 60)) * (rng.random((20_000, 60)) < 0.9)
 index = Backend({rows}, {metric!r})
+threading.Thread(target=lambda held: time.sleep(60), args=[index], daemon=True).start()
 print("ready", flush=True)
 try:
     while True:
@@ -88,15 +90,19 @@ except KeyboardInterrupt:
     ],
 )
 def test_ctrl_c_stops_a_query(backend, rows, metric):
+    """Also where another thread holds the index to the end, without a word about it."""
     code = LONG_QUERY.format(backend=backend, rows=rows, metric=metric, k=200)
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.5)
         sent = time.monotonic()
         child.send_signal(signal.SIGINT)
-        rest, _ = child.communicate(timeout=60)
+        rest, errors = child.communicate(timeout=60)
         assert rest.endswith("interrupted\n")
+        assert errors == ""
         assert time.monotonic() - sent < 5
     finally:
         child.kill()
