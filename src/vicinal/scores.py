@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32, row_ids
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.checked_csr import known_parts, stacked
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.indicator import check_indicator
@@ -139,10 +140,10 @@ class Scores:
         """Return the scores of some rows."""
         sizes, sets = self.neighbor_cardinality, self.label_sets
         return Scores(
-            self.values[rows],
+            take_rows(self.values, rows),
             self.base,
             None if sizes is None else sizes[rows],
-            None if sets is None else sets[rows],
+            None if sets is None else take_rows(sets, rows),
         )
 
     def toarray(self) -> Float:

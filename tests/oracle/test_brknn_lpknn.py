@@ -15,14 +15,20 @@ pytestmark = pytest.mark.native
 @st.composite
 def problems(draw):
     """Rows full of ties and duplicates, label sets that repeat, empty and full ones among them."""
-    n_labels = draw(st.integers(1, 4))
-    n_features = draw(st.integers(1, 2))
-    point = st.lists(st.integers(0, 3).map(float), min_size=n_features, max_size=n_features)
-    X = draw(st.lists(point, min_size=1, max_size=9))
-    pool = draw(st.lists(st.sets(st.integers(0, n_labels - 1)), min_size=1, max_size=3))
-    Y = [draw(st.sampled_from(pool)) for _ in X]
-    queries = draw(st.lists(point, min_size=1, max_size=4))
-    return X, Y, queries, n_labels, draw(st.integers(1, 12))
+    n_rows, n_labels = draw(st.integers(1, 9)), draw(st.integers(1, 4))
+    n_features, n_values = draw(st.integers(1, 2)), draw(st.integers(1, 4))
+    often = draw(st.sampled_from([0.0, 0.3, 0.6, 1.0]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def points(count):
+        return rng.integers(0, n_values, (count, n_features)).astype(float).tolist()
+
+    pool = [
+        set(np.flatnonzero(rng.random(n_labels) < often).tolist())
+        for _ in range(rng.integers(1, 4))
+    ]
+    Y = [pool[rng.integers(len(pool))] for _ in range(n_rows)]
+    return points(n_rows), Y, points(rng.integers(1, 5)), n_labels, draw(st.integers(1, 12))
 
 
 def indicator(Y, n_labels):

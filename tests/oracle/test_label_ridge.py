@@ -8,6 +8,8 @@ from scipy import sparse
 
 import vicinal
 from vicinal import LabelRidge
+from vicinal.graph import NeighborGraph
+from vicinal.scoring import Training
 from vicinal.scoring.ridge import iterative, solve, system
 
 pytestmark = pytest.mark.native
@@ -167,6 +169,21 @@ def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
         )
 
     assert chosen == max([0.03, 0.3, 3.0, 30.0], key=best_f1)
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_are_left_out_in_any_order(kind, kernel):
+    rng = np.random.default_rng(4)
+    X, Y = rng.choice([0.0, 0.5, 1.0, 3.0], size=(30, 5)), (rng.random((30, 3)) < 0.4).astype(int)
+    model = LabelRidge(kernel=kernel, keep_loo=True).fit(kind(X), Y)
+    nobody = np.empty((30, 0), dtype=np.int32), np.empty((30, 0))
+    graph = NeighborGraph(*nobody, model.metric_, n_rows=30)
+    training = Training(graph, sparse.csr_array(Y.astype(np.int32)), kind(X))
+    every = model.loo_scores_.toarray()
+    for rows in (rng.permutation(30), np.array([7, 3, 3]), slice(4, 9)):
+        found = model.scoring_.training_scores(training, rows).toarray()
+        assert np.array_equal(found, every[rows])
 
 
 def test_fewer_features_are_those_with_the_largest_squares():

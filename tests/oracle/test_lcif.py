@@ -124,17 +124,18 @@ PALETTES = {
 def problems(draw):
     """Draw few rows with many ties, empty rows, unlabelled rows, unused labels and duplicates."""
     palette = PALETTES[draw(st.sampled_from(sorted(PALETTES)))]
-    n, m, n_labels = draw(st.integers(1, 9)), draw(st.integers(1, 6)), draw(st.integers(1, 14))
+    often = draw(st.sampled_from([0.0, 0.15, 0.5, 1.0]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    fill = draw(st.sampled_from([0.3, 0.7, 1.0]))
+    n, n_queries, m, n_labels = (int(rng.integers(1, most + 1)) for most in (9, 4, 6, 14))
+    fill = rng.choice([0.3, 0.7, 1.0])
     X, Q = (
         rng.choice(palette, size=(rows, m)) * (rng.random((rows, m)) < fill) + 0.0
-        for rows in (n, draw(st.integers(1, 4)))
+        for rows in (n, n_queries)
     )
-    Y = (rng.random((n, n_labels)) < draw(st.sampled_from([0.0, 0.15, 0.5, 1.0]))).astype(np.int32)
-    if n > 1 and draw(st.booleans()):
+    Y = (rng.random((n, n_labels)) < often).astype(np.int32)
+    if n > 1 and rng.integers(2):
         X[0] = X[-1]
-    if draw(st.booleans()):
+    if rng.integers(2):
         Q[0] = X[0]
     return X, Y, Q
 

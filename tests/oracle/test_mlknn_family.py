@@ -16,18 +16,19 @@ pytestmark = pytest.mark.native
 @st.composite
 def problems(draw):
     """Rows full of ties and duplicates; labels of no row and of all rows among the others."""
-    n_labels = draw(st.integers(1, 4))
-    n_features = draw(st.integers(1, 2))
-    point = st.lists(st.integers(0, 3).map(float), min_size=n_features, max_size=n_features)
-    X = draw(st.lists(point, min_size=1, max_size=9))
-    allowed = draw(st.sets(st.integers(0, n_labels - 1)))
-    always = draw(st.sets(st.sampled_from(sorted(allowed)))) if allowed else set()
-    some = st.sets(st.sampled_from(sorted(allowed))) if allowed else st.just(set())
-    Y = [always | draw(some) for _ in X]
-    queries = draw(st.lists(point, min_size=1, max_size=4))
+    n_rows, n_labels = draw(st.integers(1, 9)), draw(st.integers(1, 4))
+    n_features, n_values = draw(st.integers(1, 2)), draw(st.integers(1, 4))
     k, s = draw(st.integers(1, 12)), draw(st.sampled_from([0.0, 0.5, 1.0]))
-    centers = draw(st.lists(point, min_size=1, max_size=4))  # some near no row, some twice
-    return X, Y, queries, n_labels, k, s, centers, draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def points(count):
+        return rng.integers(0, n_values, (count, n_features)).astype(float).tolist()
+
+    often = rng.choice([0.0, 0.3, 0.6, 1.0], size=n_labels)  # of each label
+    Y = [set(np.flatnonzero(rng.random(n_labels) < often).tolist()) for _ in range(n_rows)]
+    queries, centers = (points(rng.integers(1, 5)) for _ in range(2))
+    # Some of the centers are near no row, some are there twice.
+    return points(n_rows), Y, queries, n_labels, k, s, centers, draw(st.booleans())
 
 
 def arrays(problem):

@@ -46,15 +46,16 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 @st.composite
 def problems(draw):
     palette = PALETTES[draw(st.sampled_from(sorted(PALETTES)))]
-    n, m, n_labels = draw(st.integers(1, 14)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    metric = draw(st.sampled_from(["euclidean", "cosine", "dot"]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    fill = draw(st.sampled_from([0.0, 0.4, 1.0]))
+    n, m, n_labels, k = (int(rng.integers(1, most + 1)) for most in (14, 6, 5, 6))
+    fill = rng.choice([0.0, 0.4, 1.0])
     X, Q = (rng.choice(palette, size=(k, m)) * (rng.random((k, m)) < fill) for k in (n, 3))
     Q[0] = X[rng.integers(n)]
-    Y = (rng.random((n, n_labels)) < draw(st.sampled_from([0.0, 0.3, 0.6, 1.0]))).astype(int)
-    if draw(st.booleans()):
+    Y = (rng.random((n, n_labels)) < rng.choice([0.0, 0.3, 0.6, 1.0])).astype(int)
+    if rng.integers(2):
         X, Q = sparse.csr_array(X), sparse.csr_array(Q)
-    return X, Y, Q, draw(st.integers(1, 6)), draw(st.sampled_from(["euclidean", "cosine", "dot"]))
+    return X, Y, Q, k, metric
 
 
 def fitted(name, variant, X, Y, k, metric):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from vicinal.metrics import evaluate
@@ -15,8 +14,9 @@ pytestmark = pytest.mark.native
 @st.composite
 def pairs(draw):
     shape = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    cells = hnp.arrays(np.int8, shape, elements=st.integers(0, 1), fill=st.nothing())
-    return draw(cells), draw(cells)
+    shares = draw(st.tuples(*[st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])] * 2))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return tuple((rng.random(shape) < share).astype(np.int8) for share in shares)
 
 
 def sets(matrix):

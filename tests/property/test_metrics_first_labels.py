@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from vicinal.metrics import evaluate
@@ -19,11 +18,10 @@ pytestmark = pytest.mark.native
 def problems(draw):
     """Truth, sparse scores with a base, and the same scores in full; ties everywhere."""
     shape = draw(st.integers(1, 5)), draw(st.integers(1, 6))
-    level = st.sampled_from([-1.0, 0.0, 0.5, 1.0])
-    truth = draw(hnp.arrays(np.bool_, shape, elements=st.booleans(), fill=st.nothing()))
-    stored = draw(hnp.arrays(np.bool_, shape, elements=st.booleans(), fill=st.nothing()))
-    values = draw(hnp.arrays(np.float64, shape, elements=level, fill=st.nothing()))
-    base = draw(hnp.arrays(np.float64, shape[1], elements=level, fill=st.nothing()))
+    share = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    truth, stored = rng.random(shape) < draw(share), rng.random(shape) < draw(share)
+    values, base = (rng.choice([-1.0, 0.0, 0.5, 1.0], size=size) for size in (shape, shape[1]))
     starts = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
     matrix = sparse.csr_array((values[stored], np.nonzero(stored)[1], starts), shape=shape)
     return truth, Scores.sparse(matrix, base), np.where(stored, values, base)

@@ -14,16 +14,18 @@ COUNT = [0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 7.0, 0.5]
 SIGNED = [0.0, 0.0, 1.0, -1.0, 3.0, -0.25, 1e-9, 1e9]
 
 
-@st.composite
-def tables(draw, values, n_tables=2):
-    """Tables of one width, among them empty rows, constant and all-zero columns, one row."""
-    n_columns = draw(st.integers(1, 5))
-    dtype = draw(st.sampled_from([np.float64, np.float32]))
-    fill = draw(st.sampled_from([0.0, 0.3, 1.0]))
-    sizes = [(draw(st.integers(1, 6)), n_columns) for _ in range(n_tables)]
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+FILLS = st.sampled_from([0.0, 0.3, 1.0])
+SEEDS = st.integers(0, 2**32 - 1)
+TYPES = st.sampled_from([np.float64, np.float32])
+
+
+def tables(seed, values, fill, dtype):
+    """Two tables of one width, among them empty rows, constant and all-zero columns, one row."""
+    rng = np.random.default_rng(seed)
+    n_columns = rng.integers(1, 6)
     constant = rng.random(n_columns) < 0.2
     one = rng.choice(values, size=n_columns)
+    sizes = [(n_rows, n_columns) for n_rows in rng.integers(1, 7, size=2)]
     return [
         np.where(constant, one, rng.choice(values, size=size) * (rng.random(size) < fill)).astype(
             dtype
@@ -32,15 +34,13 @@ def tables(draw, values, n_tables=2):
     ]
 
 
-@st.composite
-def scrambled(draw, dense):
+def scrambled(rng, dense):
     """The same rows, sparse: unsorted, with stored zeros, 32- or 64-bit ids, matrix or array."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     orders = [rng.permutation(dense.shape[1]) for _ in dense]
-    stored = (dense != 0) | (rng.random(dense.shape) < draw(st.sampled_from([0.0, 0.5, 1.0])))
+    stored = (dense != 0) | (rng.random(dense.shape) < rng.choice([0.0, 0.5, 1.0]))
     kept = [order[stored[i, order]] for i, order in enumerate(orders)]
-    kind = draw(st.sampled_from([sparse.csr_array, sparse.csr_matrix]))
-    ids = draw(st.sampled_from([np.int32, np.int64]))
+    kind = [sparse.csr_array, sparse.csr_matrix][rng.integers(2)]
+    ids = [np.int32, np.int64][rng.integers(2)]
     indices, indptr = np.concatenate(kept), np.cumsum([0, *map(len, kept)])
     data = np.concatenate([row[columns] for row, columns in zip(dense, kept, strict=True)])
     return kind((data, indices.astype(ids), indptr.astype(ids)), shape=dense.shape)
@@ -68,12 +68,13 @@ def short(value):
 
 @pytest.mark.parametrize(("transformer", "values"), TRANSFORMERS, ids=short)
 @settings(deadline=None)
-@given(data=st.data())
-def test_sparse_is_dense_to_the_bit(transformer, values, data):
-    train, rows = data.draw(tables(values))
+@given(SEEDS, FILLS, TYPES)
+def test_sparse_is_dense_to_the_bit(transformer, values, seed, fill, dtype):
+    train, rows = tables(seed, values, fill, dtype)
+    rng = np.random.default_rng([seed, 1])
     if isinstance(transformer, MinMax):
         train = np.vstack([train, np.zeros_like(train[:1])])  # so that 0 is the smallest
-    stored_train, stored_rows = data.draw(scrambled(train)), data.draw(scrambled(rows))
+    stored_train, stored_rows = scrambled(rng, train), scrambled(rng, rows)
     before = stored_rows.data.copy(), stored_rows.indices.copy(), stored_rows.indptr.copy()
     expected_train, got_train = (transformer.fit_transform(x) for x in (train, stored_train))
     expected, got = transformer.fit(train).transform(rows), transformer.transform(stored_rows)
@@ -92,9 +93,9 @@ def test_sparse_is_dense_to_the_bit(transformer, values, data):
 
 @pytest.mark.parametrize(("transformer", "values"), TRANSFORMERS, ids=short)
 @settings(deadline=None)
-@given(data=st.data())
-def test_a_row_does_not_depend_on_the_rows_beside_it(transformer, values, data):
-    train, rows = data.draw(tables(values))
+@given(SEEDS, FILLS, TYPES)
+def test_a_row_does_not_depend_on_the_rows_beside_it(transformer, values, seed, fill, dtype):
+    train, rows = tables(seed, values, fill, dtype)
     fitted = transformer.fit(train)
     whole = fitted.transform(rows)
     for i in range(len(rows)):
@@ -102,9 +103,9 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(transformer, values, data):
 
 
 @settings(deadline=None)
-@given(tables=tables(SIGNED))
-def test_minmax_is_the_formula(tables):
-    train, rows = tables
+@given(SEEDS, FILLS, TYPES)
+def test_minmax_is_the_formula(seed, fill, dtype):
+    train, rows = tables(seed, SIGNED, fill, dtype)
     got = MinMax().fit(train).transform(rows)
     for (i, j), value in np.ndenumerate(rows):
         low, high = (float(f(train[k, j] for k in range(len(train)))) for f in (min, max))
@@ -113,9 +114,9 @@ def test_minmax_is_the_formula(tables):
 
 
 @settings(deadline=None)
-@given(tables=tables(SIGNED))
-def test_rows_of_the_fit_span_zero_to_one(tables):
-    train, _ = tables
+@given(SEEDS, FILLS, TYPES)
+def test_rows_of_the_fit_span_zero_to_one(seed, fill, dtype):
+    train, _ = tables(seed, SIGNED, fill, dtype)
     scaled = MinMax().fit_transform(train)
     varies = (train != train[0]).any(axis=0)
     np.testing.assert_array_equal(scaled.min(axis=0), 0.0)
@@ -123,9 +124,9 @@ def test_rows_of_the_fit_span_zero_to_one(tables):
 
 
 @settings(deadline=None)
-@given(tables=tables(SIGNED, n_tables=1))
-def test_unit_rows_have_length_one(tables):
-    (rows,) = tables
+@given(SEEDS, FILLS, TYPES)
+def test_unit_rows_have_length_one(seed, fill, dtype):
+    rows, _ = tables(seed, SIGNED, fill, dtype)
     for before, after in zip(rows, UnitRows().transform(rows), strict=True):
         length = math.hypot(*map(float, after))
         assert length == pytest.approx(1.0 if before.any() else 0.0, rel=1e-6)

@@ -28,23 +28,21 @@ from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
 
-LEVELS = st.sampled_from([-0.5, 0.0, 0.05, 0.1, 0.125, 0.29, 0.3, 0.31, 0.5, 0.75, 1.0])
+LEVELS = [0.3, 0.29, 0.31, 0.0, 0.5, -0.5, 0.05, 0.1, 0.125, 0.75, 1.0]
 RULES = [CardinalityThreshold("exact"), CardinalityThreshold("two-pass")]
 
 
 @st.composite
 def cut_scores(draw: st.DrawFn) -> tuple[np.ndarray, list[Scores], Any]:
     """Scores in full, the same in blocks of rows, and labels; many ties, empty blocks too."""
-    n, n_labels = draw(st.integers(0, 9)), draw(st.integers(1, 4))
-
-    def table(cells: st.SearchStrategy[Any]) -> np.ndarray:
-        drawn = draw(st.lists(cells, min_size=n * n_labels, max_size=n * n_labels))
-        return np.array(drawn).reshape(n, n_labels)
-
-    values, stored = table(LEVELS).astype(float), table(st.booleans()).astype(bool)
-    Y = sparse.csr_array(table(st.integers(0, 1)).astype(np.int32))
-    base = np.array(draw(st.lists(LEVELS, min_size=n_labels, max_size=n_labels)))
-    cuts = [0, *sorted(draw(st.lists(st.integers(0, n), max_size=4))), n]
+    shape = n, n_labels = draw(st.integers(0, 9)), draw(st.integers(1, 4))
+    share, often = (draw(st.sampled_from([0.0, 0.2, 0.5, 1.0])) for _ in range(2))
+    levels = LEVELS[: draw(st.integers(1, len(LEVELS)))]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values, stored = rng.choice(levels, size=shape), rng.random(shape) < share
+    Y = sparse.csr_array((rng.random(shape) < often).astype(np.int32))
+    base = rng.choice(levels, size=n_labels)
+    cuts = [0, *sorted(rng.integers(0, n + 1, rng.integers(5)).tolist()), n]
     parts = list(pairwise(cuts)) if n else []
     if draw(st.booleans()):
         return values, [Scores.dense(values[a:b]) for a, b in parts], Y

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Int, Int32
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.growing import GrowingArray
 
 _MARK = "_vicinal_parts"
-_TEMPLATE = dict(vars(sparse.csr_array((1, 1))))
 _LARGEST = np.iinfo(np.int32).max
 
 
@@ -71,17 +71,8 @@ def checked_csr(
     array([[1., 0., 0.],
            [0., 1., 0.]])
     """
-    matrix: Csr = object.__new__(sparse.csr_array)
     row_starts = indptr.astype(np.int32) if indptr32 is None else indptr32
-    matrix.__dict__.update(
-        _TEMPLATE,
-        _shape=shape,
-        data=data,
-        indices=indices,
-        indptr=row_starts,
-        _has_canonical_format=True,
-        _has_sorted_indices=True,
-    )
+    matrix = bare_csr(data, indices, row_starts, shape)
     matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)
     return matrix
 

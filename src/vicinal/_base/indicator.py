@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr
+from vicinal._base.bare_csr import bare_csr, dense_csr
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.quick_csr import is_canonical_indicator
 from vicinal._base.validation import canonical_csr
 
 
@@ -38,16 +40,19 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     if isinstance(Y, np.matrix):
         raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
-    # SciPy requires one type for both index arrays: 64 bits only if there are 2^31 ones or more.
-    small = ones.nnz <= np.iinfo(np.int32).max
-    index_type = np.int32 if small else np.int64
-    indices, indptr = ones.indices.astype(index_type), ones.indptr.astype(index_type)
-    data = np.ones(len(indices), dtype=np.int32)
-    return sparse.csr_array((data, indices, indptr), shape=ones.shape)
+    data = np.ones(ones.nnz, dtype=np.int32)
+    n_rows, n_labels = ones.shape
+    if max(ones.nnz, n_labels) >= np.iinfo(np.int32).max:  # SciPy requires one type for both
+        wide = ones.indices.astype(np.int64), ones.indptr.astype(np.int64)
+        return sparse.csr_array((data, *wide), shape=ones.shape)
+    indices, indptr = ones.indices.astype(np.int32), ones.indptr.astype(np.int32)
+    return bare_csr(data, indices, indptr, (int(n_rows), int(n_labels)))
 
 
 def _sparse_ones(Y: object, name: str) -> Csr:
     """Return the pattern of a sparse indicator."""
+    if is_canonical_indicator(Y, cast("Any", Y).shape[-1]):
+        return Y
     matrix = canonical_csr(Y, name)
     _refuse_others(matrix.data, matrix.data == 1, name)
     return matrix
@@ -59,7 +64,7 @@ def _dense_ones(Y: object, name: str) -> Csr:
     if array.ndim != 2:
         raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
     _refuse_others(array, (array == 0) | (array == 1), name)
-    return cast("Csr", sparse.csr_array(array != 0))
+    return dense_csr(array != 0)
 
 
 def _number_array(Y: object, name: str) -> NDArray[Any]:

@@ -5,13 +5,14 @@ width is looked at here once, entry by entry; everything else takes the long way
 what is wrong.
 """
 
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.checked_csr import checked_csr
 
 _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
@@ -52,6 +53,25 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
     return bool(indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix))
 
 
+def shared_csr(X: object) -> Csr | None:
+    """Return a matrix of the same arrays if they need no conversion, or None: the long way then.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> shared_csr(eye).data is eye.data
+    True
+    """
+    if not has_sound_structure(X, cast("Csr", X).shape[-1]):
+        return None
+    matrix = cast("Csr", X)
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    is_aligned = data.flags.aligned and indices.flags.aligned and indptr.flags.aligned
+    if not is_aligned or indices.dtype != indptr.dtype:
+        return None
+    return bare_csr(data, indices, indptr, (int(matrix.shape[0]), int(matrix.shape[1])))
+
+
 def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     """Return a copy of a sparse indicator that needs no conversion, or None: the long way then.
 
@@ -62,13 +82,23 @@ def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     >>> quick_indicator(2 * sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2) is None
     True
     """
+    if not is_canonical_indicator(Y, n_labels) or Y.shape[0] != n_rows:
+        return None
+    return copied_csr(Y, np.int32)
+
+
+def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
+    """Tell whether `Y` is a CSR matrix of ones that needs no conversion but that of its types.
+
+    Examples
+    --------
+    >>> is_canonical_indicator(sparse.csr_array(np.eye(2)), n_labels=2)
+    True
+    """
     if not has_sound_structure(Y, n_labels):
-        return None
+        return False
     matrix = cast("Csr", Y)
-    is_ones = matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
-    if matrix.shape[0] != n_rows or not is_ones:
-        return None
-    return copied_csr(matrix, np.int32)
+    return matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
 
 
 def copied_csr(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32, contiguous
+from vicinal._base.bare_csr import dense_csr
 from vicinal._base.checked_csr import known_parts
 from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.quick_csr import copied_csr
+from vicinal._base.quick_csr import copied_csr, shared_csr
 from vicinal._base.scalars import (
     check_encodable,
     check_flag,
@@ -178,6 +179,9 @@ def sound_csr(X: object, name: str) -> Csr:
 
     Unused entries at the end of SciPy's arrays are cut off, and arrays are aligned.
     """
+    shared = shared_csr(X)
+    if shared is not None:
+        return shared
     check_sparse_structure(X, name)
     matrix = cast("Csr", sparse.csr_array(cast("Any", X)))
     if cast("Any", X).format in ("lil", "dok", "dia"):  # SciPy converts these without checks
@@ -193,11 +197,7 @@ def sound_csr(X: object, name: str) -> Csr:
 
 def as_csr(matrix: Features) -> Csr:
     """Return a checked matrix as canonical CSR."""
-    if isinstance(matrix, sparse.csr_array):
-        return matrix
-    stored = cast("Csr", sparse.csr_array(matrix))
-    stored.has_canonical_format = True
-    return stored
+    return matrix if isinstance(matrix, sparse.csr_array) else dense_csr(matrix)
 
 
 def csr_parts(matrix: Csr) -> tuple[Int, Int32]:

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr, Float, Int, Int32, is_stored, row_ids
+from vicinal._base.bare_csr import dense_csr
 from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
@@ -43,7 +44,7 @@ def above_rows(scores: Scores, thresholds: Float) -> Csr:
     """
     values = scores.values
     if not isinstance(values, sparse.csr_array):
-        return sparse.csr_array((values > thresholds[:, None]).astype(np.int32))
+        return dense_csr((values > thresholds[:, None]).astype(np.int32))
     chosen = values.data > thresholds[row_ids(values)]
     by_base = np.argsort(-scores.base, kind="stable")
     passing = np.searchsorted(-scores.base[by_base], -thresholds, side="left")
@@ -68,7 +69,7 @@ def above_labels(scores: Scores, thresholds: Float, *, inclusive: bool = False) 
     passes = np.greater_equal if inclusive else np.greater
     values = scores.values
     if not isinstance(values, sparse.csr_array):
-        return sparse.csr_array(passes(values, thresholds).astype(np.int32))
+        return dense_csr(passes(values, thresholds).astype(np.int32))
     everywhere = np.flatnonzero(passes(scores.base, thresholds))
     chosen = passes(values.data, thresholds[values.indices])
     if len(everywhere) == 0:

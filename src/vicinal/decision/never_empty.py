@@ -10,7 +10,14 @@ from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import SaveableRecord
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision.indicator import from_entries
-from vicinal.decision.rule import Decision, FittedDecision, fit_blocks, fit_weighted, needs_of
+from vicinal.decision.rule import (
+    Decision,
+    FittedDecision,
+    fit_blocks,
+    fit_weighted,
+    is_fitted,
+    needs_of,
+)
 from vicinal.scores import Scores
 
 
@@ -95,7 +102,7 @@ class FittedNeverEmpty(SaveableRecord):
     def __post_init__(self) -> None:
         """Check the fields."""
         check_integer("label_when_all_zero", self.label_when_all_zero, low=0)
-        if not isinstance(self.rule, FittedDecision):
+        if not is_fitted(self.rule):
             raise InvalidArgumentError("rule", "a fitted decision rule", repr(self.rule))
 
     @property

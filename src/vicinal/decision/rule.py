@@ -1,11 +1,10 @@
 """The interface of decision rules."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, runtime_checkable
-
-from scipy import sparse
+from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from vicinal._base.arrays import Csr, Float
+from vicinal._base.bare_csr import no_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal.scores import Scores
@@ -17,6 +16,18 @@ class FittedDecision(Saveable, Protocol):
 
     def decide(self, scores: Scores) -> Csr:
         """Return the indicator (int32) of the labels predicted for each row."""
+
+
+def is_fitted(rule: object) -> TypeGuard[FittedDecision]:
+    """Tell whether a rule is ready; ``isinstance`` looks at a protocol anew each time.
+
+    Examples
+    --------
+    >>> from vicinal.decision import CardinalityThreshold, Threshold
+    >>> is_fitted(Threshold(0.5)), is_fitted(CardinalityThreshold())
+    (True, False)
+    """
+    return all(hasattr(rule, name) for name in ("decide", "get_state", "from_state"))
 
 
 @runtime_checkable
@@ -60,11 +71,11 @@ class Needs(NamedTuple):
 
 def needs_of(rule: Decision) -> Needs:
     """Return what a rule declares that it needs, or what its interface implies."""
-    is_fitted = isinstance(rule, FittedDecision)
+    is_ready = is_fitted(rule)
     return Needs(
-        getattr(rule, "needs_scores", not is_fitted),
+        getattr(rule, "needs_scores", not is_ready),
         getattr(rule, "n_folds", None),
-        getattr(rule, "by_blocks", is_fitted or isinstance(rule, BlockwiseDecision)),
+        getattr(rule, "by_blocks", is_ready or _takes_blocks(rule)),
     )
 
 
@@ -74,6 +85,10 @@ class BlockwiseDecision(Decision, Protocol):
 
     def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> FittedDecision:
         """Return what ``fit`` returns for the concatenated blocks."""
+
+
+def _takes_blocks(rule: Decision) -> TypeGuard[BlockwiseDecision]:
+    return hasattr(rule, "fit_blocks")
 
 
 @runtime_checkable
@@ -88,7 +103,7 @@ def fit_weighted(
     rule: Decision, blocks: Iterable[Scores], Y: Csr, weights: Float
 ) -> FittedDecision:
     """Fit a rule on training rows of different weight; refuse one that cannot."""
-    if isinstance(rule, FittedDecision):
+    if is_fitted(rule):
         return rule
     if isinstance(rule, WeightedDecision):
         return rule.fit_weighted(blocks, Y, weights)
@@ -102,8 +117,8 @@ def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecisi
 
     If the rule needs no scores, the blocks are never computed.
     """
-    if isinstance(rule, BlockwiseDecision):
+    if _takes_blocks(rule):
         return rule.fit_blocks(blocks, Y)
     if not needs_of(rule).needs_scores:
-        return rule.fit(Scores.sparse(sparse.csr_array((0, Y.shape[1]))), Y)
+        return rule.fit(Scores.sparse(no_rows(int(Y.shape[1]))), Y)
     return rule.fit(Scores.stack(list(blocks)), Y)

@@ -21,7 +21,7 @@ from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_integer, owned
 from vicinal.decision import Decision, FittedDecision
-from vicinal.decision.rule import fit_blocks, fit_weighted, needs_of
+from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
 from vicinal.distances import get_distance
 from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
 from vicinal.estimators.block_rows import block_rows, training_blocks
@@ -235,7 +235,7 @@ class NeighborEstimator(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
         """Fit a rule; scores are computed only if the rule needs them."""
-        if isinstance(decision, FittedDecision):
+        if is_fitted(decision):
             return decision
         if training.weights is not None:
             blocks = training_blocks(scoring, training)

@@ -9,7 +9,7 @@ from vicinal._base.state import State, read_part
 from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_integer, check_option
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
-from vicinal.decision.rule import fit_blocks, needs_of
+from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.estimators.base import NeighborEstimator
 from vicinal.estimators.block_rows import block_rows
 from vicinal.estimators.incremental import IncrementalEstimator
@@ -87,7 +87,7 @@ class Blend(IncrementalEstimator):
     --------
     >>> from vicinal import datasets
     >>> tags = datasets.load("debtags")
-    >>> train, test = tags.subset(range(0, 600)), tags.subset(range(600, 640))
+    >>> train, test = tags.subset(range(0, 200)), tags.subset(range(200, 240))
     >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
     >>> model.part_names_
     ('votes, as given', 'votes, weighted', 'ridge, as given', 'ridge, weighted',
@@ -189,7 +189,7 @@ class Blend(IncrementalEstimator):
     ) -> FittedDecision:
         """Fit a rule on the held-out scores of the rows that the combination was trained on."""
         held_out = scoring.held_out if isinstance(scoring, BlendScoring) else None
-        if held_out is None or isinstance(decision, FittedDecision):
+        if held_out is None or is_fitted(decision):
             return super()._fitted_decision(decision, scoring, training, search)
         needs = needs_of(decision)
         if not needs.needs_scores or needs.n_folds is not None:

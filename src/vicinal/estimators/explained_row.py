@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vicinal._base.arrays import Features, Int
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
 from vicinal.estimators.removal import RemovalSearch
 from vicinal.estimators.row_names import row_name
@@ -66,8 +67,8 @@ class ExplainedRow:
     def _neighbors(self, places: Int) -> list[Neighbor]:
         """Return the neighbours with their names, labels and shared features."""
         explainer, model = self.explainer, self.explainer.model
-        rows, Y = model.search_, model.scoring_.Y[places]
-        in_common = shared_features(self.x, rows.X[places], model.metric_)
+        rows, Y = model.search_, take_rows(model.scoring_.Y, places)
+        in_common = shared_features(self.x, take_rows(rows.X, places), model.metric_)
         found = []
         for i, place in enumerate(places.tolist()):
             columns, terms = in_common[i]

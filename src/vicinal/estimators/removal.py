@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from vicinal._base.arrays import Bool, Features, Float
+from vicinal._base.arrays import Bool, Features, Float, row_ids
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.threads import using_threads
 from vicinal.estimators.feature_names import FeatureNames
 from vicinal.estimators.row_names import row_name
@@ -66,7 +67,7 @@ class RemovalSearch:
 
         def predict_without(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
             near = self._graph_without([[place[id_] for id_ in group] for group in groups])
-            return self._predict(near, self.x[np.zeros(len(groups), dtype=np.int64)])
+            return self._predict(near, take_rows(self.x, np.zeros(len(groups), dtype=np.int64)))
 
         return _decisive("neighbor", supporting, supporting, names, predict_without)
 
@@ -89,7 +90,9 @@ class RemovalSearch:
         """Return the scores of the label and whether it is predicted, for each query."""
         with using_threads(self.model.search_.n_jobs):
             scores = self.model.scoring_.scores(near, rows)
-        decided = self.model.decision_.decide(scores)[:, [self.label]].toarray().ravel() > 0
+        labels = self.model.decision_.decide(scores)
+        decided = np.zeros(near.n_queries, dtype=np.bool_)
+        decided[row_ids(labels)[labels.indices == self.label]] = True
         found = np.array([cells(scores, i, [self.label])[0] for i in range(near.n_queries)])
         return found, decided
 

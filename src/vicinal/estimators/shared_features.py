@@ -28,20 +28,20 @@ def shared_features(x: Features, rows: Features, metric: str) -> list[tuple[Int,
     ([0], [0.5], [])
     """
     one, many = as_csr(x), as_csr(rows)
-    columns, own = one.indices, one.data.astype(np.float64)
+    own, theirs = one.data.astype(np.float64), many.data.astype(np.float64)
+    at = np.searchsorted(one.indices, many.indices)
+    is_shared = np.append(one.indices, -1)[at] == many.indices
+    if metric != "dot":
+        own = _unit(own)
     found = []
     for row in range(many.shape[0]):
         part = slice(many.indptr[row], many.indptr[row + 1])
-        shared, at_x, at_row = np.intersect1d(
-            columns, many.indices[part], assume_unique=True, return_indices=True
-        )
-        theirs = many.data[part].astype(np.float64)
+        values, shared = theirs[part], is_shared[part]
         if metric != "dot":
-            terms = _unit(own)[at_x] * _unit(theirs)[at_row]
-        else:
-            with np.errstate(over="ignore"):  # the similarity itself overflows to infinity too
-                terms = own[at_x] * theirs[at_row]
-        found.append((shared.astype(np.int64), terms))
+            values = _unit(values)
+        with np.errstate(over="ignore"):  # the similarity itself overflows to infinity too
+            terms = own[at[part][shared]] * values[shared]
+        found.append((many.indices[part][shared].astype(np.int64), terms))
     return found
 
 

@@ -75,7 +75,8 @@ class ReferenceIndex:
                 if leave_out:
                     candidate[i] = False
                 chosen = np.flatnonzero(candidate)
-                chosen = chosen[np.lexsort((chosen, keys[chosen]))][:k]
+                # Ids rise, and a stable sort leaves those of equal keys in this order.
+                chosen = chosen[np.argsort(keys[chosen], kind="stable")[:k]]
                 ids[i, : len(chosen)] = chosen
                 values[i, : len(chosen)] = distance.values(keys[chosen])
         return NeighborGraph(ids, values, distance.name, len(rows))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.validation import csr_parts
 from vicinal.index.row_ids import mark_removed, places_of
 
@@ -74,12 +75,13 @@ class RowRun:
         """Return rows `start` to `stop` (excluded); values and column ids are views."""
         starts = np.asarray(self.indptr[start : stop + 1])
         first, last = int(starts[0]), int(starts[-1])
-        matrix: Csr = sparse.csr_array((stop - start, self.n_features), dtype=self.values.dtype)
-        # The constructor would copy arrays that are small parts of others, into memory.
-        matrix.data, matrix.indices = self.values[first:last], self.indices[first:last]
-        matrix.indptr = _small(starts - first)
-        matrix.has_canonical_format = True
-        return matrix
+        # SciPy's constructor would copy arrays that are small parts of others, into memory.
+        return bare_csr(
+            self.values[first:last],
+            self.indices[first:last],
+            _small(starts - first),
+            (stop - start, self.n_features),
+        )
 
     def removed_in(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return the removal marks of rows `start` to `stop`, empty if none is removed."""

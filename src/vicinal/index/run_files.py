@@ -180,8 +180,9 @@ def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[An
         raise ModelFormatError(f"{file}: damaged: its checksum does not match")
     if not size:
         return np.zeros(0, dtype=kind)
-    # A plain read-only view: slices of a memmap object would be memmap objects too.
-    return np.asarray(np.memmap(file, kind, "r", shape=(size,)))
+    # A plain read-only view: slices of a memmap object would be memmap objects too. Of a `Path`,
+    # NumPy would follow every link.
+    return np.asarray(np.memmap(str(file), kind, "r", shape=(size,)))
 
 
 def _check_starts(run: RowRun, place: Path) -> None:

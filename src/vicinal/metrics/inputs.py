@@ -53,6 +53,7 @@ def ratio(part: Float | Int, whole: Float | Int, otherwise: Float | float) -> Fl
     >>> ratio(np.array([1, 0]), np.array([2, 0]), 9.0)
     array([0.5, 9. ])
     """
-    values = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), part.shape).copy()
+    values = np.empty(part.shape)
+    values[...] = otherwise
     np.divide(part, whole, out=values, where=np.asarray(whole) != 0)
     return values

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.bare_csr import dense_csr
 from vicinal._base.errors import InvalidArgumentError
 
 BLOCK_CELLS = 2**20
@@ -35,7 +36,7 @@ def reweigh(rows: Features, weigh: Callable[[Csr], Float]) -> Features:
     step = max(1, BLOCK_CELLS // n_columns)
     result = np.empty(rows.shape, rows.dtype)
     for start in range(0, n_rows, step):
-        block = sparse.csr_array(rows[start : start + step])
+        block = dense_csr(rows[start : start + step])
         result[start : start + step] = _reweigh_stored(block, weigh).toarray()
     return result
 

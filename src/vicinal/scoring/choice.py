@@ -9,7 +9,6 @@ from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, row_ids
 from vicinal.scores import Scores
-from vicinal.scoring.training import Scoring, Training, leave_one_out
 
 Fitted = TypeVar("Fitted")
 
@@ -65,15 +64,6 @@ def best_of(
         fitted, good = fit(values[middle - 1])
         best = fitted if good > most else best
     return best
-
-
-def micro_f1(state: Scoring, training: Training, judged: Int | None = None) -> float:
-    """Return the best micro-F1 on leave-one-out scores of the rows `judged`; None for a sample."""
-    rows = sampled_rows(training.n_rows) if judged is None else judged
-    scores, Y = leave_one_out(state, training, rows), training.Y[rows]
-    if training.weights is None:
-        return best_micro_f1(scores, Y)
-    return best_weighted_micro_f1(scores, Y, training.weights[rows])
 
 
 def best_micro_f1(scores: Scores, Y: Csr) -> float:

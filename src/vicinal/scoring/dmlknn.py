@@ -45,6 +45,8 @@ from vicinal.scoring.explaining import nearest, said_by
 from vicinal.scoring.reading import read_indicator, read_weight
 from vicinal.scoring.training import Training
 
+FEW_COMPARISONS = 2**17
+"""Up to this many comparisons of votes, one thread is as fast as several."""
 SLOW = 2 * 10**10
 """Number of comparisons for scoring as many rows as the training set, above which ``fit`` warns."""
 
@@ -189,7 +191,8 @@ class DMLkNNScoring(FieldState, EveryLabel):
         # Votes differ by less than the number of rows, so a larger tolerance tolerates no more.
         tolerance = min(self.tolerance, self.Y.shape[0])
         known = DmlCounts(*_vote_parts(self.counts), *csr_parts(self.Y), self.Y.shape[1])
-        return known.count(*_vote_parts(asked), tolerance, thread_count())
+        few = asked.shape[0] * self.counts.nnz <= FEW_COMPARISONS
+        return known.count(*_vote_parts(asked), tolerance, 1 if few else thread_count())
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:

@@ -10,7 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.arrays import Csr, Features, Float, Int, row_ids
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
@@ -94,8 +95,14 @@ def said_by(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
     array([[1., 0.],
            [1., 1.]])
     """
-    chosen = rows[places][:, np.asarray(labels, dtype=np.int64)]
-    return np.asarray(chosen.toarray(), dtype=np.float64)
+    of_places = take_rows(rows, places)
+    wanted, column_of = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
+    found = np.zeros((len(places), len(wanted)))
+    if len(wanted):
+        at = np.minimum(np.searchsorted(wanted, of_places.indices), len(wanted) - 1)
+        is_wanted = wanted[at] == of_places.indices
+        found[row_ids(of_places)[is_wanted], at[is_wanted]] = of_places.data[is_wanted]
+    return found[:, column_of]
 
 
 def cells(scores: Scores, row: int, labels: Sequence[int]) -> Float:

@@ -31,6 +31,7 @@ from typing import Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import ModelFormatError
 from vicinal._base.state import FieldState, State, read_array, read_count
 from vicinal.explain.breakdown import Breakdown
@@ -183,7 +184,7 @@ def tallies(counts: Csr, Y: Csr, cluster: Int32, n_clusters: int, k: int) -> tup
     """Return the tables of all clusters, each of shape (n_clusters, L, width)."""
     width = 1 + min(k, Y.shape[0])
     members = [np.flatnonzero(cluster == w) for w in range(n_clusters)]
-    tables = [bayes.tally(counts[rows], Y[rows], width) for rows in members]
+    tables = [bayes.tally(take_rows(counts, rows), take_rows(Y, rows), width) for rows in members]
     with_label, without_label = (np.stack(side) for side in zip(*tables, strict=True))
     return with_label, without_label
 

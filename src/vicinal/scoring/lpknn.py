@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Int, Int32
+from vicinal._base.bare_csr import take_rows
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.scores import Scores
@@ -164,7 +165,7 @@ def majorities(classes: Int, ks: Iterable[int]) -> Iterator[Int]:
 def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
     """Return rows of `Y` by id, and an empty row for id −1."""
     there = rows >= 0
-    chosen = Y[rows[there]]
+    chosen = take_rows(Y, rows[there])
     sizes = np.zeros(len(rows), dtype=np.int64)
     sizes[there] = np.diff(chosen.indptr)
     indptr = np.concatenate([[0], np.cumsum(sizes)])

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int, Int32
+from vicinal._base.bare_csr import no_rows
 from vicinal._base.checked_csr import checked_csr, with_values
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.threads import thread_count
@@ -158,7 +159,7 @@ def _added(
     take_max: bool = False,
 ) -> RowSums:
     """Call the compiled loop; `begin` and `end` delimit each query's `ids` and `weights`."""
-    before = start or RowSums(sparse.csr_array((0, rows.shape[1])), np.empty(0))
+    before = start or RowSums(no_rows(int(rows.shape[1])), np.empty(0))
     indptr, indices, values, totals = row_sums(
         begin,
         end,

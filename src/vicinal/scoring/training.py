@@ -1,9 +1,10 @@
 """The training data of a scoring method, and the protocol of a fitted one."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import Saveable
 from vicinal._base.validation import check_option
@@ -91,9 +92,14 @@ class LeavesRowsOut(Scoring, Protocol):
         """Score some of the training rows, leaving each row out of its own scores."""
 
 
+def _leaves_rows_out(scoring: Scoring) -> TypeGuard[LeavesRowsOut]:
+    """Look for the one method that the protocol adds; ``isinstance`` would look at all of them."""
+    return hasattr(scoring, "training_scores")
+
+
 def leave_one_out(scoring: Scoring, training: Training, rows: slice | Int = EVERY_ROW) -> Scores:
     """Return the leave-one-out scores of some of the training rows, by default of all."""
-    if isinstance(scoring, LeavesRowsOut):
+    if _leaves_rows_out(scoring):
         return scoring.training_scores(training, rows)
-    X = None if training.X is None else training.X[rows]
+    X = None if training.X is None else take_rows(training.X, rows)
     return scoring.scores(training.graph.some(rows), X)

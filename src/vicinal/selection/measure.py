@@ -7,8 +7,7 @@ import numpy as np
 
 from vicinal._base.arrays import Csr, Float
 from vicinal._base.progress import Advance, unseen
-from vicinal.decision import FittedDecision
-from vicinal.decision.rule import needs_of
+from vicinal.decision.rule import is_fitted, needs_of
 from vicinal.estimators import NeighborEstimator
 from vicinal.estimators.answers import answers_on, fit_on
 from vicinal.estimators.calibration import k_fold_scores
@@ -79,7 +78,7 @@ def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Posit
 def decided(model: NeighborEstimator, scored: Scored, fold: Fold) -> Csr:
     """Return the labels that an estimator's rule, fitted on the training rows, predicts."""
     rule = model.decision_rule()
-    if isinstance(rule, FittedDecision):
+    if is_fitted(rule):
         return rule.decide(scored.held_out)
     n_folds = needs_of(rule).n_folds
     if n_folds is not None:

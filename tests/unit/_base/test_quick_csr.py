@@ -9,7 +9,7 @@ from scipy import sparse
 from vicinal._base.checked_csr import known_parts
 from vicinal._base.indicator import check_indicator
 from vicinal._base.labels import further_labels
-from vicinal._base.quick_csr import copied_csr, has_sound_structure, quick_indicator
+from vicinal._base.quick_csr import copied_csr, has_sound_structure, quick_indicator, shared_csr
 
 NAMES = tuple("abcd")
 
@@ -72,6 +72,34 @@ def test_rows_without_labels_are_indicators():
 
 def test_columns_may_fall_from_one_row_to_the_next_only():
     assert has_sound_structure(sparse.csr_array(np.array([[0, 1], [1, 0]])), 2)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float32, np.float64])
+def test_arrays_that_need_no_conversion_are_shared(kind, dtype):
+    given_X = kind(np.array([[0, 1, 0], [1, 0, 1]], dtype=dtype))
+    shared, wanted = shared_csr(given_X), sparse.csr_array(given_X)
+    assert type(shared) is sparse.csr_array
+    for part in ("data", "indices", "indptr"):
+        assert getattr(shared, part) is getattr(given_X, part)
+        assert np.array_equal(getattr(shared, part), getattr(wanted, part))
+    assert shared.shape == wanted.shape
+    assert shared.has_canonical_format
+    given_X.indices = given_X.indices[::-1]
+    assert shared.indices.tolist() == [1, 0, 2]
+
+
+def test_arrays_that_need_conversion_are_not_shared():
+    X = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    odd = X.copy()
+    odd.data = np.frombuffer(bytes(25), dtype=np.uint8)[1:].view(np.float64)
+    assert not odd.data.flags.aligned
+    mixed = X.copy()
+    mixed.indptr = mixed.indptr.astype(np.int64)
+    unsorted = X.copy()
+    unsorted.indices = np.array([1, 1, 0], dtype=np.int32)
+    for given_X in (odd, mixed, unsorted, X.tocsc(), X[:0]):
+        assert shared_csr(given_X) is None
 
 
 def test_named_columns_are_never_taken_by_place():

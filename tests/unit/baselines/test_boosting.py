@@ -122,10 +122,11 @@ def check_tree(model, X, Y):
 def problems(draw):
     """Rows full of ties and zeros, any labels: none, all, the same for all rows."""
     n, m, n_labels = (draw(st.integers(1, high)) for high in (9, 3, 3))
-    value = st.integers(-2, 2).map(lambda v: v / 4) | st.floats(-5, 5, width=16)
-    X = draw(st.lists(st.lists(value, min_size=m, max_size=m), min_size=n, max_size=n))
-    bits = st.lists(st.integers(0, 1), min_size=n_labels, max_size=n_labels)
-    return X, draw(st.lists(bits, min_size=n, max_size=n))
+    coarse, often = (draw(st.sampled_from([0.0, 0.5, 1.0])) for _ in range(2))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    ties, others = rng.integers(-2, 3, (n, m)) / 4, rng.uniform(-5, 5, (n, m)).astype(np.float16)
+    X = np.where(rng.random((n, m)) < coarse, ties, others.astype(float))
+    return X.tolist(), (rng.random((n, n_labels)) < often).astype(int).tolist()
 
 
 @given(problems())

@@ -1,7 +1,6 @@
 """What is printed: names as they stand, the version, nothing where nobody reads."""
 
 import json
-import subprocess
 import sys
 from importlib.metadata import version
 
@@ -73,8 +72,7 @@ def test_ctrl_c_within_a_command_ends_it_with_one_line(run, monkeypatch):
     assert (code, out, err.strip()) == (130, "", "interrupted")
 
 
-def test_nobody_reads_the_output(data_file, tmp_path):
-    program = f"import sys; sys.argv = {['vicinal', 'data', 'describe', str(data_file), '--json']}"
-    program += "; sys.stdout = None; from vicinal.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_nobody_reads_the_output(run, data_file, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    code, _, errors = run("data", "describe", data_file, "--json")
+    assert (code, errors) == (0, "")

@@ -28,50 +28,64 @@ def strange(tmp_path):
     return tmp_path / "data.npz"
 
 
+ENCODINGS = ("ascii", "latin-1")
 PROGRAM = """
 import json, sys
 from vicinal.cli import main
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["vicinal", *words]
-    try:
-        main()
-    except SystemExit as end:
-        print(f"\\f{end.code or 0}\\f", end="", flush=True)
+for encoding, commands in json.loads(sys.argv[1]):
+    if sys.stdout.encoding != encoding:
+        sys.stdout.reconfigure(encoding=encoding)
+    for words in commands:
+        sys.argv = ["vicinal", *words]
+        try:
+            main()
+        except SystemExit as end:
+            print(f"\\f{end.code or 0}\\f", end="", flush=True)
 """
 
 
-def run_apart(*commands, encoding):
-    """Run commands in a process with an output of that encoding; return what each wrote."""
-    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    words = json.dumps([list(map(str, command)) for command in commands])
+def run_apart(commands):
+    """Run the commands of each encoding in one process, whose output has that encoding then.
+
+    Return what each command wrote.
+    """
+    first, *_ = commands
+    environment = {**os.environ, "PYTHONIOENCODING": first, "PYTHONUTF8": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, words],
+        [sys.executable, "-c", PROGRAM, json.dumps([*commands.items()], default=str)],
         capture_output=True,
         env=environment,
         check=True,
         timeout=120,
     )
-    *parts, rest = done.stdout.decode(encoding).split("\f")
-    assert (len(parts), rest) == (2 * len(commands), ""), done.stderr
-    assert set(parts[1::2]) == {"0"}, done.stderr
-    return parts[::2]
+    *parts, rest = done.stdout.split(b"\f")
+    n_commands = [len(words) for words in commands.values()]
+    assert (len(parts), rest) == (2 * sum(n_commands), b""), done.stderr
+    assert set(parts[1::2]) == {b"0"}, done.stderr
+    written = iter(parts[::2])
+    return {
+        encoding: [next(written).decode(encoding) for _ in range(count)]
+        for encoding, count in zip(commands, n_commands, strict=True)
+    }
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_terminals_that_lack_characters(strange, tmp_path, encoding):
-    model = tmp_path / "modèle"
-    outputs = run_apart(
-        ("train", strange, "-o", model, *PLAIN),
-        ("evaluate", model, strange),
-        ("predict", model, strange),
-        ("data", "describe", strange),
-        ("predict", model, strange, "--json"),
-        encoding=encoding,
-    )
-    assert all(outputs)
-    found = [json.loads(line) for line in outputs[-1].splitlines()]
-    assert len(found) == 40
-    assert {label for row in found for label in row["labels"]} == set(LABELS)
+def test_terminals_that_lack_characters(strange, tmp_path):
+    models = {encoding: tmp_path / f"modèle {encoding}" for encoding in ENCODINGS}
+    commands = {
+        encoding: [
+            ("train", strange, "-o", model, *PLAIN),
+            ("evaluate", model, strange),
+            ("predict", model, strange),
+            ("data", "describe", strange),
+            ("predict", model, strange, "--json"),
+        ]
+        for encoding, model in models.items()
+    }
+    for outputs in run_apart(commands).values():
+        assert all(outputs)
+        found = [json.loads(line) for line in outputs[-1].splitlines()]
+        assert len(found) == 40
+        assert {label for row in found for label in row["labels"]} == set(LABELS)
 
 
 def test_control_characters_are_shown_escaped(run, strange, tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vicinal._base.threads import using_threads
 from vicinal.estimators import METHODS
 from vicinal.reduction import MLARP
 from vicinal.selection import tune
@@ -37,6 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         native = getattr(module, kind)
         body = {method: watched(getattr(native, method))}
         monkeypatch.setattr(module, kind, type(kind, (native,), body))
+    monkeypatch.setattr(dml, "FEW_COMPARISONS", -1)  # however few, threads are for many
     monkeypatch.setattr(sums, "row_sums", watched(sums.row_sums))
     trees = import_module("vicinal.scoring.blend.trees")
     monkeypatch.setattr(trees, "tree_sums", watched(trees.tree_sums))
@@ -58,6 +60,18 @@ def test_every_loop_is_told(name: str, make_method: Any, sample: Any, asked: lis
         assert set(asked) | within == (set() if name in BLAS_ALONE else {n_jobs} | within)
     assert np.array_equal(answers[0], answers[1])
     assert np.array_equal(answers[0], answers[2])
+
+
+def test_few_comparisons_of_votes_are_made_on_one_thread(
+    sample: Any, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = METHODS["dmlknn"](n_jobs=2).fit(sample.X, sample.Y)
+    for most, n_threads in ((2**20, 1), (3, 2)):
+        monkeypatch.setattr("vicinal.scoring.dmlknn.FEW_COMPARISONS", most)
+        asked.clear()
+        with using_threads(2):
+            model.scoring_.matching(model.scoring_.counts)
+        assert asked == [n_threads]
 
 
 def test_tuning_tells_every_loop(sample: Any, asked: list[int]) -> None:

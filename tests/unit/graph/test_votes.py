@@ -16,21 +16,15 @@ pytestmark = pytest.mark.native
 def graphs_with_labels(draw):
     n_rows, n_labels = draw(st.integers(1, 6)), draw(st.integers(0, 5))
     width = draw(st.integers(1, 5))
-    lists = draw(
-        st.lists(st.lists(st.integers(0, n_rows - 1), max_size=width, unique=True), max_size=6)
-    )
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    sizes = rng.integers(0, min(n_rows, width) + 1, size=draw(st.integers(0, 6)))
+    lists = [rng.permutation(n_rows)[:size].tolist() for size in sizes]
     ids = np.full((len(lists), width), -1, dtype=np.int32)
     for i, row in enumerate(lists):
         ids[i, : len(row)] = row
-    Y = draw(
-        st.lists(
-            st.lists(st.integers(0, 1), min_size=n_labels, max_size=n_labels),
-            min_size=n_rows,
-            max_size=n_rows,
-        )
-    )
+    Y = rng.random((n_rows, n_labels)) < draw(st.sampled_from([0.0, 0.3, 0.7, 1.0]))
     graph = NeighborGraph(ids, np.zeros(ids.shape), "cosine", n_rows)
-    return graph, sparse.csr_array(np.array(Y, dtype=np.int32).reshape(n_rows, n_labels)), lists
+    return graph, sparse.csr_array(Y.astype(np.int32)), lists
 
 
 def counted(lists, Y, k):

@@ -61,23 +61,40 @@ def test_a_forked_child_can_search(backend):
         child.kill()
 
 
-LONG_QUERY = """
-import threading, time
+LONG_QUERIES = """
+import sys, threading, time
 import numpy as np
 from scipy import sparse
-from vicinal.index import {backend} as Backend
+from vicinal.index import DenseIndex, InvertedIndex
 rng = np.random.default_rng(0)
 X = rng.random((20_000, 60)) * (rng.random((20_000, 60)) < 0.9)
-index = Backend({rows}, {metric!r})
-threading.Thread(target=lambda held: time.sleep(60), args=[index], daemon=True).start()
-print("ready", flush=True)
-try:
-    while True:
-        index.query_self({k})
-        print("again", flush=True)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
+for line in sys.stdin:
+    index = eval(line)
+    threading.Thread(target=lambda held: time.sleep(60), args=[index], daemon=True).start()
+    print("ready", flush=True)
+    try:
+        while True:
+            index.query_self(200)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def searching():
+    """Start a process that searches in each index it is told of until it is interrupted.
+
+    At its end other threads hold the indexes, and it says nothing of it.
+    """
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", LONG_QUERIES]
+    child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        yield child
+        _, errors = child.communicate(timeout=60)
+        assert (child.returncode, errors) == (0, "")
+    finally:
+        child.kill()
 
 
 @pytest.mark.parametrize(
@@ -89,23 +106,15 @@ except KeyboardInterrupt:
         ("DenseIndex", "X * 1e170", "euclidean"),
     ],
 )
-def test_ctrl_c_stops_a_query(backend, rows, metric):
-    """Also where another thread holds the index to the end, without a word about it."""
-    code = LONG_QUERY.format(backend=backend, rows=rows, metric=metric, k=200)
-    child = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.5)
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        rest, errors = child.communicate(timeout=60)
-        assert rest.endswith("interrupted\n")
-        assert errors == ""
-        assert time.monotonic() - sent < 5
-    finally:
-        child.kill()
+def test_ctrl_c_stops_a_query(backend, rows, metric, searching):
+    searching.stdin.write(f"{backend}({rows}, {metric!r})\n")
+    searching.stdin.flush()
+    assert searching.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    sent = time.monotonic()
+    searching.send_signal(signal.SIGINT)
+    assert searching.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - sent < 5
 
 
 class Broken(Exception):

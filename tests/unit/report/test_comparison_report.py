@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from vicinal._base.errors import InvalidArgumentError
+from vicinal._base.markup import element
 from vicinal.metrics import metric_info
 from vicinal.report import comparison_page, comparison_report
 from vicinal.report.compared.curves import Curve
@@ -58,6 +59,12 @@ def page(markup, read):
     return read(markup)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the pictures out of the pages of tests that look at tables and texts only."""
+    monkeypatch.setattr("vicinal.report.figure.inline_svg", lambda *_: element("svg"))
+
+
 def tables(root):
     return {table.all("caption")[0].text: table for table in root.all("table")}
 
@@ -102,6 +109,7 @@ def test_every_number_of_the_metric_tables_comes_from_the_results(results, page)
             assert spreads == [f" ±{each:.3f}" for each in wanted]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_summary_times_and_labels_come_from_the_results(results, read):
     page = read(comparison_page(results, metrics=["micro-f1", "coverage"]).html())
     known = tables(page)
@@ -135,6 +143,7 @@ def test_summary_times_and_labels_come_from_the_results(results, read):
         assert row == pytest.approx([np.mean(of(results, "birds", m, metric)) for m in order])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_pair_is_tested_as_scipy_does(results, read):
     page = read(comparison_page(results, metrics=["micro-f1"]).html())
     (table,) = [t for name, t in tables(page).items() if name.startswith("Pairs by micro-f1")]
@@ -226,6 +235,7 @@ def test_a_page_of_real_words_is_sound(markup, page):
     assert cells(tables(page)["Data sets"]).keys() == set(DATA)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_reported_cells_stand_beside_ours(results, read):
     cell = ReportedCell("zhang2007", "2", "scene", "a", "hamming-loss", 0.25, 0.01)
     others = [
@@ -257,6 +267,7 @@ def test_curves_contain_the_means(results, page, read):
     assert "D: k 1 0.500, k 2 0.750." in [s.attributes["aria-label"] for s in page.all("svg")]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_missing_cells_are_named(results, read):
     kept = [r for r in results if (r.data, r.method) != ("scene", "B")]
     page = read(comparison_page(kept, metrics=["hamming-loss"]).html())
@@ -268,6 +279,7 @@ def test_missing_cells_are_named(results, read):
     assert "requires at least two samples" in read(comparison_page(one).html()).text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_values_that_are_nan_are_dashes(read):
     results = made(["A", "B"], data=("yeast",))
     broken = {**results[0].values, "micro-f1": (math.nan,) * 4}

@@ -39,7 +39,7 @@ def test_ctrl_c_stops_a_grid() -> None:
         try:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
-            time.sleep(1)
+            time.sleep(0.3)
             sent = time.monotonic()
             child.send_signal(signal.SIGINT)
             rest, _ = child.communicate(timeout=60)

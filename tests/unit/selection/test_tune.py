@@ -105,10 +105,10 @@ def test_a_nan_value_never_wins() -> None:
     assert table.best_row("micro-f1") == 1
 
 
-def noise() -> tuple[np.ndarray, np.ndarray]:
+def noise(n: int = 150, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """Labels that features tell nothing of: the more neighbours the better."""
-    rng = np.random.default_rng(2)
-    return rng.random((150, 2)) + 0.1, (rng.random((150, 3)) < [0.6, 0.2, 0.3]).astype(int)
+    rng = np.random.default_rng(seed)
+    return rng.random((n, 2)) + 0.1, (rng.random((n, 3)) < [0.6, 0.2, 0.3]).astype(int)
 
 
 def test_the_edge_rule_extends_the_grid_if_the_last_value_is_best() -> None:
@@ -125,19 +125,17 @@ def test_the_edge_rule_extends_the_grid_if_the_last_value_is_best() -> None:
 
 
 def test_the_edge_rule_makes_only_that_axis_longer() -> None:
-    X, Y = noise()
-    found = tune("lcif", X, Y, "micro-auc", 2, metrics=[])
-    ends = {
-        name: max(params[name] for params in found.table.params)
-        for name in ("n_neighbors_instance", "n_neighbors_feature", "mixing")
-    }
-    best = tune("lcif", X, Y, "micro-auc", 2, metrics=[], edge_metrics=[]).best["micro-auc"]
-    assert ends["mixing"] == 1.0
-    for name in ("n_neighbors_instance", "n_neighbors_feature"):
-        assert ends[name] == (59 if best.params[name] == 29 else 29)
-    assert len(found.table) == 11 * (ends["n_neighbors_instance"] + 1) // 2 * (
-        (ends["n_neighbors_feature"] + 1) // 2
-    )
+    X, Y = noise(90, seed=6)
+    table = tune("lcif", X, Y, "micro-auc", 2, metrics=[]).table
+    k, other = "n_neighbors_instance", "n_neighbors_feature"
+    inside = [row for row, params in enumerate(table.params) if params[k] <= 29]
+    assert len(inside) == 11 * 15 * 15
+    best = table.best_row("micro-auc", among=inside)
+    assert best is not None
+    assert (table.params[best][k], table.params[best][other]) == (29, 3)
+    ends = {name: max(params[name] for params in table.params) for name in (k, other, "mixing")}
+    assert ends == {k: 59, other: 29, "mixing": 1.0}
+    assert len(table) == 2 * len(inside)
 
 
 def test_the_edge_rule_does_nothing_inside() -> None:

@@ -17,6 +17,6 @@ def filled_checks(
                 continue
             other = table_cells(paper, table, figures, (check.experiment, *check.also))
             filled = [at for at, cell in enumerate(other) if cell.ours is not None]
-            main = table_cells(paper, table, figures)
             if filled:
+                main = table_cells(paper, table, figures)
                 yield check, name, [main[at] for at in filled], [other[at] for at in filled]

@@ -83,8 +83,9 @@ def _summary(cells: dict[str, list[Cell]]) -> str:
 def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
     """Yield the share of matched or better cells if a variant replaces the main experiment."""
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
+    filled = list(filled_checks(paper, figures))
     for check in paper.checks:
-        others = [each[3] for each in filled_checks(paper, figures) if each[0] == check]
+        others = [each[3] for each in filled if each[0] == check]
         counted = check.listed if check.counted is None else check.counted
         if counted and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}

@@ -9,6 +9,7 @@ _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _ARRAY = re.compile(rf"\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]")
 """An array of strings as NumPy prints it, without commas."""
 _LITERAL = re.compile(r"(?s)[\[({].*[\])}]|set\(\)")
+_ENDS = ("]", ")", "}")
 _MOST_LITERAL = 1_000_000
 """Maximum length of a cell that is parsed as a Python list."""
 
@@ -29,7 +30,9 @@ def cell_labels(value: Any, separator: str) -> list[str] | None:
     """
     if isinstance(value, str):
         found = listed_labels(value)
-        value = split_labels(value, separator) if found is None else found
+        if found is None:
+            return list(dict.fromkeys(split_labels(value, separator)))
+        value = found
     elif isinstance(value, int) and not isinstance(value, bool):
         value = [value]
     if not isinstance(value, list):
@@ -54,7 +57,7 @@ def listed_labels(cell: str) -> list[Any] | None:
     (['a', 'b'], ['a', 'b c'], None)
     """
     cell = cell.strip()
-    if len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
+    if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
         return None
     try:
         value = json.loads(cell)

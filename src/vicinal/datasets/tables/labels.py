@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from vicinal._base.log import logger
 from vicinal.datasets.files import FilePath
@@ -67,8 +68,10 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         logger.info(
             "labels from column %r, the name of each object (--labels changes this)", column
         )
-    if any(isinstance(cell, str) for cell in cells):
-        names = {name for cell in cells for name in cell_labels(cell, found) or ()}
+    texts = {cell for cell in cells if isinstance(cell, str)}
+    if texts:
+        others = (cell for cell in cells if not isinstance(cell, str))
+        names = {name for cell in chain(texts, others) for name in cell_labels(cell, found) or ()}
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
             "labels from column %r, %s: %d labels (--labels and --separator change this)",

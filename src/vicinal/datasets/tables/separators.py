@@ -1,6 +1,7 @@
 """Detect the separator of the labels in the cells of a column."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from vicinal.datasets.tables.label_cells import listed_labels, split_labels
 
@@ -23,8 +24,12 @@ def detect_separator(cells: Sequence[object]) -> str:
     >>> detect_separator(["a b", "a c", "b c", "a"]), detect_separator(["deep learning", "music"])
     (' ', '')
     """
-    texts = [cell for cell in cells if isinstance(cell, str) and listed_labels(cell) is None]
-    counts = {sign: sum(sign in cell.strip() for cell in texts) for sign in (*STRONG, ",")}
+    every = Counter(cell for cell in cells if isinstance(cell, str))  # cells often recur
+    texts = {cell: count for cell, count in every.items() if listed_labels(cell) is None}
+    counts = {
+        sign: sum(count for cell, count in texts.items() if sign in cell.strip())
+        for sign in (*STRONG, ",")
+    }
     strong = max(STRONG, key=counts.__getitem__)
     if counts[strong] and 2 * counts[strong] >= counts[","]:
         return strong
@@ -33,7 +38,7 @@ def detect_separator(cells: Sequence[object]) -> str:
     return " " if _blanks_separate(texts) else ""
 
 
-def _blanks_separate(texts: Sequence[str]) -> bool:
+def _blanks_separate(texts: Iterable[str]) -> bool:
     """Tell whether the cells have fewer different words than there are different cells."""
     whole = {" ".join(text.split()) for text in texts if text.strip()}
     words = {word for text in whole for word in split_labels(text, " ")}

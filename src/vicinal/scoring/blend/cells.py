@@ -8,11 +8,13 @@ not even a block does.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Float, Int32
+from vicinal._base.bare_csr import bare_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.scores import Scores
 from vicinal.scoring.blend.trees import Cells
@@ -42,10 +44,9 @@ class Candidates:
         """Return one value per cell as sparse scores of rows and labels."""
         n_rows, width = self.labels.shape
         indptr = np.arange(0, n_rows * width + 1, max(width, 1))[: n_rows + 1]
-        matrix: Csr = sparse.csr_array(
-            (values, self.labels.ravel(), indptr), shape=(n_rows, n_labels)
+        return Scores.sparse(
+            bare_csr(values, self.labels.ravel(), indptr.astype(np.int32), (n_rows, n_labels))
         )
-        return Scores.sparse(matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ class CellMaker:
     def make(self, parts: Sequence[Scores]) -> Candidates:
         """Return the candidates of rows from what every part says of them."""
         if all(part.is_sparse for part in parts):
-            return self._of_sparse([sparse.csr_array(part.values) for part in parts])
+            return self._of_sparse([cast("Csr", part.values) for part in parts])
         return self._of_dense([part.toarray() for part in parts])
 
     def _of_dense(self, parts: list[Float]) -> Candidates:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from vicinal._base.arrays import Csr, Float, Int
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.progress import blocks
 from vicinal._base.threads import in_threads
 from vicinal.scoring.blend.boosting import fit_boosting
@@ -83,7 +84,9 @@ def fit_mixture(
     )
     del made
     row_of = np.repeat(np.arange(len(rows)), width)
-    true = np.asarray(Y[rows].astype(np.float64)[row_of, candidates.labels.ravel()]).ravel()
+    true = np.asarray(
+        take_rows(Y, rows).astype(np.float64)[row_of, candidates.labels.ravel()]
+    ).ravel()
     mixture, log_odds = _mixture(candidates, true, row_of, settings)
     rising = np.argsort(rows)
     held_out = candidates.scores(probability(log_odds), n_labels).take(rising)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from vicinal._base.arrays import Int
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.state import FieldState, State, read_count, read_part, read_plain
 from vicinal.scoring.blend.plan import FEW_UNKNOWNS, Plan
-from vicinal.scoring.choice import best_micro_f1, micro_f1
+from vicinal.scoring.choice import best_micro_f1
 from vicinal.scoring.features import check_given
 from vicinal.scoring.instance_knn import InstanceKNNScoring
 from vicinal.scoring.ridge import RidgeScoring, RidgeSettings
@@ -55,7 +56,7 @@ def best_votes(training: Training, judged: Int) -> InstanceKNNScoring:
 
     Each neighbour is added once for each power.
     """
-    graph, Y = training.graph.some(judged), training.Y[judged]
+    graph, Y = training.graph.some(judged), take_rows(training.Y, judged)
     powers = POWERS if graph.distance_kind.is_similarity else DISTANCE_POWERS
     widths = sorted({min(k, graph.k) for k in NEIGHBORS})
     best, most = InstanceKNNScoring.fit(training, widths[0]), -1.0
@@ -89,8 +90,8 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
     usual = usual_gamma(check_given(training.X, training.n_rows)[order])
     few = training.n_rows <= FEW_UNKNOWNS
     alphas, widths = (KERNEL_ALPHAS, KERNEL_WIDTHS) if few else ((0.1,), (1.0,))
-    states = [
-        RidgeScoring.fit(
+    judged_states = [
+        RidgeScoring.fit_judged(
             training,
             RidgeSettings(alphas, "rbf", width * usual, max_memory=max_memory),
             is_unit=False,
@@ -98,4 +99,4 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
         )
         for width in widths
     ]
-    return max(states, key=lambda state: micro_f1(state, training, judged))
+    return max(judged_states, key=lambda pair: pair[1])[0]

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.progress import blocks
 from vicinal._base.state import State, read_array, read_count, read_part, read_value
@@ -267,6 +268,6 @@ def left_out_scores(
     found = [leave_one_out(part.scoring, trainings[part.view], rows) for part in parts]
     if co_occurrence is not None:
         source = found[co_occurrence_source(parts)].toarray()
-        labels = trainings[0].Y[rows].astype(np.float64)
+        labels = take_rows(trainings[0].Y, rows).astype(np.float64)
         found.append(Scores.dense(co_occurrence.training_scores(source, labels)))
     return found

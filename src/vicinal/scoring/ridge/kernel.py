@@ -42,4 +42,7 @@ def _squares(rows: Features) -> Float:
     """Return the squared length of each row."""
     if isinstance(rows, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", rows, rows), dtype=np.float64)
-    return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    squares = np.zeros(rows.shape[0])
+    squares[filled] = np.add.reduceat(rows.data * rows.data, rows.indptr[filled])
+    return squares

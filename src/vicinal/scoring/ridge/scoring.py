@@ -15,13 +15,14 @@ from vicinal._base.warn import warn_user
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.choice import best_of, micro_f1
+from vicinal.scoring.choice import best_of
 from vicinal.scoring.every_label import EveryLabel
 from vicinal.scoring.features import check_given
 from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.ridge.dense import check_coefficients, dense_system, n_unknowns
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
+from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, fit_of, judge
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
 from vicinal.scoring.ridge.saved import read_columns, read_kernel, read_weights
 from vicinal.scoring.ridge.settings import RidgeSettings
@@ -31,8 +32,6 @@ from vicinal.scoring.training import Training
 
 FEW_UNKNOWNS = 500
 """Unknowns up to which threads would wait for each other, and matrices are solved on one."""
-MOST_LEVERAGE = 1.0 - 1e-9
-"""A leverage of 1 would divide by 0: the row alone decides its own fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +116,22 @@ class RidgeScoring(EveryLabel):
         judged : ndarray of int64 or None
             Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
+        state, _ = cls.fit_judged(
+            training, settings, is_unit=is_unit, max_features=max_features, judged=judged
+        )
+        return state
+
+    @classmethod
+    def fit_judged(
+        cls,
+        training: Training,
+        settings: RidgeSettings,
+        *,
+        is_unit: bool,
+        max_features: int | None = None,
+        judged: Int | None = None,
+    ) -> tuple[Self, float]:
+        """Return what :meth:`fit` does, and the micro-F1 it was chosen by; 0 for a single α."""
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
@@ -142,28 +157,31 @@ class RidgeScoring(EveryLabel):
         settings: RidgeSettings,
         view: RowView,
         judged: Int | None,
-    ) -> Self:
+    ) -> tuple[Self, float]:
         """Solve for each α of the settings and keep the best."""
         solve = dense_system(rows, training, mean, gamma, settings)
         if solve is None:
             _check_dense_weights(settings, training.weights)
-            return cls._fit_iteratively(rows, training, mean, settings, view)
+            return cls._fit_iteratively(rows, training, mean, settings, view), 0.0
         n_features = check_given(training.X, training.n_rows).shape[1]
         kept = None if gamma is None else rows
+        value_of = judge(Inputs(view, n_features, gamma, kept), training, mean, judged)
+        is_only = len(settings.alphas) == 1
 
-        def fitted(alpha: float) -> tuple[Self, float]:
+        def fitted(alpha: float) -> tuple[tuple[Self, float], float]:
             solution = solve(alpha)
             parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
             state = cls(*parts, view, n_features, gamma, kept, weights=training.weights)
-            is_only = len(settings.alphas) == 1
-            return state, 0.0 if is_only else micro_f1(state, training, judged)
+            good = 0.0 if is_only else value_of(solution)
+            return (state, good), good
 
-        best: Self = best_of(settings.alphas, fitted, climbs=settings.climbs)
+        best: Self
+        best, good = best_of(settings.alphas, fitted, climbs=settings.climbs)
         if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
-        return best
+        return best, good
 
     @classmethod
     def _fit_iteratively(
@@ -198,23 +216,26 @@ class RidgeScoring(EveryLabel):
         parts = (W, mean, np.zeros(n_rows), alpha, Y, view, columns)
         return cls(*parts, fold_coefficients=without)
 
+    @property
+    def _inputs(self) -> Inputs:
+        """What the coefficients are multiplied by."""
+        return Inputs(self.view, self.n_features, self.gamma, self.rows)
+
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not looked at."""
         given = check_given(X, graph.n_queries, self.n_features)
-        return Scores.dense(self._fit_of(self.view.of(given), self.coefficients) + self.mean)
+        return Scores.dense(fit_of(self._inputs.of(given), self.coefficients) + self.mean)
 
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Score some of the training rows, each by what the others say.
 
         The scores of a fit without the row, its share of the mean excepted.
         """
-        X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
         if self.fold_coefficients:
+            X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
             return Scores.dense(self._fold_scores(X, np.arange(training.n_rows)[rows]))
-        fit = self._fit_of(X, self.coefficients)
-        own = self.Y[rows].toarray() - self.mean
-        h = np.minimum(self.leverage[rows], MOST_LEVERAGE)[:, None]
-        return Scores.dense((fit - h * own) / (1.0 - h) + self.mean)
+        left_out = LeftOutRows.of(self._inputs, training, rows)
+        return left_out.scores(self.coefficients, self.leverage, self.mean)
 
     def _fold_scores(self, X: Features, ids: Int) -> Float:
         """Return the scores of training rows by the coefficients without their fold."""
@@ -224,18 +245,6 @@ class RidgeScoring(EveryLabel):
             of_fold = ids % n_folds == fold
             scores[of_fold] = X[of_fold] @ W + self.mean
         return scores
-
-    def _fit_of(self, rows: Features, coefficients: Matrix) -> Float:
-        """Return the fit of rows without the mean."""
-        # Sparse products add in the order of the columns, so that a row's scores depend neither on
-        # the rows around it nor on whether it came dense; nor do products of one row at a time.
-        stored = as_csr(rows)
-        if self.gamma is not None and self.rows is not None:
-            fit = np.empty((stored.shape[0], coefficients.shape[1]))
-            for row, near in enumerate(gaussian(stored, self.rows, self.gamma)):
-                fit[row] = near @ coefficients
-            return fit
-        return np.asarray(stored @ coefficients, dtype=np.float64)
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None

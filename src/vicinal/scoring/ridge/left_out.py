@@ -1,0 +1,128 @@
+"""Training rows that a ridge scores without themselves, prepared once for all regularisations."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Self
+
+import numpy as np
+
+from vicinal._base.arrays import Csr, Features, Float, Int
+from vicinal._base.bare_csr import take_rows
+from vicinal._base.validation import as_csr
+from vicinal.scores import Scores
+from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
+from vicinal.scoring.features import check_given
+from vicinal.scoring.ridge.kernel import gaussian
+from vicinal.scoring.ridge.rows import RowView
+from vicinal.scoring.ridge.solve import Matrix
+from vicinal.scoring.ridge.system import Solution
+from vicinal.scoring.training import Training
+
+MOST_LEVERAGE = 1.0 - 1e-9
+"""A leverage of 1 would divide by 0: the row alone decides its own fit."""
+KEPT_CELLS = 2**23
+"""Most kernel values that are kept from one regularisation to the next: 64 MiB of float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What coefficients are multiplied by.
+
+    Parameters
+    ----------
+    view : RowView
+    n_features : int
+        Of the rows before the view.
+    gamma : float or None
+        Of the Gaussian kernel; None for a linear ridge.
+    rows : ndarray or csr_array or None
+        The training rows as the kernel takes them; None for a linear ridge.
+    """
+
+    view: RowView
+    n_features: int
+    gamma: float | None
+    rows: Features | None
+
+    def of(self, X: Features) -> Features:
+        """Return the features of rows as CSR, or their kernel values for all training rows."""
+        # Sparse products add in the order of the columns, so that a row's scores depend neither on
+        # the rows around it nor on whether it came dense; nor do products of one row at a time.
+        stored = as_csr(self.view.of(X))
+        if self.gamma is None or self.rows is None:
+            return stored
+        return gaussian(stored, self.rows, self.gamma)
+
+
+def fit_of(inputs: Features, coefficients: Matrix) -> Float:
+    """Return the fit of rows without the mean."""
+    if not isinstance(inputs, np.ndarray):
+        return np.asarray(inputs @ coefficients, dtype=np.float64)
+    fit = np.empty((len(inputs), coefficients.shape[1]))
+    for row, near in enumerate(inputs):
+        fit[row] = near @ coefficients
+    return fit
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutRows:
+    """Some training rows, each scored by what the others say.
+
+    Parameters
+    ----------
+    places : slice or ndarray of int64
+        Which rows.
+    inputs : ndarray or csr_array
+        See :class:`Inputs`.
+    Y : csr_array of int32
+        Their labels.
+    """
+
+    places: slice | Int
+    inputs: Features
+    Y: Csr
+
+    @classmethod
+    def of(cls, inputs: Inputs, training: Training, places: slice | Int) -> Self:
+        """Return some of the training rows."""
+        X = check_given(training.X, training.n_rows, inputs.n_features)
+        return cls(places, inputs.of(take_rows(X, places)), take_rows(training.Y, places))
+
+    def scores(self, coefficients: Matrix, leverage: Float, mean: Float) -> Scores:
+        """Return the scores of a fit without the row, its share of the mean excepted."""
+        fit = fit_of(self.inputs, coefficients)
+        own = self.Y.toarray() - mean
+        h = np.minimum(leverage[self.places], MOST_LEVERAGE)[:, None]
+        return Scores.dense((fit - h * own) / (1.0 - h) + mean)
+
+
+def judge(
+    inputs: Inputs, training: Training, mean: Float, judged: Int | None
+) -> Callable[[Solution], float]:
+    """Return what tells the best micro-F1 of a solution on rows that are left out.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    training : Training
+    mean : ndarray of float64, shape (L,)
+    judged : ndarray of int64 or None
+        The rows; None for evenly spaced ones.
+    """
+    places = sampled_rows(training.n_rows) if judged is None else judged
+
+    def prepare() -> LeftOutRows:
+        return LeftOutRows.of(inputs, training, places)
+
+    is_small = inputs.gamma is None or len(places) * training.n_rows <= KEPT_CELLS
+    prepared = cache(prepare) if is_small else prepare
+
+    def micro_f1(solution: Solution) -> float:
+        rows = prepared()
+        scores = rows.scores(solution.coefficients, solution.leverage, mean)
+        if training.weights is None:
+            return best_micro_f1(scores, rows.Y)
+        return best_weighted_micro_f1(scores, rows.Y, training.weights[places])
+
+    return micro_f1
