@@ -65,10 +65,9 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 pytest-beside:
 	$(MAKE) --no-print-directory $(call SHOWN,none) pytest WORKERS=$(JOBS)
 
-# One process more than cores, because tests of the service and the cluster mostly wait; one BLAS thread each, and
-# threads of OpenMP sleep while they wait for each other, as another process needs the core.
+# One process more than cores, because tests of the service and the cluster mostly wait.
 WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
-FAST_TESTS = OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
+FAST_TESTS = $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)
