@@ -103,7 +103,7 @@ lint: setup ## ruff, clang-format, the import contract
 
 .PHONY: types
 types: setup ## mypy --strict
-	$(BIN)/python tools/check_types.py
+	$(BIN)/mypy
 
 .PHONY: format
 format: setup ## Rewrite the sources as the linters want them
