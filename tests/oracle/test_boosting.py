@@ -163,6 +163,27 @@ def test_thresholds_divide_values_into_bins(n, n_values, seed):
         assert edges[np.isfinite(edges)][-1] < distinct[-1]
 
 
+def test_bins_of_a_column_hold_about_as_many_cells_each():
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=(2_000, 2)).astype(np.float32) * [1, 100]
+    cells[:300, 1] = cells[:, 1].max()  # a sixth of a column is its largest value
+    cells = cells.astype(np.float32)
+    thresholds = boosting.bin_thresholds(cells)
+    for column, edges in zip(cells.T, thresholds, strict=True):
+        alone = boosting.bin_thresholds(column[:, None])[0]
+        assert edges.tolist() == alone.tolist()
+        edges = edges[np.isfinite(edges)]
+        assert edges[-1] < column.max()
+        sizes = np.bincount(np.searchsorted(edges, column))
+        assert sizes[:-1].max() <= 2_000 / (MOST_BINS - 1) + 1
+        assert sizes[-1] <= (column == column.max()).sum() + 2_000 / (MOST_BINS - 1) + 1
+
+
+def test_as_many_values_as_bins_have_a_bin_each():
+    column = np.repeat(np.arange(MOST_BINS), np.arange(MOST_BINS) % 7 + 1).astype(np.float32)
+    assert boosting.bin_thresholds(column[:, None])[0].tolist() == list(range(MOST_BINS - 1))
+
+
 def test_many_cells_are_learned_in_fewer_and_larger_steps(monkeypatch):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)

@@ -1,5 +1,7 @@
 """Label ridge and its leave-one-out scores against refitting, one row left out at a time."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,8 @@ import vicinal
 from vicinal import LabelRidge
 from vicinal.graph import NeighborGraph
 from vicinal.scoring import Training
-from vicinal.scoring.ridge import iterative, solve, system
+from vicinal.scoring.ridge import RidgeSettings, iterative, kernel, solve, system
+from vicinal.scoring.ridge.settings import check_memory
 
 pytestmark = pytest.mark.native
 
@@ -78,6 +81,26 @@ def test_linear(problem, alpha, kind, metric):
     np.testing.assert_allclose(loo, left_out(A, Y, fit), rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(8, 20), (20, 8)])
+def test_large_values_are_left_out_as_small_ones_are(shape):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=shape) * 1e3, (rng.random((shape[0], 3)) < 0.4).astype(int)
+    model = LabelRidge(metric="dot", keep_loo=True).fit(X, Y)
+    expected = left_out(X, Y, lambda rows, R, queries: linear(rows, R, queries, 1.0))
+    np.testing.assert_allclose(model.loo_scores_.toarray(), expected, rtol=1e-5)
+
+
+def test_rows_that_decide_their_own_fit_do_not_see_their_own_labels():
+    rng = np.random.default_rng(0)
+    X, Y = np.eye(6, 9) * 1e6, (rng.random((6, 3)) < 0.4).astype(int)
+    X[4] = X[5] = np.repeat([0.0, 1.0], [6, 3])
+    with pytest.warns(UserWarning, match=r"4 of 6 rows decide their own fit, because alpha=1 is"):
+        model = LabelRidge(metric="dot", keep_loo=True).fit(X, Y)
+    expected = left_out(X, Y, lambda rows, R, queries: linear(rows, R, queries, 1.0))
+    np.testing.assert_allclose(expected[:4], np.tile(Y.mean(axis=0), (4, 1)), atol=1e-5)
+    np.testing.assert_allclose(model.loo_scores_.toarray(), expected, atol=1e-5)
+
+
 @given(problems(), alphas, kinds, st.sampled_from([0.1, 1.0]))
 def test_gaussian_kernel(problem, alpha, kind, gamma):
     X, Y, Q = problem
@@ -124,6 +147,20 @@ def test_a_float32_solve_is_refined(monkeypatch):
     assert np.abs(refined - exact).max() < 0.1 * np.abs(rough - exact).max()
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(20, np.float32), (40, np.float64)])
+def test_products_have_the_number_type_they_are_solved_in(monkeypatch, size, dtype):
+    monkeypatch.setattr(solve, "FLOAT64_SIZE", size)
+    assert system.product_kernel(random_problem(40, 80)[0]).dtype == dtype
+    assert solve.solving_dtype(40) is dtype
+    assert solve.solving_dtype(40, 39) is np.float32
+
+
+def test_float64_up_to_3_000_unknowns_and_4_gib_by_default():
+    assert solve.solving_dtype(3_000) is np.float64
+    assert solve.solving_dtype(3_001) is np.float32
+    assert check_memory(None) == RidgeSettings().max_memory == 4 * 2**30
+
+
 def test_torch_solves_the_same():
     pytest.importorskip("torch")
     X, Y, Q = random_problem()
@@ -149,6 +186,65 @@ def test_conjugate_gradients_where_memory_is_short(monkeypatch):
         np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e3])
+def test_conjugate_gradients_end_with_a_small_residual(factor):
+    """For labels of all, some or no rows, and rows of any size."""
+    X, Y, _ = random_problem()
+    Y = Y.toarray()
+    Y[:, 2], Y[:, 5] = 0, 1
+    rows, alpha, mean = X * factor, 1e-3 * factor**2, Y.mean(axis=0)
+    W = iterative.solve_iteratively(rows, sparse.csr_array(Y), mean, alpha)
+    A = rows.toarray()
+    right = A.T @ (Y - mean)
+    residual = np.linalg.norm(right - A.T @ (A @ W) - alpha * W, axis=0)
+    assert (residual <= 1e-4 * np.linalg.norm(right, axis=0)).all()
+    assert not W[:, [2, 5]].any()
+
+
+@pytest.mark.parametrize(("n_rows", "step"), [(1, 1), (2, 1), (19, 1), (25, 2), (30, 3)])
+def test_the_usual_width_of_a_kernel_is_the_median_distance(n_rows, step, monkeypatch):
+    monkeypatch.setattr(kernel, "SAMPLED_ROWS", 10)
+    rows = np.random.default_rng(0).normal(size=(n_rows, 2)) / 100
+    sample = rows[::step]
+    squares = [((a - b) ** 2).sum() for place, a in enumerate(sample) for b in sample[:place]]
+    expected = 1 / np.median(squares) if squares else 1.0
+    assert kernel.usual_gamma(rows) == pytest.approx(expected, rel=1e-9)
+
+
+def test_equal_rows_have_a_kernel_of_width_1():
+    assert kernel.usual_gamma(np.ones((5, 2))) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("shape", "params", "needed"),
+    [
+        ((6, 4), {}, 8 * 100 * 4 * 4),
+        ((4, 6), {}, 8 * 100 * (3 * 4 + 2 * 6)),
+        ((4, 6), {"kernel": "rbf"}, 8 * 100 * 4 * 4),
+    ],
+)
+def test_exactly_the_memory_that_is_asked_for_is_enough(shape, params, needed):
+    X = np.random.default_rng(0).random(shape)
+    Y = sparse.csr_array(np.eye(shape[0], 100, dtype=np.int32))
+    message = rf"at least {needed} bytes for the coefficients of 100 labels"
+    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=message):
+        LabelRidge(max_memory=needed - 1, **params).fit(X, Y)
+    LabelRidge(max_memory=needed, **params).fit(X, Y)
+
+
+def test_a_dense_solve_may_take_all_of_the_memory():
+    X, Y, _ = random_problem()
+    LabelRidge(max_memory=2 * 40 * 40 * 8).fit(X, Y)
+    with pytest.warns(UserWarning, match="a dense solve of 40 unknowns would exceed"):
+        LabelRidge(max_memory=2 * 40 * 40 * 8 - 1).fit(X, Y)
+
+
+def test_numpy_solves_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vicinal.gpu.ridge", None)
+    X, Y, _ = random_problem()
+    LabelRidge().fit(X, Y)
+
+
 def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
     X = sparse.csr_array(np.eye(4))
     Y = sparse.csr_array(([1] * 4, ([0, 1, 2, 3], [0, 7, 9, 10**4 - 1])), shape=(4, 10**4))
@@ -158,7 +254,7 @@ def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
 
 def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
     X, Y, _ = random_problem(seed=3)
-    chosen = LabelRidge([0.03, 0.3, 3.0, 30.0]).fit(X, Y).alpha_
+    strengths = [0.03, 0.3, 3.0, 30.0]
 
     def best_f1(alpha):
         scores = LabelRidge(alpha, keep_loo=True).fit(X, Y).loo_scores_.toarray()
@@ -168,7 +264,9 @@ def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
             for t in np.unique(scores)
         )
 
-    assert chosen == max([0.03, 0.3, 3.0, 30.0], key=best_f1)
+    best, second, third, worst = sorted(strengths, key=best_f1, reverse=True)
+    for tried in (strengths, [best, worst], [worst, best], [third, second, worst, best]):
+        assert LabelRidge(tried).fit(X, Y).alpha_ == best
 
 
 @pytest.mark.parametrize("kernel", [None, "rbf"])
@@ -228,7 +326,7 @@ def test_incremental_learning_equals_a_fit_on_all_rows():
         ({"kernel": "rbf", "gamma": -1}, "gamma: expected a number above 0"),
         ({"max_memory": 0}, "max_memory: expected an integer of at least 1"),
         ({"max_features": 0}, "max_features: expected an integer of at least 1"),
-        ({"kernel": "rbf", "max_memory": 20_000}, "max_memory: expected 102400 bytes"),
+        ({"kernel": "rbf", "max_memory": 102_399}, "max_memory: expected 102400 bytes"),
         ({"backend": "tensorflow"}, "backend: expected one of"),
     ],
 )

@@ -9,13 +9,16 @@ same in every run.
 
 A mutant is *killed* when a test fails, *survives* when none does, and *times out* when the tests
 take far more processor time than without it. The score is killed / all: a timeout does not count
-as killed. Survivors are listed, to be answered by a test or to be recognised as equivalent.
+as killed. Survivors are listed as they are found, to be answered by a test or to be recognised as
+equivalent. ``--record FILE`` keeps every outcome: a run that was interrupted goes on where it
+stopped, and with ``--again`` the mutants that were not killed are tried once more.
 """
 
 import argparse
 import gc
 import importlib
 import itertools
+import math
 import os
 import random
 import resource
@@ -27,7 +30,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import Pipe
-from typing import Generic, Literal, TypeVar
+from pathlib import Path
+from typing import Generic, Literal, TypeVar, cast
 
 import coverage
 import hypothesis
@@ -100,14 +104,27 @@ class Reached:
     """The tests that reach each line of each file."""
     failed: list[str] = field(default_factory=list)
 
-    def tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests that reach a change, the quickest first."""
+    def tests(self, mutant: Mutant, most: float) -> list[str]:
+        """Return tests that reach a change and take no more than so many seconds together.
+
+        Where all would take more, the quickest of each file. Those of a file stay together, so that
+        what they share is made once; files and tests that take less time come first.
+        """
         lines = self.lines.get(str(mutant.path), {})
         if not mutant.in_function:
             reaching = set().union(*lines.values())
         else:
             reaching = set().union(*(lines.get(line, ()) for line in mutant.lines))
-        return sorted(reaching, key=self.seconds.__getitem__)
+        files: dict[str, list[str]] = {}
+        for name in sorted(reaching, key=self.seconds.__getitem__):
+            files.setdefault(name.partition("::")[0], []).append(name)
+        rounds = itertools.zip_longest(*files.values())
+        in_turn = [name for each in rounds for name in each if name is not None]
+        total = itertools.accumulate(self.seconds[name] for name in in_turn)
+        kept = {name for name, seconds in zip(in_turn, total, strict=True) if seconds <= most}
+        shorter = [[name for name in names if name in kept] for names in files.values()]
+        shorter.sort(key=lambda names: sum(self.seconds[name] for name in names))
+        return list(itertools.chain.from_iterable(shorter))
 
 
 def forked(action: Callable[[], int]) -> int:
@@ -142,10 +159,10 @@ def answer_of(action: Callable[[], Answer]) -> Answer:
     return answer
 
 
-def run_item(item: pytest.Item) -> bool:
-    """Run a test and the fixtures it needs, shared with no other; return whether it passed."""
+def run_item(item: pytest.Item, following: pytest.Item | None = None) -> bool:
+    """Run a test, with fixtures that only the following one may share; tell whether it passed."""
     failed = item.session.testsfailed
-    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
     return item.session.testsfailed == failed
 
 
@@ -174,7 +191,10 @@ def tests_notice(items: Sequence[pytest.Item], limit: float) -> int:
     """Run tests until one fails, for that many processor seconds at most."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    return SURVIVED if all(run_item(item) for item in items) else KILLED
+    passed = all(
+        run_item(item, after) for item, after in itertools.pairwise([*items, None]) if item
+    )
+    return SURVIVED if passed else KILLED
 
 
 class _Loop(Generic[Answer]):
@@ -186,6 +206,8 @@ class _Loop(Generic[Answer]):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:  # some file cannot be imported
+            return True
         try:
             self.answers.append(self.use(session.items))
         finally:
@@ -201,6 +223,39 @@ def collected(
     loop: _Loop[Answer] = _Loop(use)
     pytest.main([*OPTIONS, *tests], plugins=[loop])
     return loop.answers[0] if loop.answers else None
+
+
+@dataclass(frozen=True)
+class Record:
+    """The outcomes of earlier runs, in a file of lines as they are printed; None keeps nothing."""
+
+    path: Path | None
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Return the last outcome of each mutant."""
+        if self.path is None or not self.path.exists():
+            return {}
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        return {
+            name: cast(Outcome, outcome) for outcome, _, name in (x.partition(": ") for x in lines)
+        }
+
+    def add(self, mutant: Mutant, outcome: Outcome) -> None:
+        """Keep an outcome, so that it stays if the run is interrupted."""
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(f"{outcome}: {mutant}\n")
+
+
+@dataclass(frozen=True)
+class Run:
+    """How mutants are tried."""
+
+    jobs: int
+    """Mutants that are tried at a time."""
+    seconds: float
+    """Processor seconds of tests per mutant, as they take without it."""
+    record: Record
 
 
 @dataclass(frozen=True)
@@ -232,12 +287,12 @@ def outcome_of(status: int) -> Outcome:
     return "survived" if code == SURVIVED else "killed"
 
 
-def try_all(trials: Iterator[Trial], jobs: int) -> Counts:
-    """Try mutants, as many as ``jobs`` at a time; list those that are not killed."""
+def try_all(trials: Iterator[Trial], run: Run) -> Counts:
+    """Try mutants, some at a time; list those that are not killed."""
     counts = new_counts()
     running: dict[int, tuple[Trial, float]] = {}
     while True:
-        for trial in itertools.islice(trials, jobs - len(running)):
+        for trial in itertools.islice(trials, run.jobs - len(running)):
             # A busy machine or a deadlock: processor time is what counts, up to a point.
             running[forked(trial.action)] = trial, time.monotonic() + 10 * trial.limit
         if not running:
@@ -253,6 +308,7 @@ def try_all(trials: Iterator[Trial], jobs: int) -> Counts:
             del running[child]
             outcome = outcome_of(status)
             counts[outcome] += 1
+            run.record.add(trial.mutant, outcome)
             if outcome != "killed":
                 print_line(f"{outcome}: {trial.mutant}")
             if (tried := sum(counts.values())) % 50 == 0:
@@ -264,7 +320,9 @@ def limit_of(found: Reached, tests: Sequence[str]) -> float:
     return 3 * sum(found.seconds[name] for name in tests) + 10
 
 
-def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Reached, Counts]:
+def try_functions(
+    package: str, tests: Sequence[str], every: Sequence[Mutant], run: Run
+) -> tuple[Reached, Counts]:
     """Try the changes inside functions; return what the tests reach, and the outcomes."""
     for path in sorted((SOURCE / "vicinal" / package).rglob("*.py")):
         importlib.import_module(".".join(path.relative_to(SOURCE).with_suffix("").parts))
@@ -278,7 +336,7 @@ def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Rea
         gc.freeze()  # a collection in a fork would copy the memory that forks share
 
         def trial(mutant: Mutant) -> Trial:
-            tests = found.tests(mutant)
+            tests = found.tests(mutant, run.seconds)
             limit = limit_of(found, tests)
 
             def action() -> int:
@@ -287,24 +345,27 @@ def try_functions(package: str, every: Sequence[Mutant], jobs: int) -> tuple[Rea
 
             return Trial(mutant, action, limit)
 
-        return found, try_all(map(trial, every), jobs)
+        return found, try_all(map(trial, every), run)
 
-    answer = collected(TESTS[package], use)
+    answer = collected(tests, use)
     if answer is None:
         raise RuntimeError(f"the tests of {package} cannot be collected")
     return answer
 
 
-def try_imports(found: Reached, every: Sequence[Mutant], jobs: int) -> Counts:
+def try_imports(found: Reached, every: Sequence[Mutant], run: Run) -> Counts:
     """Try the changes that an import makes, in forks that have not imported the library."""
 
     def trial(mutant: Mutant) -> Trial:
-        tests = found.tests(mutant)
+        tests = found.tests(mutant, run.seconds)
         limit = limit_of(found, tests)
 
         def use(items: Sequence[pytest.Item]) -> int:
-            by_name = {item.nodeid: item for item in items}
-            return tests_notice([by_name[name] for name in tests], limit)
+            # A changed constant may change the parameters of tests, and so what they are called.
+            order = {name.partition("[")[0]: place for place, name in enumerate(tests)}
+            chosen = [item for item in items if item.nodeid.partition("[")[0] in order]
+            chosen.sort(key=lambda item: order[item.nodeid.partition("[")[0]])
+            return tests_notice(chosen, limit)
 
         def action() -> int:
             change_at_import(mutant)
@@ -313,7 +374,7 @@ def try_imports(found: Reached, every: Sequence[Mutant], jobs: int) -> Counts:
 
         return Trial(mutant, action, limit + 30)
 
-    return try_all(map(trial, every), jobs)
+    return try_all(map(trial, every), run)
 
 
 def chosen(package: str, sample: int | None, seed: int) -> list[Mutant]:
@@ -335,6 +396,14 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="+", default=[""], help="mutants whose line holds such text"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="processor time of tests per mutant"
+    )
+    parser.add_argument("--tests", nargs="+", help="paths of tests; the package's by default")
+    parser.add_argument("--record", type=Path, help="file of outcomes: what it holds is not tried")
+    parser.add_argument(
+        "--again", action="store_true", help="try what the record holds and no test killed"
+    )
     options = parser.parse_args()
     os.chdir(ROOT)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # set before NumPy is loaded, because of the forks
@@ -344,16 +413,24 @@ def main() -> int:
     hypothesis.settings.register_profile(
         "mutation", deadline=None, database=None, derandomize=True, phases=phases
     )
+    record = Record(options.record and options.record.resolve())
+    run = Run(options.jobs, options.seconds, record)
     for package in options.packages:
         every = chosen(package, options.sample or None, options.seed)
         every = [mutant for mutant in every if any(each in str(mutant) for each in options.only)]
-        inside = [mutant for mutant in every if mutant.in_function]
-        outside = [mutant for mutant in every if not mutant.in_function]
-        found, counts = answer_of(partial(try_functions, package, inside, options.jobs))
+        known = record.outcomes()
+        kept = {"killed"} if options.again else {*new_counts()}
+        left = [mutant for mutant in every if known.get(str(mutant)) not in kept]
+        inside = [mutant for mutant in left if mutant.in_function]
+        outside = [mutant for mutant in left if not mutant.in_function]
+        tests = options.tests or TESTS[package]
+        found, counts = answer_of(partial(try_functions, package, tests, inside, run))
         if found.failed:
             sys.exit(f"tests of {package} fail without any change: {', '.join(found.failed)}")
-        for outcome, count in try_imports(found, outside, options.jobs).items():
+        for outcome, count in try_imports(found, outside, run).items():
             counts[outcome] += count
+        for mutant in {*map(str, every)} - {*map(str, left)}:
+            counts[known[mutant]] += 1
         said = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
         score = counts["killed"] / max(len(every), 1)
         print_line(f"{package}: {len(every)} mutants: {said}; score {score:.1%}")

@@ -1,10 +1,10 @@
 """Mutants of a module: one operator or number changed, and how the change gets into a process."""
 
 import ast
-import copy
 import gc
 import importlib.machinery
 import importlib.util
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,14 +34,16 @@ UNCHANGED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "f
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one module: the changed tree, and where and what it is."""
+    """One change of one module: where and what it is."""
 
     path: Path
     lines: range
     """From the start of the statement to the end of the change."""
     line: int
+    column: int
     change: str
-    tree: ast.Module
+    place: int
+    """Which of the module's nodes that may be changed."""
     in_function: bool
     """Whether the change is inside a function; otherwise an import makes it."""
 
@@ -50,9 +52,19 @@ class Mutant:
         """The name under which the module is imported."""
         return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
 
+    def tree(self) -> ast.Module:
+        """Return the changed module."""
+        tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        old = next(itertools.islice(places(tree), self.place, None)).node
+        new = changed(old)
+        if new is None:
+            raise RuntimeError(f"{self}: the file has changed since")
+        _Replace(old, ast.copy_location(new, old)).visit(tree)
+        return ast.fix_missing_locations(tree)
+
     def __str__(self) -> str:
         """Return place and change, as an editor takes them."""
-        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.change}"
+        return f"{self.path.relative_to(ROOT)}:{self.line}:{self.column}: {self.change}"
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -129,17 +141,12 @@ def mutants(path: Path) -> list[Mutant]:
         new = changed(place.node)
         if new is None or place.statement is None:
             continue
-        tree = copy.deepcopy(original)
-        old = next(each.node for number, each in enumerate(places(tree)) if number == at)
-        new = copy.deepcopy(new)
-        ast.copy_location(new, old)
-        _Replace(old, new).visit(tree)
-        ast.fix_missing_locations(tree)
         line = getattr(place.node, "lineno", place.statement.lineno)
+        column = getattr(place.node, "col_offset", place.statement.col_offset) + 1
         last = getattr(place.node, "end_lineno", None) or line
         lines = range(place.statement.lineno, last + 1)
         change = f"{ast.unparse(place.node)} → {ast.unparse(new)}"
-        found.append(Mutant(path, lines, line, change, tree, place.in_function))
+        found.append(Mutant(path, lines, line, column, change, at, place.in_function))
     return found
 
 
@@ -148,7 +155,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def __init__(self, mutant: Mutant) -> None:
         super().__init__(mutant.module, str(mutant.path))
-        self.tree = mutant.tree
+        self.tree = mutant.tree()
 
     def get_code(self, fullname: str) -> CodeType:
         return compile(self.tree, self.path, "exec", dont_inherit=True)
@@ -203,7 +210,7 @@ def change_functions(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
     original = ast.parse(mutant.path.read_text(encoding="utf-8"))
     old, new = (
         codes(compile(tree, str(mutant.path), "exec", dont_inherit=True))
-        for tree in (original, mutant.tree)
+        for tree in (original, mutant.tree())
     )
     changed_codes = dict(zip(old, new, strict=True))
     for function in functions:

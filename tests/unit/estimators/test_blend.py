@@ -1,6 +1,7 @@
 """The blend as a user meets it."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.decision import CardinalityThreshold
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
-from vicinal.scoring import Training
+from vicinal.scoring import InstanceKNNScoring, Training
 from vicinal.scoring.blend import plan
+from vicinal.scoring.blend.mix import ConvexMix
+from vicinal.scoring.blend.network import Network
+from vicinal.scoring.blend.parts import Part
+from vicinal.scoring.blend.trees import Trees
 
 pytestmark = pytest.mark.native
 
@@ -57,7 +62,10 @@ def test_is_better_than_its_parts(fitted):
 
 @pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
 def test_scores_are_probabilities(combine):
-    scores = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST])
+    model = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN])
+    kinds = {"boosting": Trees, "network": Network, "mix": ConvexMix}
+    assert type(model.scoring_.mixture) is kinds[combine]
+    scores = model.predict_proba(X[TEST])
     assert scores.shape == (60, 8)
     assert 0 < scores.min() <= scores.max() <= 1
     # Calibrated: as many labels as the rows have, within what chance allows for 60 rows.
@@ -190,6 +198,36 @@ def test_odd_labels(labels):
     assert model.predict(X[30:40]).shape == (10, labels.shape[1])
 
 
+def test_a_cell_holds_the_logarithm_of_the_labels_share(fitted):
+    """Of rows, where half a row with and half a row without every label are added."""
+    share = (Y[TRAIN].sum(axis=0) + 0.5) / (len(Y[TRAIN]) + 1)
+    np.testing.assert_allclose(fitted.scoring_.maker.log_prior, np.log(share), rtol=1e-12)
+
+
+def test_parts_speak_of_rows_as_their_view_shows_them(fitted):
+    state = fitted.scoring_
+    graph = fitted.neighbor_graph(X[TEST])
+    said = state.part_scores(graph, X[TEST])
+    assert len(said) == len(state.names)
+    assert [part.view for part in state.parts] == [0, 1, 0, 1, 1]  # similarity: of weighted rows
+    for part, scores in zip(state.parts, said, strict=False):
+        view = state.views[part.view]
+        rows = view.of(X[TEST])
+        near = graph if view.rows is None or not part.scoring.k else view.nearest(rows, 40)
+        alone = part.scoring.scores(near, rows)
+        np.testing.assert_allclose(scores.toarray(), alone.toarray(), rtol=1e-12, atol=1e-15)
+    votes = [
+        Part(str(k), view, InstanceKNNScoring(k, state.Y)) for view, k in ((0, 5), (1, 30), (1, 2))
+    ]
+    fewer = replace(state, parts=tuple(votes), co_occurrence=None)
+    for part, scores in zip(votes, fewer.part_scores(graph, X[TEST]), strict=True):
+        near = state.views[1].nearest(state.views[1].of(X[TEST]), 40) if part.view else graph
+        same(scores.toarray(), part.scoring.scores(near).toarray())
+    last_ridge = state.names.index("ridge, weighted")
+    spread = state.co_occurrence.scores(said[last_ridge].toarray())
+    np.testing.assert_allclose(said[-1].toarray(), spread, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
 def test_few_rows(n_rows):
     model = Blend().fit(X[:n_rows], Y[:n_rows])
@@ -289,6 +327,27 @@ def test_a_damaged_state_is_refused(fitted, key, value):
         type(fitted.scoring_).from_state({**state, key: value})
 
 
+def test_damaged_parts_are_refused(fitted):
+    state = fitted.scoring_.get_state()
+    first, *others = state["parts"]
+    short = InstanceKNNScoring(first.scoring.k, first.scoring.Y[:9])
+    for damaged in (replace(first, view=2), replace(first, scoring=short), first.scoring):
+        with pytest.raises(ModelFormatError, match="parts: "):
+            type(fitted.scoring_).from_state({**state, "parts": [damaged, *others]})
+
+
+def test_no_rows_have_no_scores(fitted):
+    graph = fitted.neighbor_graph(X[TEST]).some(slice(0, 0))
+    assert fitted.scoring_.scores(graph, X[:0]).shape == (0, 8)
+
+
+def test_a_blend_without_neighbours_is_saved_and_loaded(tmp_path):
+    model = Blend([LabelRidge()], combine="mix").fit(X[TRAIN], Y[TRAIN])
+    assert model.scoring_.k == 0
+    model.save(tmp_path / "model")
+    same(vicinal.load(tmp_path / "model").predict(X[TEST]), model.predict(X[TEST]))
+
+
 def test_trees_that_run_in_circles_are_refused(fitted):
     state = fitted.scoring_.mixture.get_state()
     inner = int(np.flatnonzero(state["feature"] >= 0)[0])
@@ -305,6 +364,7 @@ def test_a_small_table_does_not_get_every_label(n_copies):
     X = np.tile(np.eye(6), (n_copies, 1))
     sets = [["a"], ["b"], ["c"], ["d"], ["a", "b"], ["c", "d"]] * n_copies
     model = Blend(random_state=0).fit(X, sets)
+    assert type(model.scoring_.mixture) is ConvexMix
     assert model.predict_names(np.eye(6)) == sets[:6]
 
 
@@ -352,4 +412,4 @@ def test_a_label_that_is_no_candidate_has_a_score_of_0_and_no_parts(monkeypatch)
     scores = model.scores(X[TEST][:1]).toarray()[0]
     absent = [each for each in found.labels if each.score == 0]
     assert len(absent) == np.count_nonzero(scores == 0) == 6
-    assert all(not each.parts for each in absent)
+    assert all(each.base == 0 and not each.parts for each in absent)

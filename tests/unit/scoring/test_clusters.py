@@ -50,3 +50,25 @@ def test_the_nearest_centre_is_that_of_the_definition(kind, dtype):
 def test_centres_that_stand_for_no_row_are_dropped():
     rows = np.array([[1.0], [1.0], [1.0], [4.0]])
     assert sorted(find_centers(rows, 3, random_state=0).ravel()) == [1.0, 4.0]
+
+
+@pytest.mark.parametrize(("n_rows", "kind"), [(20_000, "KMeans"), (20_001, "MiniBatchKMeans")])
+def test_more_than_20_000_rows_are_clustered_by_samples(n_rows, kind, monkeypatch):
+    used = []
+
+    def known(name):
+        class Known:
+            cluster_centers_ = np.zeros((1, 1))
+
+            def __init__(self, n_clusters, random_state):
+                used.append((name, n_clusters, random_state))
+
+            def fit(self, rows):
+                assert len(rows) == n_rows
+
+        return Known
+
+    for name in ("KMeans", "MiniBatchKMeans"):
+        monkeypatch.setattr(clusters, name, known(name))
+    find_centers(np.zeros((n_rows, 1)), 7, 3)
+    assert used == [(kind, 7, 3)]

@@ -1,6 +1,6 @@
 """The shares of each method, from its definition and by hand."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 from math import factorial
 
 import numpy as np
@@ -10,8 +10,10 @@ from scipy.special import logit
 
 from vicinal import IBLR, LCIF, BRkNN, DMLkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
 from vicinal._base.errors import InvalidArgumentError
+from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
+from vicinal.scoring.blend.explaining import cell_breakdown
 from vicinal.scoring.explaining import explain_scoring
 
 pytestmark = pytest.mark.native
@@ -116,16 +118,18 @@ def test_dmlknn_base_has_no_vote_for_the_label_and_all_others(fit, sample):
         with_it = sample.Y[near, label].sum() if near else 0
         like = (s + with_it) / (s * n_labels + positives)
         unlike = (s + len(near) - with_it) / (s * n_labels + n - positives)
-        return prior * like / (prior * like + (1 - prior) * unlike), with_it, len(near) - with_it
+        value = prior * like / (prior * like + (1 - prior) * unlike)
+        names = "matching_with", "matching_without", "prior", "likelihood_with"
+        facts = zip(names, (with_it, len(near) - with_it, prior, like), strict=True)
+        return value, {**dict(facts), "likelihood_without": unlike}
 
     for x, why in zip(sample.X_test, model.explain(sample.X_test, labels=range(5)), strict=True):
         ids, _ = neighbors_of(model, x)
         votes = sample.Y[ids].sum(axis=0)
         for label, one in enumerate(why.labels):
-            value, with_it, without = score(votes, label)
+            value, facts = score(votes, label)
             assert one.score == pytest.approx(value, abs=1e-12)
-            counted = one.facts["matching_with"], one.facts["matching_without"]
-            assert counted == (with_it, without)
+            assert {name: one.facts[name] for name in facts} == pytest.approx(facts, rel=1e-12)
             fewer = votes.copy()
             fewer[label] = 0
             assert one.base == pytest.approx(score(fewer, label)[0], abs=1e-12)
@@ -172,9 +176,10 @@ def test_lcif_is_the_weighted_sum_of_its_parts(fit, sample):
             np.testing.assert_allclose([part.share for part in one.parts], expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("augment", [False, True])
-def test_iblr_adds_log_odds(augment, fit, sample):
-    model = fit(IBLR(4, augment=augment))
+def test_iblr_adds_log_odds(augment, k, fit, sample):
+    model = fit(IBLR(k, augment=augment))
     weights, intercepts = model.scoring_.weights, model.scoring_.intercepts
     for x, why in zip(sample.X_test, model.explain(sample.X_test, labels=range(5)), strict=True):
         ids, _ = neighbors_of(model, x)
@@ -182,7 +187,7 @@ def test_iblr_adds_log_odds(augment, fit, sample):
             assert one.scale == "log-odds"
             assert one.base == intercepts[label]
             assert one.value == pytest.approx(logit(one.score), abs=1e-9)
-            near = sample.Y[ids] @ weights[:5, label] / 4
+            near = sample.Y[ids] @ weights[:5, label] / k
             own = x[x != 0] * weights[5:, label][x != 0] if augment else []
             np.testing.assert_allclose([p.share for p in one.parts], [*near, *own], atol=1e-12)
 
@@ -222,6 +227,33 @@ def test_a_method_without_explanations_is_explained_one_neighbour_at_a_time():
     first, second = explain_scoring(NearestAlone(Y), graph, [0, 1])
     assert (first.base, first.terms[0].shares.tolist()) == (0.0, [0.5, 0.0, 0.0])
     assert (second.base, second.terms[0].shares.tolist()) == (0.0, [0.5, 0.0, 0.0])
+
+
+def test_a_blend_without_a_part_is_one_in_which_it_says_nothing():
+    """Shapley values by the definition: the order in which parts begin to speak, all of them."""
+    cell = np.array([0.5, 0.25, 2.0, 0.3, 1.0, 0.3, 0.7, 0.1, 7.0, -2.0], dtype=np.float32)
+    weights = np.arange(1.0, 11.0)
+
+    def log_odds(cells):
+        return np.sin(cells @ weights) + cells[:, 0] * cells[:, 4] * cells[:, 8]
+
+    def value(speaking):
+        keeps = np.array([part in speaking for part in range(3) for _ in range(3)] + [True])
+        return log_odds((cell * keeps)[None, :])[0]
+
+    shares = np.zeros(3)
+    for order in permutations(range(3)):
+        for place, part in enumerate(order):
+            shares[part] += (value(order[: place + 1]) - value(order[:place])) / 6
+    near = Breakdown(0.0, (Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.75])),))
+    far = Breakdown(0.0, (Terms("neighbor", np.array([9, 2]), np.array([0.5, 0.5])),))
+    found = cell_breakdown(log_odds, ["near", "far", "both"], cell, [near, far, None])
+    assert found.base == pytest.approx(value(()))
+    assert found.facts == pytest.approx(dict(zip(["near", "far", "both"], shares, strict=True)))
+    by_kind = {terms.kind: dict(zip(terms.ids, terms.shares, strict=True)) for terms in found.terms}
+    assert by_kind["input"] == pytest.approx({2: shares[2]})
+    of_rows = {2: shares[1] / 2, 4: shares[0] / 4, 9: 0.75 * shares[0] + shares[1] / 2}
+    assert by_kind["neighbor"] == pytest.approx(of_rows)
 
 
 def test_one_query_at_a_time():

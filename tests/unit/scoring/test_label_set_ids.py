@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal.decision import LabelSets
+from vicinal.graph import NeighborGraph
 from vicinal.scores import Scores
-from vicinal.scoring.lpknn import label_set_ids
+from vicinal.scoring.lpknn import LPkNNScoring, label_set_ids
 
 pytestmark = pytest.mark.native
 
@@ -42,3 +43,23 @@ def test_scores_carry_sets_through_parts_and_blocks():
 def test_all_sets_of_eight_labels_differ():
     Y = sparse.csr_array((np.arange(256)[:, None] >> np.arange(8)) & 1)
     assert sorted(label_set_ids(Y)) == list(range(256))
+
+
+def test_one_query_of_many_rows_gets_the_most_frequent_set_of_its_neighbours():
+    """The sets of a few rows are numbered by themselves, and no others are looked at."""
+    rng = np.random.default_rng(0)
+    Y = rng.integers(0, 2, (40, 3))
+    for _ in range(60):
+        ids = np.full((1, 5), -1, dtype=np.int32)
+        n_found = rng.integers(0, 6)
+        ids[0, :n_found] = rng.permutation(8)[:n_found]  # row 0 is among them as often as others
+        values = np.where(ids < 0, 0.0, 1.0)
+        scoring = LPkNNScoring(5, sparse.csr_array(Y.astype(np.int32)))
+        graph = NeighborGraph(ids, values, "cosine", 40)
+        (found,) = scoring.scores(graph).label_sets.toarray().tolist()
+        sets = Y[ids[0, :n_found]].tolist()
+        expected = max(sets, key=sets.count) if sets else [0, 0, 0]  # the first of equals
+        assert found == expected
+        (why,) = scoring.explain(graph, [1])
+        assert why.facts["neighbors_with_predicted_set"] == sets.count(expected)
+        assert why.facts["neighbors"] == n_found

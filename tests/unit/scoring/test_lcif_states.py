@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
+import vicinal
 from vicinal import LCIF, FeatureKNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.graph import NeighborGraph
@@ -90,10 +93,12 @@ def wide(matrix):
         ("second", "rw", wide),
         ("second", "rw", lambda rw: changed(rw, rw.data * np.nan)),
         ("second", "rw", lambda rw: changed(rw, rw.data + 1)),
+        ("second", "rw", lambda rw: changed(rw, np.full(rw.nnz, 1.001))),
         ("second", "rw", lambda rw: changed(rw, -rw.data)),
         ("feature", "similarity", wide),
         ("feature", "similarity", lambda s: changed(s, -s.data)),
         ("feature", "similarity", lambda s: changed(s, s.data * np.inf)),
+        ("feature", "similarity", lambda s: changed(s, np.full(s.nnz, 1.001))),
         ("feature", "aggregate", lambda a: "sum"),
         ("feature", "aggregate", lambda a: None),
         ("lcif", "mixing", lambda m: 1.5),
@@ -109,6 +114,43 @@ def test_a_changed_value_is_refused(fitted, name, key, tamper):
     state[key] = tamper(state[key])
     with pytest.raises(ModelFormatError):
         type(fitted[name]).from_state(state)
+
+
+def test_cosines_and_shares_of_1_are_read_in_spite_of_rounding():
+    one = sparse.csr_array(np.array([[1.0, np.nextafter(1.0, 2.0)]]))
+    Y = sparse.csr_array(np.array([[1, 0]], dtype=np.int32))
+    FeatureKNNScoring.from_state(FeatureKNNScoring(one, "mean", Y).get_state())
+    SecondOrderScoring.from_state(SecondOrderScoring(1, one, Y).get_state())
+
+
+def test_a_stored_zero_is_no_feature_of_a_row(fitted, training):
+    row = sparse.csr_array(([0.0, 2.0], [1, 4], [0, 2]), shape=(1, 8))
+    (said,) = fitted["feature"].explain(training.graph, [0], row)
+    assert said.facts["features"] == 1
+
+
+def test_a_feature_may_keep_one_label_after_a_change(training):
+    columns, counts = FeatureColumns.of(X), np.asarray(Y.sum(axis=0))
+    for n_kept in (1, 2):
+        changed = ChangedFeatureKNNScoring(columns, n_kept, "mean", Y, counts)
+        fitted = FeatureKNNScoring.fit(training, n_kept)
+        np.testing.assert_array_equal(changed.similarity.toarray(), fitted.similarity.toarray())
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_columns_of_changed_rows_are_those_of_the_rows_that_are_left(seed):
+    rng = np.random.default_rng(seed)
+    n_old, n_new, n_columns = rng.integers(1, 6), rng.integers(0, 6), rng.integers(1, 7)
+    rows = rng.random((n_old + n_new, n_columns)) * (rng.random((n_old + n_new, n_columns)) < 0.6)
+    gone = rng.random(len(rows)) < rng.choice([0.0, 0.4])
+    kind = sparse.csr_array if rng.random() < 0.5 else np.asarray
+    changed = FeatureColumns.of(kind(rows[:n_old])).changed(kind(rows), gone)
+    features = np.flatnonzero(rng.random(n_columns) < 0.7)
+    if len(features):
+        found = changed.of_features(features)
+        np.testing.assert_array_equal(found.toarray(), np.where(gone, 0.0, rows.T)[features])
+        assert found.has_sorted_indices
 
 
 def test_what_a_method_needs_is_asked_for(training, fitted):
@@ -162,6 +204,8 @@ def test_mix_at_its_ends_is_one_part(fitted, training):
     feature = fitted["feature"].scores(training.graph, X)
     assert np.array_equal(mix(instance, feature, 1.0).toarray(), instance.toarray())
     assert np.array_equal(mix(instance, feature, 0.0).toarray(), feature.toarray())
+    assert mix(instance, feature, 1.0).values.nnz == instance.values.nnz
+    assert mix(instance, feature, 0.0).values.nnz == feature.values.nnz
     assert mix(instance, feature, 0.5).neighbor_cardinality is instance.neighbor_cardinality
 
 
@@ -193,6 +237,14 @@ def test_feature_knn_after_several_changes_is_that_of_a_new_fit(make, few, recen
     np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
     (said,), want = model.explain(X[304:305]), wanted.explain(X[304:305])
     assert [each.score for each in said.labels] == [each.score for each in want[0].labels]
+
+
+@pytest.mark.parametrize("make", [FeatureKNN, LCIF])
+def test_a_model_that_has_learned_a_row_can_be_saved(make, tmp_path):
+    model = make().fit(np.tile(X, (10, 1)), sparse.vstack([Y] * 10)).partial_fit(X[:1], Y[:1])
+    model.save(tmp_path / "model")
+    again = vicinal.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.scores(X).toarray(), model.scores(X).toarray())
 
 
 def test_rows_that_changed_are_settled_before_they_are_saved(training):

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from vicinal import DMLkNN
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.graph import NeighborGraph
 from vicinal.index import DenseIndex
 from vicinal.scoring import (
     BRkNNScoring,
@@ -35,6 +36,7 @@ FITTED = {
     "lpknn": LPkNNScoring.fit(TRAINING, 5),
     "mlknn": MLkNNScoring.fit(TRAINING, 5, 1.0),
     "dmlknn": DMLkNNScoring.fit(TRAINING, 5, 1.0, 1),
+    "dmlknn, tolerance 0": DMLkNNScoring.fit(TRAINING, 5, 0.0, 0),
     "lamlknn": LAMLkNNScoring.fit(TRAINING, 5, 1.0, CENTERS),
     "iblr": IBLRScoring.fit(TRAINING, 5),
     "iblr+": IBLRScoring.fit(TRAINING, 5, augment=True),
@@ -126,14 +128,49 @@ def test_too_many_scores_at_once_are_refused(name, monkeypatch):
     with pytest.raises(InvalidArgumentError, match="20 rows × 4 labels"):
         FITTED[name].scores(GRAPH, X)
     assert FITTED[name].scores(GRAPH.queries(0, 19), X[:19]).shape == (19, 4)
+    monkeypatch.setattr(every_label, "DENSE_LIMIT", 20 * 4)
+    assert FITTED[name].scores(GRAPH, X).shape == (20, 4)
+
+
+def test_rows_are_scored_at_least_one_at_a_time():
+    assert every_label.rows_at_once(n_labels=2**25, most=100) == 1
+    assert every_label.rows_at_once(n_labels=2**24, most=100) == 1
+    assert every_label.rows_at_once(n_labels=1, most=2**25) == 2**24
+    assert every_label.rows_at_once(n_labels=0, most=100) == 100
 
 
 def test_what_costs_much_warns(monkeypatch):
     monkeypatch.setattr(dmlknn, "SLOW", 10)
-    with pytest.warns(UserWarning, match="DML-kNN compares each query") as caught:
+    said = rf"20 queries would take up to {20 * DML.nnz:.0e} ".replace("+", r"\+")
+    with pytest.warns(UserWarning, match=said) as caught:
         DMLkNN(5).fit(X, Y)
     assert caught[0].filename == __file__
     monkeypatch.setattr(iblr, "LARGE", 4 * 4)
     IBLRScoring.fit(TRAINING, 5)
     with pytest.warns(UserWarning, match="4 regressions on 7 features"):
         IBLRScoring.fit(TRAINING, 5, augment=True)
+
+
+@pytest.mark.parametrize("tolerance", [0, 3, 4, 10**12])
+def test_dml_votes_may_differ_by_more_than_there_are_labels(tolerance):
+    labels = Y[:, :2]
+    fitted = DMLkNNScoring.fit(Training(DenseIndex(X).query_self(9), labels), 9, 1.0, tolerance)
+    votes, true = fitted.counts.toarray(), labels.toarray()
+    assert np.ptp(votes[:, 0]) > 4
+    for found, has_label in zip(fitted.matching(fitted.counts), (1, 0), strict=True):
+        for query, label in np.ndindex(20, 2):
+            same = votes[:, label] == votes[query, label]
+            near = abs(votes[:, 1 - label] - votes[query, 1 - label]) <= tolerance
+            assert found[query, label] == (same & near & (true[:, label] == has_label)).sum()
+
+
+def test_weights_above_1_gib_are_announced():
+    def training(n_labels):
+        nobody = NeighborGraph(np.empty((1, 0), dtype=np.int32), np.empty((1, 0)), "cosine", 1)
+        return Training(nobody, sparse.csr_array((1, n_labels), dtype=np.int32))
+
+    iblr.warn_if_large(training(11_585), augment=False)
+    with pytest.warns(UserWarning, match="11586 features: its weights take 1 GiB"):
+        iblr.warn_if_large(training(11_586), augment=False)
+    with pytest.warns(UserWarning, match="32768 features: its weights take 8 GiB"):
+        iblr.warn_if_large(training(2**15), augment=False)

@@ -49,7 +49,7 @@ class ConvexMix(FieldState):
     def fit(cls, cells: Cells, true: Float) -> Self:
         """Fit on leave-one-out cells."""
         scores = cells[:, 0:-1:COLUMNS_PER_PART].astype(np.float64)
-        weights = optimize.nnls(scores.T @ scores, scores.T @ true)[0]
+        weights = optimize.nnls(scores, true)[0]
         if weights.sum() <= 0:
             weights = np.ones(scores.shape[1])
         weights /= weights.sum()

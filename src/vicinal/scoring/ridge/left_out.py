@@ -10,6 +10,7 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
+from vicinal._base.warn import warn_user
 from vicinal.scores import Scores
 from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
 from vicinal.scoring.features import check_given
@@ -20,7 +21,7 @@ from vicinal.scoring.ridge.system import Solution
 from vicinal.scoring.training import Training
 
 MOST_LEVERAGE = 1.0 - 1e-9
-"""A leverage of 1 would divide by 0: the row alone decides its own fit."""
+"""Past this the row alone decides its own fit: what the others say of it is lost in rounding."""
 KEPT_CELLS = 2**23
 """Most kernel values that are kept from one regularisation to the next: 64 MiB of float64."""
 
@@ -90,11 +91,27 @@ class LeftOutRows:
         return cls(places, inputs.of(take_rows(X, places)), take_rows(training.Y, places))
 
     def scores(self, coefficients: Matrix, leverage: Float, mean: Float) -> Scores:
-        """Return the scores of a fit without the row, its share of the mean excepted."""
+        """Return the scores of a fit without the row, its share of the mean excepted.
+
+        Where rounding hides what the others say, that is the mean.
+        """
         fit = fit_of(self.inputs, coefficients)
         own = self.Y.toarray() - mean
         h = np.minimum(leverage[self.places], MOST_LEVERAGE)[:, None]
-        return Scores.dense((fit - h * own) / (1.0 - h) + mean)
+        left_out = (fit - h * own) / (1.0 - h)
+        left_out[leverage[self.places] > MOST_LEVERAGE] = 0.0
+        return Scores.dense(left_out + mean)
+
+
+def warn_alone(leverage: Float, alpha: float) -> None:
+    """Warn of rows whose leave-one-out scores cannot be told from rounding."""
+    n_alone = np.count_nonzero(leverage > MOST_LEVERAGE)
+    if n_alone:
+        warn_user(
+            f"LabelRidge: {n_alone} of {len(leverage)} rows decide their own fit, because alpha="
+            f"{alpha:g} is small beside their values; their leave-one-out scores are the means of "
+            "the labels (scale the rows, or raise alpha)"
+        )
 
 
 def judge(

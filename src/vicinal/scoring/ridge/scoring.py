@@ -22,7 +22,7 @@ from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.ridge.dense import check_coefficients, dense_system, n_unknowns
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
-from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, fit_of, judge
+from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, fit_of, judge, warn_alone
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
 from vicinal.scoring.ridge.saved import read_columns, read_kernel, read_weights
 from vicinal.scoring.ridge.settings import RidgeSettings
@@ -181,6 +181,7 @@ class RidgeScoring(EveryLabel):
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
+        warn_alone(best.leverage, best.alpha)
         return best, good
 
     @classmethod
@@ -229,7 +230,8 @@ class RidgeScoring(EveryLabel):
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
         """Score some of the training rows, each by what the others say.
 
-        The scores of a fit without the row, its share of the mean excepted.
+        The scores of a fit without the row, its share of the mean excepted. Where rounding hides
+        what the others say, that is the mean.
         """
         if self.fold_coefficients:
             X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
