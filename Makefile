@@ -58,11 +58,10 @@ demo: setup ## Train on the embedded data and show what it predicts
 SHOWN = $(if $(filter output-sync,$(.FEATURES)),--output-sync=$(1))
 .PHONY: test
 test: ## Everything CI checks: lint, types, native tests, documentation, pytest
-	$(MAKE) --no-print-directory -j $(JOBS) setup
 	$(MAKE) --no-print-directory -j $(JOBS) $(call SHOWN,target) pytest-beside native-test types docs lint
 
 .PHONY: pytest-beside
-pytest-beside:
+pytest-beside: setup
 	$(MAKE) --no-print-directory $(call SHOWN,none) pytest WORKERS=$(JOBS)
 
 # One process more than cores, because tests of the service and the cluster mostly wait.
