@@ -48,6 +48,23 @@ struct Loop {
   }
 };
 
+// Refers to the body of a loop. It is called through a pointer, which costs less than taking the
+// next task does: the loop is compiled once, and not, with threads and exceptions, for every body.
+class LoopBody {
+ public:
+  template <class Body>
+  LoopBody(const Body& body)
+      : body_(&body), call_([](const void* called, std::int64_t task, int worker) {
+          (*static_cast<const Body*>(called))(task, worker);
+        }) {}
+
+  void operator()(std::int64_t task, int worker) const { call_(body_, task, worker); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void* called, std::int64_t task, int worker);
+};
+
 // Run body(task, worker) for every task in [0, n_tasks), on at most n_threads threads.
 //
 // `worker` in [0, n_threads) lets the body keep scratch memory per thread. Tasks are handed out one
@@ -58,9 +75,8 @@ struct Loop {
 // would have one more thread to place and would often put two on one core for the few milliseconds
 // that a loop takes. It checks for an interrupt between its tasks, so a task should take
 // milliseconds, not seconds.
-template <class Body>
-void parallel_for(std::int64_t n_tasks, int n_threads, Body&& body,
-                  const InterruptCheck& interrupted = never_interrupted) {
+inline void parallel_for(std::int64_t n_tasks, int n_threads, const LoopBody& body,
+                         const InterruptCheck& interrupted = never_interrupted) {
   using Clock = std::chrono::steady_clock;
   constexpr auto check_interval = std::chrono::milliseconds(50);
   if (n_tasks <= 0) return;
