@@ -5,9 +5,12 @@ import gc
 import logging
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -52,11 +55,32 @@ def run(
     return call
 
 
+@contextmanager
+def compiled_once():
+    """On a first run let one process compile what all of them import; the others wait for it.
+
+    Only where ``make`` keeps compiled modules in a folder of their own, and not for long: the
+    first process may have failed.
+    """
+    process = os.environ.get("PYTEST_XDIST_WORKER")
+    if process is None or sys.pycache_prefix is None:
+        yield
+        return
+    done = Path(sys.pycache_prefix, "collected")
+    if process != "gw0":
+        patience = time.monotonic() + 60
+        while not done.exists() and time.monotonic() < patience:
+            time.sleep(0.1)
+    yield
+    done.touch()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Let the garbage collector pass over what is imported and collected: it all stays."""
     gc.disable()
-    result = yield
+    with compiled_once():
+        result = yield
     gc.freeze()
     gc.set_threshold(10_000)
     gc.enable()
