@@ -63,7 +63,7 @@ def compiled_once():
     first process may have failed.
     """
     process = os.environ.get("PYTEST_XDIST_WORKER")
-    if process is None or sys.pycache_prefix is None:
+    if process is None or sys.pycache_prefix is None or sys.dont_write_bytecode:
         yield
         return
     done = Path(sys.pycache_prefix, "collected")

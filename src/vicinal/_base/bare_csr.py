@@ -13,7 +13,8 @@ from scipy import sparse
 from vicinal._base.arrays import Csr, Int, Int32
 
 _TEMPLATE = dict(vars(sparse.csr_array((1, 1))))
-_LARGEST = np.iinfo(np.int32).max
+LARGEST = int(np.iinfo(np.int32).max)
+"""Fewer entries and columns than this are counted in 32 bits."""
 FEW_ENTRIES = 10_000
 """Entries up to which NumPy takes rows in less time than SciPy checks and converts them in."""
 
@@ -56,7 +57,7 @@ def dense_csr(array: NDArray[Any]) -> Csr:
     n_rows, n_columns = array.shape
     cells = array.ravel()
     stored = np.flatnonzero(cells)
-    if len(stored) >= _LARGEST or n_columns >= _LARGEST:
+    if len(stored) >= LARGEST or n_columns >= LARGEST:
         found: Csr = sparse.csr_array(array)
         found.has_canonical_format = True
         return found

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Int, Int32
-from vicinal._base.bare_csr import bare_csr
+from vicinal._base.bare_csr import LARGEST, bare_csr
 from vicinal._base.growing import GrowingArray
 
 _MARK = "_vicinal_parts"
-_LARGEST = np.iinfo(np.int32).max
 
 
 class Parts(NamedTuple):
@@ -129,7 +128,7 @@ def adopted(matrix: Csr) -> Csr:
 
     Matrices of 2^31 entries or more are returned unchanged.
     """
-    if known_parts(matrix) is not None or int(matrix.indptr[-1]) >= _LARGEST:
+    if known_parts(matrix) is not None or int(matrix.indptr[-1]) >= LARGEST:
         return matrix
     n_entries = int(matrix.indptr[-1])
     indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
@@ -182,7 +181,7 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
         return sparse.vstack([matrix, fresh], format="csr")
     n_entries = int(parts.indptr[-1])
     starts = added.indptr[1:] + n_entries
-    if int(starts[-1] if len(starts) else n_entries) >= _LARGEST:
+    if int(starts[-1] if len(starts) else n_entries) >= LARGEST:
         return sparse.vstack([matrix, fresh], format="csr")
     room = parts.room or Room(
         GrowingArray(parts.indptr),
@@ -215,7 +214,7 @@ def stacked(matrices: Sequence[Csr]) -> Csr:
     if len(matrices) == 1:
         return matrices[0]
     total = sum(int(each.indptr[-1]) for each in known)
-    if len(known) < len(matrices) or total >= _LARGEST:
+    if len(known) < len(matrices) or total >= LARGEST:
         return adopted(sparse.vstack(list(matrices), format="csr"))
     starts = [np.zeros(1, dtype=np.int64)]
     n_entries = 0

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._base.arrays import Bool, Csr
-from vicinal._base.bare_csr import bare_csr, dense_csr
+from vicinal._base.bare_csr import LARGEST, bare_csr, dense_csr
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.quick_csr import is_canonical_indicator
 from vicinal._base.validation import canonical_csr
@@ -42,7 +42,7 @@ def check_indicator(Y: object, name: str = "Y") -> Csr:
     ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
     data = np.ones(ones.nnz, dtype=np.int32)
     n_rows, n_labels = ones.shape
-    if max(ones.nnz, n_labels) >= np.iinfo(np.int32).max:  # SciPy requires one type for both
+    if max(ones.nnz, n_labels) >= LARGEST:  # SciPy requires one type for both
         wide = ones.indices.astype(np.int64), ones.indptr.astype(np.int64)
         return sparse.csr_array((data, *wide), shape=ones.shape)
     indices, indptr = ones.indices.astype(np.int32), ones.indptr.astype(np.int32)

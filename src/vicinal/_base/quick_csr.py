@@ -12,11 +12,10 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from vicinal._base.arrays import Csr
-from vicinal._base.bare_csr import bare_csr
+from vicinal._base.bare_csr import LARGEST, bare_csr
 from vicinal._base.checked_csr import checked_csr
 
 _COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
-_MOST = 2**31 - 1
 
 
 def has_sound_structure(X: object, n_columns: int) -> bool:
@@ -40,8 +39,8 @@ def has_sound_structure(X: object, n_columns: int) -> bool:
         or matrix.shape[0] < 1
         or indices.dtype not in _COLUMN_TYPES
         or indptr.dtype not in _COLUMN_TYPES
-        or not len(indices) == len(data) < _MOST
-        or n_columns >= _MOST
+        or not len(indices) == len(data) < LARGEST
+        or n_columns >= LARGEST
         or len(indptr) != matrix.shape[0] + 1
         or indptr[0] != 0
         or indptr[-1] != len(indices)

@@ -36,7 +36,7 @@ def test_cells_of_a_dense_array_are_those_of_scipy(shape: tuple[int, int], dtype
 
 
 def test_more_cells_than_32_bits_count_are_left_to_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bare_csr, "_LARGEST", 2)
+    monkeypatch.setattr(bare_csr, "LARGEST", 2)
     assert np.array_equal(dense_csr(np.eye(3)).toarray(), np.eye(3))
 
 

@@ -121,7 +121,7 @@ def test_arrays_grow_without_touching_what_was_handed_out() -> None:
 
 
 def test_rows_beyond_what_short_starts_hold_are_left_to_scipy(monkeypatch: Any) -> None:
-    monkeypatch.setattr(checked_module, "_LARGEST", 3)  # each of them is short enough
+    monkeypatch.setattr(checked_module, "LARGEST", 3)  # each of them is short enough
     first, more = sparse.csr_array(np.eye(2)), sparse.csr_array(np.eye(2)[::-1])
     found = with_rows(first, more)
     np.testing.assert_array_equal(found.toarray(), np.vstack([np.eye(2), np.eye(2)[::-1]]))

@@ -36,9 +36,9 @@ class Inputs:
     n_features : int
         Of the rows before the view.
     gamma : float or None
-        Of the Gaussian kernel; None for a linear ridge.
+        The γ of the Gaussian kernel; None for a linear ridge.
     rows : ndarray or csr_array or None
-        The training rows as the kernel takes them; None for a linear ridge.
+        The training rows that the kernel compares with; None for a linear ridge.
     """
 
     view: RowView
