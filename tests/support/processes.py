@@ -12,19 +12,21 @@ import os
 import signal
 import sys
 import time
-import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from multiprocessing import Pipe
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.config import create_terminal_writer
 from _pytest.runner import pytest_sessionfinish as tear_down_everything
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkProcess
 
 DEAR = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
 """Tests that share something that takes seconds to start, and then mostly wait."""
@@ -80,8 +82,7 @@ def shares(items: Iterable[pytest.Item], processes: int) -> Iterator[list[int]]:
 class Copy:
     """A process that runs tests, as the first process sees it."""
 
-    number: int
-    pid: int
+    process: "ForkProcess"
     line: Connection
     left: deque[int]
     """Places of the tests that it was sent and has not finished; it runs the first of them."""
@@ -89,7 +90,7 @@ class Copy:
     """A file that becomes readable when the process ends."""
 
     def __post_init__(self) -> None:
-        self.ended = os.pidfd_open(self.pid)
+        self.ended = os.pidfd_open(self.process.pid)
 
 
 class Run:
@@ -118,32 +119,28 @@ class Run:
 
     def start(self, places: Iterable[int]) -> None:
         """Start a process with these tests."""
-        ours, theirs = Pipe()
-        number, self.started = self.started, self.started + 1
+        forked = get_context("fork")
+        ours, theirs = forked.Pipe()
+        folder = self.folder / f"process-{self.started}"
+        process = forked.Process(target=work, args=(self.session, theirs, folder))
         self.session.config.get_terminal_writer().flush()  # or the copy would write it once more
-        pid = os.fork()
-        if pid == 0:
-            ours.close()
-            for other in self.copies:
-                other.line.close()
-            work(self.session, theirs, self.folder / f"process-{number}")
+        process.start()
         theirs.close()
         left = deque(places)
         ours.send(list(left))
-        self.copies.append(Copy(number, pid, ours, left))
+        self.started += 1
+        self.copies.append(Copy(process, ours, left))
 
     def listen(self, copy: Copy) -> None:
         """Take in what a process has sent, or that it has ended."""
-        while copy.line.poll():
-            try:
-                kind, content = copy.line.recv()
-            except EOFError:
-                break
-            self.take(copy, kind, content)
-        else:
-            if not wait([copy.ended], 0):
-                return
-        self.dismiss(copy)
+        ended = bool(wait([copy.ended], 0))
+        try:
+            while copy.line.poll():
+                self.take(copy, *copy.line.recv())
+        except (EOFError, ConnectionError):
+            ended = True
+        if ended:
+            self.dismiss(copy)
 
     def take(self, copy: Copy, kind: str, content: Any) -> None:
         if kind == "more":
@@ -152,10 +149,8 @@ class Run:
             copy.line.send(places)
         elif kind == "reports":
             self.report(copy.left.popleft(), content)
-        elif kind == "warning":
+        else:  # a warning
             self.hook.pytest_warning_recorded.call_historic(kwargs=content)
-        else:
-            raise RuntimeError(f"process {copy.number} failed outside of a test:\n{content}")
 
     def report(self, place: int, reports: Iterable[dict[str, Any]]) -> None:
         """Let pytest know of a test that was run, as if it had been run here."""
@@ -177,11 +172,12 @@ class Run:
         self.copies.remove(copy)
         copy.line.close()
         os.close(copy.ended)
-        code = os.waitstatus_to_exitcode(os.waitpid(copy.pid, 0)[1])
+        copy.process.join()
+        code = copy.process.exitcode
         cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         if not copy.left:
             if code:
-                raise RuntimeError(f"process {copy.number} ended after its tests by {cause}")
+                raise RuntimeError(f"{copy.process.name} ended after its tests by {cause}")
             return
         place = copy.left.popleft()
         item = self.session.items[place]
@@ -204,12 +200,11 @@ class Run:
             until = time.monotonic() + patience
             for copy in self.copies:
                 if sent is not None:
-                    os.kill(copy.pid, sent)
-            while self.copies and time.monotonic() < until:
-                for copy in self.copies.copy():
-                    if wait([copy.ended], 0.05):
-                        self.copies.remove(copy)
-                        os.waitpid(copy.pid, 0)
+                    os.kill(copy.process.pid, sent)
+            for copy in self.copies.copy():
+                if wait([copy.ended], max(0.0, until - time.monotonic())):
+                    self.copies.remove(copy)
+                    copy.process.join()
 
 
 class Reporter:
@@ -238,24 +233,18 @@ class Reporter:
         self.reports = []
 
 
-def work(session: pytest.Session, line: Connection, folder: Path) -> NoReturn:
-    """Run the tests that the first process sends, and end this process."""
+def work(session: pytest.Session, line: Connection, folder: Path) -> None:
+    """Run the tests that the first process sends."""
     try:
         reporter = Reporter(session.config, line)
         make_own(session.config, reporter, folder)
         for item, following in received_items(session, line):
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             reporter.send()
-        tear_down_everything(session)
-    except (KeyboardInterrupt, EOFError, BrokenPipeError):  # the run is stopped
-        tear_down_everything(session)
-    except BaseException:
-        line.send(("failure", traceback.format_exc()))
-        raise
+    except (KeyboardInterrupt, EOFError, BrokenPipeError):
+        pass  # the run is stopped
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+        tear_down_everything(session)
 
 
 def make_own(config: pytest.Config, reporter: Reporter, folder: Path) -> None:
