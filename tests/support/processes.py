@@ -8,6 +8,7 @@ Only Linux copies a process safely that has loaded large libraries; elsewhere, a
 all tests run in the first process.
 """
 
+import faulthandler
 import os
 import signal
 import sys
@@ -34,8 +35,8 @@ TOGETHER = 40
 """Most tests of another file that a process gets at once."""
 FEW = 4
 """Number of processes up to which one takes all tests of ``DEAR``."""
-GRACE = 10.0
-"""Seconds that a process has to tear down its fixtures when a run is stopped."""
+GRACE = 30.0
+"""Seconds that a process has to end after its tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -244,6 +245,7 @@ def work(session: pytest.Session, line: Connection, folder: Path) -> None:
     except (KeyboardInterrupt, EOFError, BrokenPipeError):
         pass  # the run is stopped
     finally:
+        faulthandler.dump_traceback_later(GRACE, exit=True, file=sys.__stderr__)  # or it may hang
         tear_down_everything(session)
 
 
