@@ -32,6 +32,20 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 UNCHANGED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "format_spec")
 
 
+def module_of(path: Path) -> str:
+    """Return the name under which a file is imported.
+
+    Examples
+    --------
+    >>> module_of(SOURCE / "vicinal" / "metrics" / "auc.py")
+    'vicinal.metrics.auc'
+    >>> module_of(SOURCE / "vicinal" / "metrics" / "__init__.py")
+    'vicinal.metrics'
+    """
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change of one module: where and what it is."""
@@ -50,7 +64,7 @@ class Mutant:
     @property
     def module(self) -> str:
         """The name under which the module is imported."""
-        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+        return module_of(self.path)
 
     def tree(self) -> ast.Module:
         """Return the changed module."""
@@ -212,6 +226,9 @@ def change_functions(mutant: Mutant, functions: Sequence[FunctionType]) -> None:
         codes(compile(tree, str(mutant.path), "exec", dont_inherit=True))
         for tree in (original, mutant.tree())
     )
-    changed_codes = dict(zip(old, new, strict=True))
+    changed_codes: dict[CodeType, CodeType] = {}
+    for before, after in zip(old, new, strict=True):
+        if changed_codes.setdefault(before, after) != after:
+            raise RuntimeError(f"{mutant}: two functions on one line cannot be told apart")
     for function in functions:
         function.__code__ = changed_codes[function.__code__]
