@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import coverage
 import pytest
 
 from mutation.collecting import run_item
@@ -67,6 +66,8 @@ class Reached:
 
 def reach(items: Sequence[pytest.Item], package: str) -> Reached:
     """Run every test once, and note which lines of a package it reaches."""
+    import coverage
+
     found = Reached()
     watch = coverage.Coverage(
         data_file=None, config_file=False, include=[f"{SOURCE}/vicinal/{package}/*"]
