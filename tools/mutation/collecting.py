@@ -10,7 +10,7 @@ import pytest
 from mutation.forks import Answer, print_line
 
 OPTIONS = (
-    *("-q", "-s", "--tb=no", "--assert=plain", "-n", "0", "--timeout=0", "-p", "no:cacheprovider"),
+    *("-q", "-s", "--tb=no", "--assert=plain", "--timeout=0", "-p", "no:cacheprovider"),
     *("-m", "not slow and not data", "--hypothesis-profile=mutation"),
 )
 
