@@ -1,9 +1,11 @@
 """The tool for mutation tests: what is changed, which tests run, what counts as killed."""
 
 import doctest
+import gc
 import importlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,11 +32,12 @@ def written(tool, tmp_path, monkeypatch):
     def write(text):
         path = tmp_path / "changed_by_a_test.py"
         path.write_text(text, encoding="utf-8")
-        monkeypatch.delitem(importlib.sys.modules, path.stem, raising=False)
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
         importlib.invalidate_caches()
         return importlib.import_module(path.stem), mutants.mutants(path)
 
-    return write
+    yield write
+    gc.freeze()  # as it was before the tool looked for functions
 
 
 def test_examples_of_the_tool(tool):
