@@ -12,6 +12,7 @@ import faulthandler
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -247,6 +248,9 @@ def work(session: pytest.Session, line: Connection, folder: Path) -> None:
     finally:
         faulthandler.dump_traceback_later(GRACE, exit=True, file=sys.__stderr__)  # or it may hang
         tear_down_everything(session)
+        # joblib ends its processes when threads are asked to end; multiprocessing, which has a
+        # part in this process's end, would wait for them first.
+        threading._shutdown()
 
 
 def make_own(config: pytest.Config, reporter: Reporter, folder: Path) -> None:
