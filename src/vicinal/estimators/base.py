@@ -100,6 +100,13 @@ class NeighborEstimator(
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
 
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn of what was learned, or keep more of it.
+
+        Called once per fit, whereas ``_fit_scoring`` is also called for folds and for the parts of
+        a blend.
+        """
+
     def _own_decision(self) -> Decision:
         """Return the method's own rule, declared by the class or by one of its parents."""
         for kind in type(self).__mro__:
@@ -209,6 +216,7 @@ class NeighborEstimator(
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
+            self._finish_fit(scoring, training)
         version = Version(
             search,
             scoring,

@@ -10,7 +10,6 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
-from vicinal._base.warn import warn_user
 from vicinal.scores import Scores
 from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
 from vicinal.scoring.features import check_given
@@ -103,15 +102,9 @@ class LeftOutRows:
         return Scores.dense(left_out + mean)
 
 
-def warn_alone(leverage: Float, alpha: float) -> None:
-    """Warn of rows whose leave-one-out scores cannot be told from rounding."""
-    n_alone = np.count_nonzero(leverage > MOST_LEVERAGE)
-    if n_alone:
-        warn_user(
-            f"LabelRidge: {n_alone} of {len(leverage)} rows decide their own fit, because alpha="
-            f"{alpha:g} is small beside their values; their leave-one-out scores are the means of "
-            "the labels (scale the rows, or raise alpha)"
-        )
+def count_alone(leverage: Float) -> int:
+    """Return how many rows decide their own fit: their leave-one-out scores are the mean."""
+    return int(np.count_nonzero(leverage > MOST_LEVERAGE))
 
 
 def judge(

@@ -22,7 +22,7 @@ from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.ridge.dense import check_coefficients, dense_system, n_unknowns
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
-from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, fit_of, judge, warn_alone
+from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, count_alone, fit_of, judge
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
 from vicinal.scoring.ridge.saved import read_columns, read_kernel, read_weights
 from vicinal.scoring.ridge.settings import RidgeSettings
@@ -92,6 +92,11 @@ class RidgeScoring(EveryLabel):
     def k(self) -> int:
         """No neighbour is looked at."""
         return 0
+
+    @property
+    def n_alone(self) -> int:
+        """How many training rows decide their own fit: their leave-one-out scores are the mean."""
+        return count_alone(self.leverage)
 
     @classmethod
     def fit(
@@ -181,7 +186,6 @@ class RidgeScoring(EveryLabel):
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
-        warn_alone(best.leverage, best.alpha)
         return best, good
 
     @classmethod
