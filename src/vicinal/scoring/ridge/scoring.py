@@ -58,6 +58,8 @@ class RidgeScoring(EveryLabel):
         Coefficients without each fold, where there is no leverage; not saved.
     weights : ndarray of float64, shape (n,), or None
         The weights of the training rows; None where each counts once.
+    micro_f1 : float
+        The leave-one-out micro-F1 that α was chosen by; 0 for a single α; not saved.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class RidgeScoring(EveryLabel):
     rows: Features | None = None
     fold_coefficients: tuple[Matrix, ...] = field(default=())
     weights: Float | None = None
+    micro_f1: float = 0.0
 
     @property
     def k(self) -> int:
@@ -121,22 +124,6 @@ class RidgeScoring(EveryLabel):
         judged : ndarray of int64 or None
             Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
-        state, _ = cls.fit_judged(
-            training, settings, is_unit=is_unit, max_features=max_features, judged=judged
-        )
-        return state
-
-    @classmethod
-    def fit_judged(
-        cls,
-        training: Training,
-        settings: RidgeSettings,
-        *,
-        is_unit: bool,
-        max_features: int | None = None,
-        judged: Int | None = None,
-    ) -> tuple[Self, float]:
-        """Return what :meth:`fit` does, and the micro-F1 it was chosen by; 0 for a single α."""
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
@@ -162,31 +149,30 @@ class RidgeScoring(EveryLabel):
         settings: RidgeSettings,
         view: RowView,
         judged: Int | None,
-    ) -> tuple[Self, float]:
+    ) -> Self:
         """Solve for each α of the settings and keep the best."""
         solve = dense_system(rows, training, mean, gamma, settings)
         if solve is None:
             _check_dense_weights(settings, training.weights)
-            return cls._fit_iteratively(rows, training, mean, settings, view), 0.0
+            return cls._fit_iteratively(rows, training, mean, settings, view)
         n_features = check_given(training.X, training.n_rows).shape[1]
         kept = None if gamma is None else rows
         value_of = judge(Inputs(view, n_features, gamma, kept), training, mean, judged)
         is_only = len(settings.alphas) == 1
 
-        def fitted(alpha: float) -> tuple[tuple[Self, float], float]:
+        def fitted(alpha: float) -> tuple[Self, float]:
             solution = solve(alpha)
-            parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
-            state = cls(*parts, view, n_features, gamma, kept, weights=training.weights)
             good = 0.0 if is_only else value_of(solution)
-            return (state, good), good
+            parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
+            more = (view, n_features, gamma, kept)
+            return cls(*parts, *more, weights=training.weights, micro_f1=good), good
 
-        best: Self
-        best, good = best_of(settings.alphas, fitted, climbs=settings.climbs)
+        best: Self = best_of(settings.alphas, fitted, climbs=settings.climbs)
         if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
-        return best, good
+        return best
 
     @classmethod
     def _fit_iteratively(
