@@ -161,7 +161,6 @@ class Blend(IncrementalEstimator):
             check_option("combine", self.combine, COMBINATIONS),
             check_integer("random_state", self.random_state, low=0),
             check_memory(self.max_memory),
-            self.n_jobs,
         )
 
     def _fit_scoring(self, training: Training) -> BlendScoring:

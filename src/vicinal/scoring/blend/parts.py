@@ -1,4 +1,4 @@
-"""The parts of a blend: a scoring, and the view of the rows that it looks at."""
+"""The parts of a blend: a scoring, and the view of the rows that it scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Part(FieldState):
     name : str
         For explanations and reports.
     view : int
-        Which view of the rows it looks at.
+        Number of the view that it scores.
     scoring : Scoring
     """
 

@@ -1,4 +1,4 @@
-"""Training rows that a ridge scores without themselves, prepared once for all regularisations."""
+"""Leave-one-out scores of training rows, prepared once for all regularisations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from vicinal.scoring.ridge.system import Solution
 from vicinal.scoring.training import Training
 
 MOST_LEVERAGE = 1.0 - 1e-9
-"""Past this the row alone decides its own fit: what the others say of it is lost in rounding."""
+"""Above this leverage a row decides its own fit: the other rows' influence is lost in rounding."""
 KEPT_CELLS = 2**23
 """Most kernel values that are kept from one regularisation to the next: 64 MiB of float64."""
 
@@ -67,7 +67,7 @@ def fit_of(inputs: Features, coefficients: Matrix) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
-    """Some training rows, each scored by what the others say.
+    """Some training rows, each scored by a fit on the other rows.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ class LeftOutRows:
         return cls(places, inputs.of(take_rows(X, places)), take_rows(training.Y, places))
 
     def scores(self, coefficients: Matrix, leverage: Float, mean: Float) -> Scores:
-        """Return the scores of a fit without the row, its share of the mean excepted.
+        """Return the scores by a fit on the other rows; only the mean includes the row itself.
 
-        Where rounding hides what the others say, that is the mean.
+        If the influence of the other rows is lost in rounding, the score is the mean.
         """
         fit = fit_of(self.inputs, coefficients)
         own = self.Y.toarray() - mean
@@ -110,7 +110,7 @@ def count_alone(leverage: Float) -> int:
 def judge(
     inputs: Inputs, training: Training, mean: Float, judged: Int | None
 ) -> Callable[[Solution], float]:
-    """Return what tells the best micro-F1 of a solution on rows that are left out.
+    """Return a function from a solution to its best micro-F1 on rows that are left out.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class RidgeScoring(EveryLabel):
 
     Examples
     --------
-    Two rows with a feature each; α = 1 halves what each says about its label:
+    Two rows with one feature each; α = 1 halves the coefficients:
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
@@ -93,7 +93,7 @@ class RidgeScoring(EveryLabel):
 
     @property
     def k(self) -> int:
-        """No neighbour is looked at."""
+        """No neighbours are used for scoring."""
         return 0
 
     @property
@@ -153,7 +153,7 @@ class RidgeScoring(EveryLabel):
         """Solve for each α of the settings and keep the best."""
         solve = dense_system(rows, training, mean, gamma, settings)
         if solve is None:
-            _check_dense_weights(settings, training.weights)
+            _check_dense_weights(n_unknowns(rows, gamma), settings, training.weights)
             return cls._fit_iteratively(rows, training, mean, settings, view)
         n_features = check_given(training.X, training.n_rows).shape[1]
         kept = None if gamma is None else rows
@@ -213,15 +213,15 @@ class RidgeScoring(EveryLabel):
         return Inputs(self.view, self.n_features, self.gamma, self.rows)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the rows of `X`; `graph` is not looked at."""
+        """Score the rows of `X`; `graph` is not used."""
         given = check_given(X, graph.n_queries, self.n_features)
         return Scores.dense(fit_of(self._inputs.of(given), self.coefficients) + self.mean)
 
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
-        """Score some of the training rows, each by what the others say.
+        """Score some of the training rows, each by a fit on the other rows.
 
-        The scores of a fit without the row, its share of the mean excepted. Where rounding hides
-        what the others say, that is the mean.
+        Only the mean includes the row itself. If the influence of the other rows is lost in
+        rounding, the score is the mean.
         """
         if self.fold_coefficients:
             X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
@@ -315,8 +315,11 @@ def _check_kernel_weights(settings: RidgeSettings, weights: Float | None) -> Non
         raise InvalidArgumentError("gamma", expected, None)
 
 
-def _check_dense_weights(settings: RidgeSettings, weights: Float | None) -> None:
+def _check_dense_weights(size: int, settings: RidgeSettings, weights: Float | None) -> None:
     """Refuse weights where scores of the training rows would come from folds."""
     if weights is not None:
-        expected = "room for a dense solve where sample_weight is given (or fewer max_features)"
+        expected = (
+            f"at least {dense_bytes(size)} bytes where sample_weight is given: the dense solution "
+            f"of {size} unknowns (max_features keeps fewer)"
+        )
         raise InvalidArgumentError("max_memory", expected, settings.max_memory)
