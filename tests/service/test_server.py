@@ -129,8 +129,7 @@ def test_kill_loses_and_doubles_nothing(launch) -> None:
     for kill in range(3):
         facts = server.ask("/v1/models/pets")
         assert facts["rows"] - 6 >= len(acknowledged)
-        deadline = time.monotonic() + 0.2 * (kill + 1)
-        while time.monotonic() < deadline:
+        for _ in range(10 * (kill + 1)):
             reply = server.learn(f"example {sent}", "taught", key=f"key-{sent}")
             acknowledged.extend(reply["row_ids"])
             sent += 1
@@ -152,7 +151,6 @@ def test_kill_loses_and_doubles_nothing(launch) -> None:
         sent += 1
         assert server.ask("/v1/models/pets")["rows"] == 6 + sent
     assert sorted(acknowledged) == list(range(6, 6 + sent))
-    assert sent > 20
 
 
 @pytest.mark.slow
