@@ -62,7 +62,7 @@ test: ## Everything CI checks: lint, types, native tests, documentation, pytest
 
 .PHONY: pytest-beside
 pytest-beside: setup
-	$(MAKE) --no-print-directory $(call SHOWN,none) pytest WORKERS=$(JOBS)
+	$(MAKE) --no-print-directory $(call SHOWN,none) pytest
 
 # One process more than cores, because tests of the service and the cluster mostly wait.
 WORKERS ?= $(shell echo $$(($(JOBS) + 1)))

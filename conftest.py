@@ -1,6 +1,5 @@
 """What the tests of the library and of the reproduction share."""
 
-import atexit
 import gc
 import logging
 import os
@@ -54,7 +53,6 @@ def pytest_collection():
     gc.freeze()
     gc.set_threshold(10_000)
     gc.enable()
-    atexit.register(gc.unfreeze)
     return result
 
 
