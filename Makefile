@@ -66,14 +66,14 @@ pytest-beside: setup
 
 # One process more than cores, because tests of the service and the cluster mostly wait.
 WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
-FAST_TESTS = $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
+FAST_TESTS = $(ONE_THREAD) $(BIN)/python -m pytest --processes $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
-	$(BIN)/python -m pytest -n $(JOBS) -m slow -q
+	$(BIN)/python -m pytest --processes $(JOBS) -m slow -q
 
 MINIMUM := build/minimum-venv
 .PHONY: test-minimum
@@ -141,7 +141,7 @@ sanitize: sanitized-package ## Native tests and the Python tests that reach the 
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
 	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
-	$(PRELOADED) $(SANITIZED)/bin/python -m pytest -n $(JOBS) -m 'native and not slow' -q \
+	$(PRELOADED) $(SANITIZED)/bin/python -m pytest --processes $(JOBS) -m 'native and not slow' -q \
 	  -p no:cacheprovider $(addprefix --ignore tests/unit/,$(NOT_SANITIZED)) tests reproduction/tests
 
 .PHONY: sanitized-package
@@ -207,7 +207,7 @@ bench-self-graph: setup ## The leave-one-out graph against querying every row (A
 
 .PHONY: test-cluster-faults
 test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes
-	$(BIN)/python -m pytest -n 0 -m slow -q tests/cluster
+	$(BIN)/python -m pytest -m slow -q tests/cluster
 
 .PHONY: bench-tuning
 bench-tuning: setup ## The grid of LCIF from one search against GridSearchCV (ARGS=--full for delicious too)
@@ -222,7 +222,7 @@ bench-incremental: setup ## One row learned, forgotten, predicted (ARGS=--full f
 
 .PHONY: test-incremental
 test-incremental: setup ## Incremental learning for minutes: threads, 100,000 pairs, long random sequences of every method
-	$(BIN)/python -m pytest -n 0 -m slow -q -s --timeout 3600 tests/invariants/test_long_changes.py
+	$(BIN)/python -m pytest -m slow -q -s --timeout 3600 tests/invariants/test_long_changes.py
 
 QUALITY_PEERS := build/quality-venv
 .PHONY: bench-quality
@@ -263,7 +263,7 @@ annif: setup
 
 .PHONY: annif-test
 annif-test: annif ## Annif itself with our backend and our service (needs annif-archaeology and yso-finna-en)
-	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -m slow -n 0 -q --timeout 1200
+	VICINAL_ANNIF=$(CURDIR)/$(ANNIF)/bin/annif $(BIN)/python -m pytest tests/annif -m slow -q --timeout 1200
 
 .PHONY: bench-annif
 bench-annif: annif ## Quality, training time and memory in Annif: vicinal, tfidf, Omikuji
@@ -275,7 +275,7 @@ label-studio-test: setup ## Label Studio itself with our service as its ML backe
 	test -x $(LABEL_STUDIO)/bin/python || $(PYTHON) -m venv $(LABEL_STUDIO)
 	$(LABEL_STUDIO)/bin/python -m pip install --quiet label-studio==1.23.2
 	VICINAL_LABEL_STUDIO=$(CURDIR)/$(LABEL_STUDIO)/bin/label-studio \
-	  $(BIN)/python -m pytest tests/label_studio -m slow -n 0 -q --timeout 900
+	  $(BIN)/python -m pytest tests/label_studio -m slow -q --timeout 900
 
 .PHONY: docs
 docs: setup ## Check the documentation: its examples run, its links lead somewhere

@@ -5,12 +5,8 @@ import gc
 import logging
 import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -20,12 +16,7 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-DEAR = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
-"""Tests that share something that takes seconds to start, and then mostly wait."""
-TOGETHER = 40
-"""Most tests of another file that are sent to a process at once."""
-FEW = 4
-"""Number of processes up to which one takes all tests of ``DEAR``."""
+pytest_plugins = ["processes", "pytester"]
 
 
 @pytest.fixture(scope="session")
@@ -55,32 +46,11 @@ def run(
     return call
 
 
-@contextmanager
-def compiled_once():
-    """On a first run let one process compile what all of them import; the others wait for it.
-
-    Only where ``make`` keeps compiled modules in a folder of their own, and not for long: the
-    first process may have failed.
-    """
-    process = os.environ.get("PYTEST_XDIST_WORKER")
-    if process is None or sys.pycache_prefix is None or sys.dont_write_bytecode:
-        yield
-        return
-    done = Path(sys.pycache_prefix, "collected")
-    if process != "gw0":
-        patience = time.monotonic() + 60
-        while not done.exists() and time.monotonic() < patience:
-            time.sleep(0.1)
-    yield
-    done.touch()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Let the garbage collector pass over what is imported and collected: it all stays."""
     gc.disable()
-    with compiled_once():
-        result = yield
+    result = yield
     gc.freeze()
     gc.set_threshold(10_000)
     gc.enable()
@@ -105,39 +75,6 @@ def pytest_configure():
     """
     os.fsync = os.fstat
     logging.getLogger().setLevel(logging.INFO)
-
-
-def pytest_collection_modifyitems(items):
-    """Put tests that mostly wait first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(DEAR))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Send tests to processes by file, in their order, whatever ``--dist`` says.
-
-    On few processes one takes all tests that mostly wait, so that the others compute meanwhile.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    few = len(config.getoption("tx")) <= FEW
-    seen = Counter()
-
-    @cache
-    def group(nodeid):
-        for start in DEAR:
-            if nodeid.startswith(start):
-                return "dear" if few else start
-        file = nodeid.partition("::")[0]
-        seen[file] += 1
-        return f"{file} {(seen[file] - 1) // TOGETHER}"
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return group(nodeid)
-
-    config.option.loadscopereorder = False
-    return ByFile(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

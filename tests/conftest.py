@@ -3,30 +3,29 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pytest
+from every_method import EVERY_METHOD
+from rich.progress import Progress
+from scipy import sparse
 
-# The process that hands out the tests reads this file, and needs none of what the fixtures import.
-if TYPE_CHECKING:
-    import numpy as np
-
-    from vicinal.estimators import NeighborEstimator
+from vicinal._base import progress
+from vicinal.estimators import NeighborEstimator
 
 
 @dataclass(frozen=True)
 class Sample:
     """Training and test rows without ties: features in [0, 1], many of them 0."""
 
-    X: "np.ndarray"
-    Y: "np.ndarray"
-    X_test: "np.ndarray"
+    X: np.ndarray
+    Y: np.ndarray
+    X_test: np.ndarray
 
 
 @pytest.fixture(scope="session")
 def sample() -> Sample:
-    import numpy as np
-
     rng = np.random.default_rng(7)
     X = rng.random((70, 6)) * (rng.random((70, 6)) < 0.6)
     X[:, 0] += 0.05  # no row without features
@@ -36,12 +35,10 @@ def sample() -> Sample:
 
 
 @pytest.fixture(scope="session")
-def make_method() -> "Callable[..., NeighborEstimator]":
+def make_method() -> Callable[..., NeighborEstimator]:
     """Return a builder of small estimators of any method, by its name in ``EVERY_METHOD``."""
-    import numpy as np
-    from every_method import EVERY_METHOD
 
-    def make(name: str, k: int = 4, **params: Any) -> "NeighborEstimator":
+    def make(name: str, k: int = 4, **params: Any) -> NeighborEstimator:
         kind = EVERY_METHOD[name]
         known = inspect.signature(kind).parameters
         usual: dict[str, Any] = {key: k for key in known if key.startswith("n_neighbors")}
@@ -55,8 +52,6 @@ def make_method() -> "Callable[..., NeighborEstimator]":
 
 @pytest.fixture(scope="session")
 def as_csr() -> Callable[[Any], Any]:
-    from scipy import sparse
-
     return sparse.csr_array
 
 
@@ -73,10 +68,6 @@ class Bar:
 @pytest.fixture
 def bars(monkeypatch: pytest.MonkeyPatch) -> list[Bar]:
     """Let standard error pass for a terminal; the bars shown, in the order of their coming."""
-    from rich.progress import Progress
-
-    from vicinal._base import progress
-
     seen: list[Bar] = []
 
     class Watched(Progress):

@@ -82,8 +82,7 @@ def _test_of(method: str, path: str) -> Any:
     return test
 
 
-# A name for each: tests of one function all get the same from schemathesis, and pytest-xdist runs
-# one test of a name.
+# A name for each: schemathesis gives all tests of one function the same.
 globals().update(
     {
         f"test_every_reply_is_documented {method.upper()} {path}": _test_of(method, path)
