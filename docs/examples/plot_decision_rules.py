@@ -42,7 +42,8 @@ places = np.arange(len(metrics))
 for offset, (name, row) in enumerate(values.items()):
     panels[0].bar(places + 0.13 * (offset - 2.5), row, width=0.13, label=name)
 panels[0].set_xticks(places, metrics)
-panels[0].legend(fontsize=8)
+panels[0].set_ylim(top=0.65)  # room for the legend
+panels[0].legend(fontsize=8, ncols=3)
 panels[0].set_title("Test rows")
 panels[1].barh(list(sizes), list(sizes.values()))
 panels[1].axvline(Y_test.sum() / Y_test.shape[0], color="k", linestyle=":", label="true labels")
