@@ -1,5 +1,6 @@
 """A real cluster of two processes, started once and stopped after the tests of this folder."""
 
+import threading
 import warnings
 
 import pytest
@@ -7,9 +8,21 @@ import pytest
 pytest.importorskip("distributed", reason="needs the extra [cluster]")
 
 import dask
+from forked_process import forking
 
-# Workers start, and start again after a kill, from a process that has imported Dask.
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imported():
+    """Start workers, also those that replace killed ones, from a process that imported everything.
+
+    Dask states at its first use which modules that process imports: ours are stated after that.
+    """
+    from distributed.utils import get_mp_context
+
+    get_mp_context()
+    forking()
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +48,32 @@ def client(cluster):
     with Client(cluster) as client:
         client.wait_for_workers(2, timeout=60)
         yield client
+
+
+@pytest.fixture
+def in_the_middle(client):
+    """Return what calls a function once a worker has ended a task of a search and has another.
+
+    It returns the thread that waits for this moment.
+    """
+    is_over = threading.Event()
+    threads = []
+
+    def start(worker, function, *given):
+        def wait():
+            before = set()
+            while not is_over.wait(0.005):
+                now = set(client.processing().get(worker, ()))
+                if now and before - now:
+                    function(*given)
+                    return
+                before |= now
+
+        threads.append(threading.Thread(target=wait))
+        threads[-1].start()
+        return threads[-1]
+
+    yield start
+    is_over.set()
+    for thread in threads:
+        thread.join()

@@ -47,7 +47,7 @@ def own_cluster():
 @pytest.fixture
 def index(client, X, tmp_path):
     SegmentedIndex.build([X], tmp_path / "rows", max_memory=MEMORY)
-    return ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=40)
+    return ClusterIndex(client, tmp_path / "rows", max_memory=MEMORY, block_queries=100)
 
 
 def same(a, b):
@@ -59,15 +59,14 @@ def pids(client):
     return sorted(client.run(os.getpid).values())
 
 
-def test_a_slow_worker(client, X, index):
+def test_a_slow_worker(client, in_the_middle, X, index):
     """It stands still for a second in the middle of a search."""
-    slow = pids(client)[0]
-    stop = threading.Timer(0.1, os.kill, (slow, signal.SIGSTOP))
-    go_on = threading.Timer(1.1, os.kill, (slow, signal.SIGCONT))
-    stop.start()
-    go_on.start()
-    same(index.query(X, 6), InvertedIndex(X).query(X, 6))
-    go_on.join()
+    worker, slow = min(client.run(os.getpid).items())
+    standstill = in_the_middle(worker, stop_for_a_while, slow, 1.0)
+    found = index.query(X, 6)
+    standstill.join(5)
+    assert not standstill.is_alive()  # the search was still running when the worker stopped
+    same(found, InvertedIndex(X).query(X, 6))
 
 
 def limit_data(extra):
@@ -174,7 +173,7 @@ def send(pid, number):
         os.kill(pid, number)
 
 
-def stop_for_a_while(pid):
+def stop_for_a_while(pid, seconds=0.5):
     send(pid, signal.SIGSTOP)
-    time.sleep(0.5)
+    time.sleep(seconds)
     send(pid, signal.SIGCONT)

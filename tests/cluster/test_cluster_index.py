@@ -208,27 +208,22 @@ def test_an_index_that_changed_and_the_blocks_of_an_array(client, X, tmp_path):
     assert index.query(X[:0], 4).ids.shape == (0, 4)
 
 
-def pids(client):
-    return sorted(client.run(os.getpid).values())
-
-
 @pytest.mark.parametrize("kind", ["folder", "arrays"])
-def test_workers_killed_during_a_query(client, X, kind, tmp_path):
-    """Blocks are small, so that the search takes seconds and the workers die in the middle."""
+def test_workers_killed_during_a_query(client, in_the_middle, X, kind, tmp_path):
+    """Blocks are small, so that there are 60 tasks, and a worker dies after its first."""
     wanted = InvertedIndex(X).query(X, 6)
     source = X
     if kind == "folder":
         SegmentedIndex.build([X], tmp_path / "rows")
         source = tmp_path / "rows"
-    index = ClusterIndex(client, source, max_memory=MEMORY, block_queries=40)
-    victim = pids(client)[0]
-    killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
-    killer.start()
+    index = ClusterIndex(client, source, max_memory=MEMORY, block_queries=100)
+    worker, victim = min(client.run(os.getpid).items())
+    killer = in_the_middle(worker, os.kill, victim, signal.SIGKILL)
     found = index.query(X, 6)
     assert not killer.is_alive()  # the search was still running when the worker died
     same(found, wanted)
     client.wait_for_workers(2, timeout=60)
-    assert victim not in pids(client)
+    assert victim not in client.run(os.getpid).values()
     same(index.query_self(3), InvertedIndex(X).query_self(3))
 
 

@@ -1,18 +1,16 @@
 """``vicinal serve`` in processes forked from one that has imported it: a start takes no second."""
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import typer
+from forked_process import forking
 
 from vicinal.cli import serve as command
 from vicinal.service.limits import Limits
 from vicinal.service.store import Store
-
-IMPORTED = (__name__, "vicinal.estimators", "vicinal.service.server", "vicinal.service.telemetry")
 
 
 class Process:
@@ -21,9 +19,7 @@ class Process:
     def __init__(
         self, arguments: list[str], log: Path, token: str, before: Callable[[], None] | None
     ) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(list(IMPORTED))
-        self._process = context.Process(target=_serve, args=(arguments, log, token, before))
+        self._process = forking().Process(target=_serve, args=(arguments, log, token, before))
         self._process.start()
 
     def poll(self) -> int | None:

@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
@@ -171,6 +172,38 @@ def test_limits(start) -> None:
     assert (large.status_code, large.json()["error"]["code"]) == (413, "body-too-large")
     streamed = client.post(PREDICT, content=(b" " * 100 for _ in range(11)))
     assert streamed.status_code == 413
+
+
+def test_narrower_limits_of_a_row_and_of_its_answer(start) -> None:
+    client = start(limits=Limits(rows=2, features=2, label_characters=4, top=3, neighbors=2))
+
+    def problem(path: str, **body: Any) -> str:
+        reply = client.post(f"/v1/models/pets/{path}", json=body, headers=bearer(WRITE))
+        return "" if reply.status_code == 200 else reply.json()["error"]["message"]
+
+    text, three = {"text": "cat"}, {"cat": 1, "dog": 1, "mat": 1}
+    assert problem("predict", rows=[{"features": three}], top=1) == (
+        "rows.0.features: more than 2 features"
+    )
+    assert "rows.1.values" in problem("predict", rows=[text, {"values": [0.0] * 3}], top=1)
+    assert problem("learn", rows=[{**text, "labels": ["cats", "kittens"]}]) == (
+        "rows.0.labels: one is longer than 4 characters"
+    )
+    for path in ("predict", "explain"):
+        assert problem(path, rows=[text], top=4) == "top: expected at most 3, got 4"
+        assert problem(path, rows=[text], top=3) == ""
+    assert problem("forget", row_ids=[0, 1, 2]) == "row_ids: expected at most 2, got 3"
+    assert problem("neighbors", rows=[text], k=3) == "k: expected at most 2, got 3"
+    assert problem("neighbors", rows=[text], k=2) == problem("neighbors", rows=[text]) == ""
+    tasks = {"tasks": [{"data": text}]}
+    assert client.post("/label-studio/predict", json=tasks).status_code == 200
+
+
+def test_limits_beyond_the_openapi_document_are_refused(start) -> None:
+    for name in ("rows", "text_characters", "features", "labels", "label_characters", "top"):
+        most = getattr(Limits(), name)
+        with pytest.raises(InvalidArgumentError, match=f"limits.{name}: expected at most {most}, "):
+            start(limits=Limits(**{name: most + 1}))
 
 
 def test_ten_megabytes_of_one_word_are_refused(client) -> None:

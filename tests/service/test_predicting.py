@@ -232,7 +232,6 @@ def test_texts_beside_features_in_one_request(client) -> None:
     assert [mixed[0], mixed[2]] == alone
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_columns_keep_the_names_they_were_learned_by(start) -> None:
     model = BRkNN(1).fit(pd.DataFrame({"size": [0.0, 9.0]}), [["small"], ["large"]])
     client = start(models={"sizes": model})

@@ -8,9 +8,11 @@ Only Linux copies a process safely that has loaded large libraries; elsewhere, a
 all tests run in the first process.
 """
 
+import faulthandler
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -34,8 +36,8 @@ TOGETHER = 40
 """Most tests of another file that a process gets at once."""
 FEW = 4
 """Number of processes up to which one takes all tests of ``DEAR``."""
-GRACE = 10.0
-"""Seconds that a process has to tear down its fixtures when a run is stopped."""
+GRACE = 30.0
+"""Seconds that a process has to end after its tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -244,7 +246,11 @@ def work(session: pytest.Session, line: Connection, folder: Path) -> None:
     except (KeyboardInterrupt, EOFError, BrokenPipeError):
         pass  # the run is stopped
     finally:
+        faulthandler.dump_traceback_later(GRACE, exit=True, file=sys.__stderr__)  # or it may hang
         tear_down_everything(session)
+        # joblib ends its processes when threads are asked to end; multiprocessing, which has a
+        # part in this process's end, would wait for them first.
+        threading._shutdown()
 
 
 def make_own(config: pytest.Config, reporter: Reporter, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 SUPPORT = Path(__file__).parents[1] / "support"
 SUITE = """
-import os, signal, sys, time, warnings
+import os
 from pathlib import Path
 import pytest
 
@@ -30,7 +30,7 @@ def test_many(number, owner, tmp_path):
         pytest.skip("not today")
 """
 DYING = """
-import os, signal, sys, time, warnings
+import os, signal, warnings
 
 def test_before(): pass
 def test_dies(): os.kill(os.getpid(), signal.SIGKILL)
@@ -89,6 +89,20 @@ def test_the_first_failure_or_an_interrupt_stops_the_others(run_suite) -> None:
     result = run_suite(test_fails=interrupts, test_waits=waits)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert result.duration < 30
+
+
+def test_processes_of_joblib_end_with_those_of_the_tests(run_suite) -> None:
+    test = """
+import joblib, os
+def test_{0}():
+    numbers = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(os.getpid)() for _ in "ab")
+    open("{0}", "w").write(str(numbers[0]))
+"""
+    result = run_suite(test_one=test.format("one"), test_other=test.format("other"))
+    result.assert_outcomes(passed=2)
+    assert result.ret == 0
+    for name in ("one", "other"):
+        assert not Path("/proc", Path(name).read_text()).exists()
 
 
 def test_a_test_that_takes_too_long_is_named(run_suite) -> None:

@@ -32,6 +32,20 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 UNCHANGED_FIELDS = ("annotation", "returns", "decorator_list", "type_params", "format_spec")
 
 
+def module_of(path: Path) -> str:
+    """Return the name under which a file is imported.
+
+    Examples
+    --------
+    >>> module_of(SOURCE / "vicinal" / "metrics" / "auc.py")
+    'vicinal.metrics.auc'
+    >>> module_of(SOURCE / "vicinal" / "metrics" / "__init__.py")
+    'vicinal.metrics'
+    """
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change of one module: where and what it is."""
@@ -50,7 +64,7 @@ class Mutant:
     @property
     def module(self) -> str:
         """The name under which the module is imported."""
-        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+        return module_of(self.path)
 
     def tree(self) -> ast.Module:
         """Return the changed module."""

@@ -41,8 +41,8 @@ def evaluate_model(
     Rows are read, predicted and counted in blocks: memory does not grow with the number of rows.
     """
     from vicinal._base.progress import shown
+    from vicinal.cli.scoring import load_model
     from vicinal.cli.source_blocks import new_blocks
-    from vicinal.estimators import load as load_model
     from vicinal.estimators.model import estimator_of
     from vicinal.metrics import MetricAccumulator, metrics_table
     from vicinal.metrics.conventions import check_conventions

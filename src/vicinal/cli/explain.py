@@ -54,10 +54,9 @@ def explain_rows(
     table: TableChoice,
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
-    from vicinal.cli.scoring import rows_for
+    from vicinal.cli.scoring import load_model, rows_for
     from vicinal.cli.source import new_source
     from vicinal.estimators import explain
-    from vicinal.estimators import load as load_model
 
     check_target("--html", html)
     import_modules(imports)

@@ -36,8 +36,8 @@ def predict(
     """Predict the labels of each row, and show the best labels with their scores."""
     from vicinal._base.progress import shown
     from vicinal.cli.answer_files import answer_writer
+    from vicinal.cli.scoring import load_model
     from vicinal.cli.source_blocks import new_blocks
-    from vicinal.estimators import load as load_model
 
     check_target("--output", output)
     write = None if output is None else answer_writer(output)

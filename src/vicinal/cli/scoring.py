@@ -11,11 +11,17 @@ from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.progress import part
 from vicinal.cli.source import Source
-from vicinal.estimators import prepared
+from vicinal.estimators import load, prepared
+from vicinal.estimators.column_names import ordered_by_name
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.pipeline import named_pipeline
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
+
+
+def load_model(path: Path) -> Model:
+    """Return a saved model, for rows whose columns :func:`rows_for` puts in its order."""
+    return ordered_by_name(load(path))
 
 
 class ScoredRows(NamedTuple):

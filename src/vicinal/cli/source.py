@@ -157,11 +157,22 @@ def table_source(
     return content_source(path, found, names)
 
 
+def shown_name(path: str) -> str:
+    """Return the name of a file in tables and messages.
+
+    Examples
+    --------
+    >>> shown_name("data/songs.csv"), shown_name("-")
+    ('songs.csv', 'standard input')
+    """
+    return "standard input" if path == STANDARD_INPUT else Path(path).name
+
+
 def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
     """Return rows of a table whose labels are `names`."""
     sets, how = found.labels, found.reading
     return Source(
-        "standard input" if path == STANDARD_INPUT else Path(path).name,
+        shown_name(path),
         found.X,
         found.n_rows,
         None if sets is None else indicator_of(sets, names),

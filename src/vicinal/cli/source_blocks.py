@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vicinal.cli.source import Source, content_source, dataset_source, new_source, reads_text
+from vicinal.cli.source import (
+    Source,
+    content_source,
+    dataset_source,
+    new_source,
+    reads_text,
+    shown_name,
+)
 from vicinal.cli.table_options import TableChoice
 from vicinal.cli.tables import file_options, is_table_file, reading_for, table_options
 from vicinal.datasets.catalogue.registry import known
@@ -53,7 +60,7 @@ def new_blocks(
     model, data, rows, auto, table, labelled
         As for :func:`~vicinal.cli.source.new_source`.
     """
-    name = "standard input" if data == "-" else Path(data).name
+    name = shown_name(data)
     if is_table_file(data):
         reading = reading_for(model)
         if reading is not None:

@@ -1,34 +1,32 @@
-"""The base class of all estimators: fitting, scoring and predicting."""
+"""The base class of all estimators: what they have in common, and how they are fitted."""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
-from vicinal._base.arrays import Csr, Float, Int32
-from vicinal._base.checked_csr import adopted, stacked
+from vicinal._base.arrays import Float
+from vicinal._base.checked_csr import adopted
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.labels import Labels, read_labels
-from vicinal._base.progress import blocks
 from vicinal._base.state import State
 from vicinal._base.threads import using_threads
 from vicinal._base.validation import check_integer, owned
 from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
 from vicinal.distances import get_distance
-from vicinal.estimators.answer_kinds import SubsetAccuracy, labels_as, probabilities_as
-from vicinal.estimators.block_rows import block_rows, training_blocks
+from vicinal.estimators.answer_kinds import SubsetAccuracy
+from vicinal.estimators.block_rows import training_blocks
 from vicinal.estimators.calibration import fold_scores
 from vicinal.estimators.explainable import Explainable
 from vicinal.estimators.method import Method, declare
-from vicinal.estimators.neighbor_queries import NeighborQueries
+from vicinal.estimators.predictions import Predictions
 from vicinal.estimators.row_names import RowNames, check_row_names
 from vicinal.estimators.rules import check_decides, resolve_decision
 from vicinal.estimators.sample_weights import (
@@ -42,19 +40,16 @@ from vicinal.estimators.sweep import refitted
 from vicinal.estimators.targets import for_label_indicators, refuse_classes
 from vicinal.estimators.version import Calibration, Version
 from vicinal.graph import NeighborGraph
-from vicinal.graph.checks import check_graph, check_training_graph
-from vicinal.graph.neighbor_graph import narrowed
+from vicinal.graph.checks import check_training_graph
 from vicinal.index import TrainingRows
 from vicinal.index.build import index_factory
 from vicinal.persistence import write_folder
-from vicinal.scores import Scores
 from vicinal.scoring import Scoring, Training
-from vicinal.scoring.every_label import EveryLabel, check_cells
 from vicinal.scoring.training import leave_one_out
 
 
 class NeighborEstimator(
-    NeighborQueries, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
+    Predictions, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
 ):
     """Base class of the multi-label estimators; users call its subclasses.
 
@@ -99,6 +94,13 @@ class NeighborEstimator(
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn of what was learned, or keep more of it.
+
+        Called once per fit, whereas ``_fit_scoring`` is also called for folds and for the parts of
+        a blend.
+        """
 
     def _own_decision(self) -> Decision:
         """Return the method's own rule, declared by the class or by one of its parents."""
@@ -209,6 +211,7 @@ class NeighborEstimator(
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
+            self._finish_fit(scoring, training)
         version = Version(
             search,
             scoring,
@@ -249,110 +252,6 @@ class NeighborEstimator(
         scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
         return decision.fit(scores, training.Y)
 
-    def predict(self, X: object, *, graph: NeighborGraph | None = None) -> NDArray[Any] | Csr:
-        """Return the predicted label indicator, in the array type and dtype of `Y` at fit.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (n, m)
-        graph : NeighborGraph, optional
-            Neighbours of `X` among the training rows, from :meth:`neighbor_graph`; replaces the
-            search.
-        """
-        version = self._fitted()
-        decided = self._decided(version, X, graph)
-        return labels_as(decided, version.label_kind, version.label_dtype)
-
-    def _decided(self, version: Version, X: object, graph: NeighborGraph | None) -> Csr:
-        """Return the label indicator (int32) that one version predicts."""
-        scored = self._score_blocks(version, X, graph)
-        return stacked([version.decision.decide(scores) for scores in scored])
-
-    def predict_blocks(self, X_blocks: Iterable[object]) -> Iterator[NDArray[Any] | Csr]:
-        """Yield the predicted label indicator of each block of rows.
-
-        Memory: one block at a time. All blocks are predicted by the model as it was at the first
-        block, even if it learns further rows in between.
-
-        Parameters
-        ----------
-        X_blocks : iterable of array-like, sparse matrix or data frame
-            Each as for :meth:`predict`.
-        """
-        version = self._fitted()
-        for X in X_blocks:
-            decided = self._decided(version, X, None)
-            yield labels_as(decided, version.label_kind, version.label_dtype)
-
-    def decide(self, scores: Scores) -> Csr:
-        """Return the label indicator (int32) that the fitted rule predicts from scores."""
-        return self._fitted().decision.decide(scores)
-
-    def predict_names(self, X: object, *, graph: NeighborGraph | None = None) -> list[list[str]]:
-        """Return the names of the labels predicted for each row."""
-        version = self._fitted()
-        decided = self._decided(version, X, graph)
-        return [
-            [version.label_names[label] for label in labels]
-            for labels in np.split(decided.indices, decided.indptr[1:-1])
-        ]
-
-    def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
-        """Return the score of every row and label.
-
-        The result has shape (n, L). It is a CSR array if the training labels were sparse and the
-        method scores a label without votes 0. If it is dense and too large for memory, an error
-        points to :meth:`rank`.
-        """
-        version = self._fitted()
-        return probabilities_as(self._scores(version, X, graph), version.label_kind)
-
-    def decision_function(self, X: object, *, graph: NeighborGraph | None = None) -> Float:
-        """Return every score minus the threshold: positive for the labels that pass it.
-
-        One (n, L) array; raises if it is too large for memory (use :meth:`rank`). Rules that
-        compare the labels of a row with each other (``RCut``, ``TopS``, label sets, …) have no
-        threshold; the result is then the scores themselves. With ``never_empty``, a row may be
-        given a label that does not pass the threshold.
-        """
-        version = self._fitted()
-        scores = self._scores(version, X, graph).toarray()
-        cut: Any = getattr(version.decision, "cut", None)
-        above = scores if cut is None else scores - cut
-        return above.ravel() if version.label_kind == "flat" else above
-
-    def scores(self, X: object, *, graph: NeighborGraph | None = None) -> Scores:
-        """Return the scores of every row and label.
-
-        Sparse for any number of labels, except for the methods that compute a separate score for
-        every row and label (DML-kNN, LAML-kNN, IBLR).
-        """
-        return self._scores(self._fitted(), X, graph)
-
-    def _scores(self, version: Version, X: object, graph: NeighborGraph | None) -> Scores:
-        """Return the scores of every row and label that one version computes."""
-        if isinstance(version.scoring, EveryLabel):
-            check_cells(self._read_new_X(X).shape[0], len(version.label_names))
-        return Scores.stack(list(self._score_blocks(version, X, graph)))
-
-    def rank(
-        self, X: object, top: int = 5, *, graph: NeighborGraph | None = None
-    ) -> tuple[Int32, Float]:
-        """Return the `top` best labels of each row and their scores, best first.
-
-        Memory: (n, top) only, for any number of labels.
-
-        Returns
-        -------
-        ids : ndarray of int32, shape (n, min(top, L))
-        scores : ndarray of float64, of the same shape
-        """
-        version = self._fitted()
-        top = check_integer("top", top, low=1)
-        n_jobs = version.rows.n_jobs
-        blocks = [scores.top(top, n_jobs) for scores in self._score_blocks(version, X, graph)]
-        return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
         self._fitted()
@@ -367,39 +266,6 @@ class NeighborEstimator(
         """Build from :meth:`get_state`, checked."""
         return restore_estimator(cls, state)
 
-    def _score_blocks(
-        self, version: Version, X: object, graph: NeighborGraph | None
-    ) -> Iterator[Scores]:
-        """Score the rows of `X` with one version, in blocks."""
-        queries = self._read_new_X(X)
-        known, scoring = version.rows, version.scoring
-        n_rows, k = queries.shape[0], scoring.k
-        if graph is not None:
-            check_graph(graph, n_rows, known.n_ids, min(k, known.n_rows))
-            graph = known.by_place(graph)
-            if graph.metric != known.metric:
-                expected = f"a graph of the model's metric, {known.metric}"
-                raise InvalidArgumentError("graph", expected, graph.metric)
-        elif k and known.prefers_whole_batches:
-            graph = known.query(queries, k)
-        for start, stop in blocks(n_rows, block_rows(scoring), "Scoring rows"):
-            some = queries if stop - start == n_rows else queries[start:stop]
-            if graph is None:
-                near = known.query(some, k)
-            else:
-                near = narrowed(graph.queries(start, stop), k)
-            with using_threads(known.n_jobs if n_rows > 1 else 1):
-                scores = scoring.scores(near, some)
-            yield scores
-
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: sparse features, label indicators only."""
         return for_label_indicators(super().__sklearn_tags__())
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The two classes of each label, shape (L, 2), or (2,) if `Y` was one-dimensional."""
-        pair = np.array([0, 1])
-        if self.label_kind_ == "flat":
-            return pair
-        return np.broadcast_to(pair, (len(self.label_names_), 2))

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Self, cast
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.state import State, read_part
 from vicinal._base.threads import library_threads
 from vicinal._base.validation import check_integer, check_option
+from vicinal._base.warn import warn_user
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.estimators.base import NeighborEstimator
@@ -17,7 +18,7 @@ from vicinal.estimators.method import Method
 from vicinal.estimators.unfitted import unfitted_from, unfitted_state
 from vicinal.graph.neighbor_graph import narrowed
 from vicinal.index import TrainingRows
-from vicinal.scoring import Scoring, Training
+from vicinal.scoring import RidgeScoring, Scoring, Training
 from vicinal.scoring.blend import BlendScoring, BlendSettings
 from vicinal.scoring.blend.co_occurrence import CoOccurrence
 from vicinal.scoring.blend.fitting import fit_blend, fit_mixture
@@ -114,8 +115,6 @@ class Blend(IncrementalEstimator):
         ),
     )
 
-    part_names_: tuple[str, ...]
-
     def __init__(
         self,
         parts: str | Sequence[NeighborEstimator] = "auto",
@@ -162,7 +161,6 @@ class Blend(IncrementalEstimator):
             check_option("combine", self.combine, COMBINATIONS),
             check_integer("random_state", self.random_state, low=0),
             check_memory(self.max_memory),
-            self.n_jobs,
         )
 
     def _fit_scoring(self, training: Training) -> BlendScoring:
@@ -170,19 +168,37 @@ class Blend(IncrementalEstimator):
         settings, given, k = self._settings(), self._given_parts(), self._neighbors()
         with library_threads():
             if given is None:
-                scoring = fit_blend(training, k, settings)
-            else:
-                X = check_given(training.X, training.n_rows)
-                order = content_order(X, training.Y)
-                parts = [
-                    Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
-                    for number, part in enumerate(given, start=1)
-                ]
-                scoring = fit_mixture(
-                    [unchanged_view()], parts, None, [training], k, settings, order
-                )
-        self.part_names_ = scoring.names
-        return scoring
+                return fit_blend(training, k, settings)
+            X = check_given(training.X, training.n_rows)
+            order = content_order(X, training.Y)
+            parts = [
+                Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
+                for number, part in enumerate(given, start=1)
+            ]
+            return fit_mixture([unchanged_view()], parts, None, [training], k, settings, order)
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn once of the ridges in use in which rows decide their own fit."""
+        parts = scoring.parts if isinstance(scoring, BlendScoring) else ()
+        found = [
+            f"{part.name!r} ({part.scoring.n_alone} of {training.n_rows} rows)"
+            for part in parts
+            if isinstance(part.scoring, RidgeScoring) and part.scoring.n_alone
+        ]
+        if not found:
+            return
+        remedy = "raise their alpha, or scale the rows"
+        if self._given_parts() is None:
+            remedy = "drop features that depend on others, or pass parts=[…, LabelRidge(alpha=…)]"
+        warn_user(
+            f"Blend: some rows decide their own fit in {', '.join(found)}; their leave-one-out "
+            f"scores there are the means of the labels ({remedy})"
+        )
+
+    @property
+    def part_names_(self) -> tuple[str, ...]:
+        """The parts in use."""
+        return cast("BlendScoring", self._whole("part_names_").scoring).names
 
     def _fitted_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
@@ -213,10 +229,8 @@ class Blend(IncrementalEstimator):
         parts = params.get("parts")
         if isinstance(parts, list):
             params = {**params, "parts": [unfitted_from(part) for part in parts]}
-        scoring: BlendScoring = read_part(state, "scoring", BlendScoring)
-        model = super().from_state({**state, "params": params})
-        model.part_names_ = scoring.names
-        return model
+        read_part(state, "scoring", BlendScoring)
+        return super().from_state({**state, "params": params})
 
 
 def _fitted(part: NeighborEstimator, training: Training) -> Scoring:

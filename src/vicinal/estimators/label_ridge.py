@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Self, cast
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal._base.fitting import unchanged_on_failure
 from vicinal._base.validation import check_flag, check_integer
+from vicinal._base.warn import warn_user
 from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.distances import COSINE
 from vicinal.estimators.incremental import IncrementalEstimator
@@ -16,7 +17,7 @@ from vicinal.estimators.sample_weights import refuse_fit_arguments
 from vicinal.graph import NeighborGraph
 from vicinal.index.backend import chosen_backend
 from vicinal.scores import Scores
-from vicinal.scoring import RidgeScoring, Training
+from vicinal.scoring import RidgeScoring, Scoring, Training
 from vicinal.scoring.every_label import check_cells
 from vicinal.scoring.ridge.settings import check_settings
 from vicinal.scoring.training import leave_one_out
@@ -100,7 +101,6 @@ class LabelRidge(IncrementalEstimator):
         scoring=(RidgeScoring,),
     )
 
-    alpha_: float
     loo_scores_: Scores
 
     def __init__(
@@ -195,11 +195,21 @@ class LabelRidge(IncrementalEstimator):
         if self.max_features is not None:
             check_integer("max_features", self.max_features, low=1)
         is_unit = training.graph.metric == COSINE.name and self.kernel is None
-        scoring = RidgeScoring.fit(
-            training, settings, is_unit=is_unit, max_features=self.max_features
-        )
-        self.alpha_ = scoring.alpha
+        return RidgeScoring.fit(training, settings, is_unit=is_unit, max_features=self.max_features)
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn of rows that decide their own fit, and keep the leave-one-out scores if asked to."""
+        if isinstance(scoring, RidgeScoring) and scoring.n_alone:
+            warn_user(
+                f"LabelRidge: {scoring.n_alone} of {training.n_rows} rows decide their own fit, "
+                f"because alpha={scoring.alpha:g} is small beside their values; their "
+                "leave-one-out scores are the means of the labels (scale the rows, or raise alpha)"
+            )
         if check_flag("keep_loo", self.keep_loo):
             check_cells(*training.Y.shape)
             self.loo_scores_ = leave_one_out(scoring, training)
-        return scoring
+
+    @property
+    def alpha_(self) -> float:
+        """The regularisation strength used."""
+        return cast("RidgeScoring", self._whole("alpha_").scoring).alpha

@@ -101,7 +101,8 @@ class PostingsCache:
                 is_kept = all(each.key in self._kept for each in group)
                 if start and not is_kept:
                     release_free_memory()  # that of the postings just dropped
-                found = (map if is_kept else pool.map)(self._segment, group)  # no thread to look up
+                is_short = is_kept or len(group) == 1  # no thread to look up, nor for one range
+                found = (map if is_short else pool.map)(self._segment, group)
                 yield from zip(group, found, strict=True)
                 self._drop_grown(group)
 

@@ -53,7 +53,8 @@ class PostingsWriter:
             return entry
 
         with ThreadPoolExecutor(self.n_threads) as pool:
-            entries = list(pool.map(written, range(len(ranges))))
+            each = map if len(ranges) == 1 else pool.map  # no thread for one range
+            entries = list(each(written, range(len(ranges))))
         sync_folder(folder)
         return entries
 

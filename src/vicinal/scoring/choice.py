@@ -67,7 +67,15 @@ def best_of(
 
 
 def best_micro_f1(scores: Scores, Y: Csr) -> float:
-    """Return the micro-F1 at the best threshold; ties of scores may be cut anywhere.
+    r"""Return the micro-F1 at the best threshold; ties of scores may be cut anywhere.
+
+    Labels without a stored score are never predicted. If :math:`t_n` of the n largest scores are of
+    true labels, their micro-F1 is :math:`F_n = 2 t_n / (n + p)`, where p is the number of true
+    labels. Only t of these have a score, so that :math:`F_n \le 2 t / (n + p)`: once the largest
+    scores have given some F, no n above :math:`2 t / F - p` can be better. Usually, all n up to
+    there are among the 6 p + 100 that are looked at first.
+
+    Memory: 17 bytes per score, and some 40 per score that is looked at: all of them if F is 0.
 
     Examples
     --------
@@ -76,11 +84,21 @@ def best_micro_f1(scores: Scores, Y: Csr) -> float:
     0.8
     """
     values, true = _pairs(scores, Y)
-    most = min(len(values), 6 * Y.nnz + 100)
+    first = min(len(values), 6 * Y.nnz + 100)
+    best = _best_of_top(values, true, Y.nnz, first)
+    n_scored = np.count_nonzero(true)
+    useful = 2.0 * n_scored / best - Y.nnz + 1.0 if best else np.inf
+    if n_scored and first < min(len(values), useful):
+        best = max(best, _best_of_top(values, true, Y.nnz, int(min(len(values), useful))))
+    return best
+
+
+def _best_of_top(values: Float, true: NDArray[np.bool_], n_true: int, most: int) -> float:
+    """Return the best micro-F1 of the 1, 2, …, `most` largest scores."""
     top = np.argpartition(-values, most - 1)[:most] if most < len(values) else np.arange(most)
     order = top[np.argsort(-values[top], kind="stable")]
     hits = np.cumsum(true[order])
-    return float(np.max(2.0 * hits / (np.arange(1, most + 1) + Y.nnz), initial=0.0))
+    return float(np.max(2.0 * hits / (np.arange(1, most + 1) + n_true), initial=0.0))
 
 
 def best_weighted_micro_f1(scores: Scores, Y: Csr, weights: Float) -> float:
@@ -100,10 +118,13 @@ def best_weighted_micro_f1(scores: Scores, Y: Csr, weights: Float) -> float:
     return float(np.max(2.0 * hits / (predicted + hits[-1]), initial=0.0))
 
 
-def _pairs(scores: Scores, Y: Csr) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pairs(scores: Scores, Y: Csr) -> tuple[Float, NDArray[np.bool_]]:
     """Return scores and truth, cell by cell; of sparse scores those stored."""
     if not isinstance(scores.values, sparse.csr_array):
-        return scores.values.ravel(), Y.toarray().ravel().astype(np.float64)
+        true = np.zeros(scores.values.size, dtype=np.bool_)
+        true[row_ids(Y) * Y.shape[1] + Y.indices] = Y.data
+        return scores.values.ravel(), true
     stored = scores.values
-    rows = row_ids(stored)
-    return stored.data, np.asarray(Y.astype(np.float64)[rows, stored.indices]).ravel()
+    if not stored.nnz:  # of no cells, SciPy returns a sparse array
+        return stored.data, np.zeros(0, dtype=np.bool_)
+    return stored.data, np.asarray(Y.astype(np.bool_)[row_ids(stored), stored.indices]).ravel()

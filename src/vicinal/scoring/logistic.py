@@ -79,7 +79,7 @@ def fit_logistic(features: Csr, Y: Csr, C: float, n_jobs: int | None = None) -> 
 
     starts = range(0, n_labels, size)
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
-        solved = list(pool.map(solve, starts))
+        solved = list((map if len(starts) == 1 else pool.map)(solve, starts))  # no thread for one
     _warn_unsolved(np.concatenate([np.ones(0, np.bool_), *(done for _, done in solved)]))
     nothing = np.empty((features.shape[1] + 1, 0))
     parameters = np.concatenate([nothing, *(columns for columns, _ in solved)], axis=1)

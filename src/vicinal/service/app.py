@@ -15,7 +15,7 @@ from vicinal.service.access import Access
 from vicinal.service.engine import Engine
 from vicinal.service.error_replies import add_error_handlers
 from vicinal.service.gate import Gate
-from vicinal.service.limits import Limits
+from vicinal.service.limits import Limits, check_narrower
 from vicinal.service.loading import Source, Sources, named_sources, serve_model
 from vicinal.service.openapi import DescribedApp
 from vicinal.service.store import Store
@@ -43,6 +43,7 @@ def build_app(
 ) -> FastAPI:
     """Return the app; see :func:`vicinal.service.create_app`."""
     limits = Limits() if limits is None else limits
+    check_narrower(limits)
     access = Access(read_token, write_token, loopback_writes=loopback_writes)
     metrics = Metrics()
     sources = named_sources(models)

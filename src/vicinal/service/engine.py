@@ -16,7 +16,7 @@ from vicinal.service.description import Description
 from vicinal.service.errors import ServiceError, bad_value
 from vicinal.service.events import Change
 from vicinal.service.learner import Learner, Request
-from vicinal.service.limits import Limits, check_limits
+from vicinal.service.limits import Limits, check_limits, check_most
 from vicinal.service.model_access import Answer
 from vicinal.service.planned_changes import Outcome
 from vicinal.service.rows import Row
@@ -98,9 +98,15 @@ class Engine:
         )
         self._update_gauges()
 
+    @property
+    def most_scores(self) -> int:
+        """Largest ``top`` of a request."""
+        return self._limits.top
+
     async def predict(self, rows: Sequence[Row], top: int) -> Predicted:
         """Return labels and scores, computed together with those of other requests."""
         self._check(rows)
+        check_most("top", top, self._limits.top)
         return await self._predictions.submit(Query(rows, top), len(rows))
 
     def _predict(self, queries: list[Query]) -> list[Predicted]:
@@ -122,6 +128,7 @@ class Engine:
     ) -> tuple[list[list[dict[str, Any]]], int]:
         """Return the nearest training rows of each row."""
         self._check(rows)
+        check_most("k", k or 0, self._limits.neighbors)
         return await self._in_thread(self._neighbors, rows, k)
 
     def _neighbors(
@@ -137,6 +144,7 @@ class Engine:
     ) -> tuple[list[dict[str, Any]], int]:
         """Return why each row gets its labels, and without which features scores would fall."""
         self._check(rows)
+        check_most("top", top, self._limits.top)
         if without and len(rows) > MOST_ROWS:
             raise bad_value("rows", f"at most {MOST_ROWS} rows together with 'without'", len(rows))
         return await self._in_thread(self._explain, rows, labels, top, without)
@@ -157,6 +165,8 @@ class Engine:
         for change in changes:
             if change.kind == "learn":
                 check_limits(change.rows, self._limits)
+            else:
+                check_most("row_ids", len(change.rows), self._limits.rows)
         rows = sum(len(change.rows) for change in changes)
         try:
             outcomes = await self._changes.submit(changes, rows)

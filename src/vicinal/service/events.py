@@ -21,7 +21,7 @@ class Change:
     key : str or None
         Idempotency key: a repeated request with the same key is not carried out twice.
     origin : str or None
-        Object of another program behind the example, such as ``"label-studio:1:annotation:7"``.
+        Object of another program behind the example, such as ``"label-studio:1:7"``.
     """
 
     kind: Kind

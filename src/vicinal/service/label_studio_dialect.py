@@ -149,7 +149,7 @@ async def predict(
     if not body.tasks:
         return as_json({"results": []})
     rows = [{"text": _text(task, config)} for task in body.tasks]
-    answers, version = await engine.predict(rows, LIMITS.top)
+    answers, version = await engine.predict(rows, engine.most_scores)
     results = []
     for answer in answers:
         scores = dict(answer.scores)

@@ -4,7 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vicinal.service.errors import ServiceError
+from vicinal._base.errors import InvalidArgumentError
+from vicinal.service.errors import ServiceError, bad_value
+
+REQUEST_SIZES = (
+    "rows",
+    "text_characters",
+    "features",
+    "labels",
+    "label_characters",
+    "top",
+    "neighbors",
+)
+"""Limits that the OpenAPI document states: a service can have narrower ones, not wider ones."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +96,32 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
         if len(row.get("labels", ())) > limits.labels:
             most = f"more than {limits.labels} labels"
             raise ServiceError(422, "too-many-labels", f"rows.{place}.labels: {most}")
+        if any(len(label) > limits.label_characters for label in row.get("labels", ())):
+            most = f"one is longer than {limits.label_characters} characters"
+            raise ServiceError(422, "label-too-long", f"rows.{place}.labels: {most}")
+        for field in ("features", "values"):
+            if len(row.get(field, ())) > limits.features:
+                most = f"more than {limits.features} features"
+                raise ServiceError(422, "too-many-features", f"rows.{place}.{field}: {most}")
+
+
+def check_most(field: str, value: int, most: int) -> None:
+    """Refuse a number of a request that is larger than the service allows.
+
+    Examples
+    --------
+    >>> check_most("top", 7, most=5)
+    Traceback (most recent call last):
+    ...
+    vicinal.service.errors.ServiceError: top: expected at most 5, got 7
+    """
+    if value > most:
+        raise bad_value(field, f"at most {most}", value)
+
+
+def check_narrower(limits: Limits) -> None:
+    """Raise for sizes of requests beyond those that the OpenAPI document states."""
+    for name in REQUEST_SIZES:
+        stated, given = getattr(Limits(), name), getattr(limits, name)
+        if given > stated:
+            raise InvalidArgumentError(f"limits.{name}", f"at most {stated}", given)

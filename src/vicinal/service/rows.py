@@ -1,6 +1,6 @@
 """Convert the rows of requests into the features that an estimator expects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -8,7 +8,9 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._base.arrays import Csr, Features
+from vicinal.estimators.column_names import column_names, feature_names, with_feature_names
 from vicinal.estimators.model import Model, estimator_of
+from vicinal.estimators.pipeline_steps import transformers
 from vicinal.preprocess import TextVectorizer
 from vicinal.service.errors import bad_value
 
@@ -33,27 +35,27 @@ class RowReader:
     """
 
     def __init__(self, model: Model) -> None:
-        steps: list[Any] = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+        # Rows get the model's columns here, in its order: scikit-learn need not compare names.
+        nameless = model if feature_names(model) is None else with_feature_names(model, None)
+        steps = transformers(nameless) if isinstance(nameless, Pipeline) else []
         self.reads_text = bool(steps) and isinstance(steps[0], TextVectorizer)
         self._vectorizer: TextVectorizer | None = steps[0] if self.reads_text else None
-        self._steps = steps[1:-1] if self.reads_text else steps[:-1]
+        self._steps = steps[1:] if self.reads_text else steps
         estimator = estimator_of(model)
         first = self._steps[0] if self._steps else estimator
         self.n_features = int(first.n_features_in_)
-        self.names = self._feature_names(model, first)
+        self.names = self._names(model, first)
         self._column = {name: column for column, name in enumerate(self.names)}
         self._is_sparse = self.reads_text or sparse.issparse(estimator.search_.X)
 
-    def _feature_names(self, model: Model, first: Any) -> list[str]:
+    def _names(self, model: Model, first: Any) -> list[str]:
         """Return the words, the columns of the file the model learned from, or numbers."""
         if self._vectorizer is not None:
             return [str(word) for word in self._vectorizer.get_feature_names_out()]
-        named = getattr(model, "columns_", None)
-        if named is None:
-            named = getattr(first, "feature_names_in_", None)
-        if named is None:
-            named = range(self.n_features)
-        return [str(name) for name in named]
+        names: Iterable[object] | None = column_names(model)
+        if names is None:
+            names = getattr(first, "feature_names_in_", range(self.n_features))
+        return [str(name) for name in names]
 
     def check(self, rows: Sequence[Row]) -> None:
         """Refuse rows that this model cannot take, naming the row and the field."""

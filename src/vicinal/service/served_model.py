@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vicinal.estimators import NeighborEstimator, save
+from vicinal.estimators.column_names import feature_names, with_feature_names
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.service import model_access
 from vicinal.service.rows import Row, RowReader
@@ -36,7 +37,9 @@ class ServedModel:
 
     def __init__(self, model: Model, version: int = 0) -> None:
         self.reader = RowReader(model)
-        self._model = model
+        # The reader orders columns by name, so that rows come without names; a snapshot keeps them.
+        self._names = feature_names(model)
+        self._model = model if self._names is None else with_feature_names(model, None)
         self._writing = threading.Lock()
         self._publish(version)
 
@@ -79,5 +82,6 @@ class ServedModel:
             if self.version != version:
                 return False
             write_graph(self._model, path)
-            save(self._model, path)
+            model = self._model
+            save(model if self._names is None else with_feature_names(model, self._names), path)
             return True

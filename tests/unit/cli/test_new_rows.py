@@ -3,10 +3,14 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
+from vicinal import BRkNN, make_pipeline
 from vicinal.datasets import Dataset, write_file
+from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
 
@@ -119,3 +123,31 @@ def test_texts_one_per_line_have_no_labels_to_compare_with(run, tmp_path):
     code, _, err = run("evaluate", tmp_path / "m", tmp_path / "new.txt")
     assert code == 2
     assert "DATA: expected rows with labels, got new.txt without labels" in err
+
+
+@pytest.mark.parametrize("steps", [(), (MinMax(),), ("passthrough", StandardScaler())], ids=str)
+def test_models_fitted_on_a_data_frame_find_its_columns_by_name(run, steps, dataset, tmp_path):
+    """Without scikit-learn's warning that names are missing, which would be an error here."""
+    frame = pd.DataFrame(dataset.X, columns=dataset.feature_names)
+    model = make_pipeline(*steps, BRkNN(3)) if steps else BRkNN(3)
+    model.fit(frame, dataset.Y, label_names=dataset.label_names).save(tmp_path / "model")
+    frame["kind"], frame["one"] = "song", 1
+    moved = frame[["d", "kind", "b", "a", "one", "c"]]
+    expected = model.predict_names(frame[list("abcd")])
+    moved.to_csv(tmp_path / "moved.csv", index=False)
+    turned = write_arff(tmp_path / "turned.arff", "dbac", moved[list("dbac")].to_numpy())
+    for file in (tmp_path / "moved.csv", turned):
+        code, out, err = run("predict", tmp_path / "model", file, "--json")
+        assert (code, err) == (0, "")
+        assert [json.loads(line)["labels"] for line in out.splitlines()] == expected
+    code, out, err = run("explain", tmp_path / "model", turned, "--limit", 1, "--json")
+    assert code == 0
+    assert "warning" not in err
+    (first,) = map(json.loads, out.splitlines())
+    shared = {each["name"] for near in first["neighbors"] for each in near["shared"]}
+    assert shared
+    assert shared <= {"a", "b", "c", "d"}
+    frame.drop(columns="d").to_csv(tmp_path / "less.csv", index=False)
+    code, _, err = run("predict", tmp_path / "model", tmp_path / "less.csv")
+    assert code == 2
+    assert "'d'" in err

@@ -184,6 +184,31 @@ def test_a_rare_label_needs_more_than_its_highest_training_score() -> None:
     assert rule.decide(new).toarray().tolist() == [[0], [1]]
 
 
+def test_a_label_of_fewer_than_three_rows_is_rare_by_default() -> None:
+    scores = Scores.dense(np.array([[0.75], [0.5], [0.25], [0.125]]))
+    assert PerLabelThreshold().fit(scores, indicator([[1], [1], [0], [0]])).values == [0.75]
+    assert PerLabelThreshold().fit(scores, indicator([[1], [1], [1], [0]])).values == [0.1875]
+
+
+def test_a_row_of_equal_scores_has_no_gap_however_small_they_are() -> None:
+    """Half of the smallest number is rounded to 0, which both scores exceed."""
+    equal, none = np.full((1, 2), 5e-324), sparse.csr_array((1, 2))
+    for scores in (
+        Scores.dense(equal),
+        Scores.sparse(sparse.csr_array(equal)),
+        Scores.sparse(none, base=equal[0]),
+    ):
+        assert MCut().decide(scores).nnz == 0
+
+
+def test_mcut_visits_only_stored_scores_if_all_labels_have_one_base(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = Scores.sparse(sparse.csr_array(np.array([[0.9, 0.8, 0.0], [0.0, 0.0, 0.3]])))
+    monkeypatch.delattr(Scores, "toarray")
+    assert MCut().decide(scores).toarray().tolist() == [[1, 1, 0], [0, 0, 1]]
+
+
 def test_example_sweep_stops_when_no_lower_threshold_can_be_better() -> None:
     # 1,000 labels with bases of their own: below the first few, only mistakes are added.
     n_rows, n_labels = 50, 1_000
@@ -291,6 +316,14 @@ def test_scores_from_a_floor_up() -> None:
     assert [each.tolist() for each in pooled(above, floor=0.3)] == [[0.5, 0.3], [1, 2]]
 
 
+def test_a_base_score_that_no_cell_has_is_not_among_the_scores() -> None:
+    """Every row stores the first label, and two labels are true: the third score is 0.1."""
+    stored = sparse.csr_array(np.array([[0.9, 0.0], [0.7, 0.0]]))
+    scores = Scores.sparse(stored, base=np.array([0.5, 0.1]))
+    assert [each.tolist() for each in pooled(scores)] == [[0.9, 0.7, 0.1], [1, 1, 2]]
+    assert CardinalityThreshold().fit(scores, indicator([[1, 0], [1, 0]])) == Threshold(0.1)
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 def test_tables_without_cells(shape: tuple[int, int]) -> None:
     scores, Y = Scores.dense(np.zeros(shape)), indicator(np.zeros(shape))
@@ -298,6 +331,8 @@ def test_tables_without_cells(shape: tuple[int, int]) -> None:
     for rule in (MetricThreshold("example-f1"), CardinalityThreshold()):
         assert rule.fit(scores, Y) == Threshold(0.0)
     assert CardinalityThreshold().fit_blocks([], Y) == Threshold(0.0)
+    assert [len(each) for each in HighestScores(wanted=2).merged()] == [0, 0]
+    assert TopS(1).decide(scores).nnz == min(shape[0], shape[1])
 
 
 def test_a_row_rightly_left_empty_counts_as_much_as_a_right_one() -> None:
@@ -349,3 +384,20 @@ def test_scores_that_can_no_longer_matter_are_not_collected() -> None:
     assert [len(part.values) for part in of_labels._parts] == [4, 0]
     of_labels.add(Scores.dense(np.array([[0.4, 0.6]])))
     assert of_labels.merged().values.tolist() == [0.9, 0.4, 0.7, 0.6]
+
+
+def test_every_cell_at_the_last_score_that_matters_is_counted() -> None:
+    """After merging, too: two more cells at 0.3, in a matrix, stored or not stored."""
+    two = np.full((2, 1), 0.3)
+    for more in (
+        Scores.dense(two),
+        Scores.sparse(sparse.csr_array(two)),
+        Scores.sparse(sparse.csr_array((2, 1)), base=two[0]),
+    ):
+        of_labels = HighestOfLabels(wanted=np.array([1]))
+        of_labels.add(Scores.dense(np.array([[0.9], [0.3], [0.1]])))
+        of_labels.merged()
+        of_labels.add(more)
+        cells = of_labels.merged()
+        assert cells.values.tolist() == [0.9, 0.3]
+        assert cells.false.tolist() == [1, 3]

@@ -124,7 +124,7 @@ def test_weights_that_are_none_are_refused(weights, message):
     ("model", "message"),
     [
         (LabelRidge(kernel="rbf", metric="euclidean"), "gamma: expected a number"),
-        (LabelRidge(max_memory=1500), "max_memory: expected room"),  # 11 rows: 1,936 bytes
+        (LabelRidge(max_memory=1500), "max_memory: expected at least 1936 bytes"),  # 11 rows
         (LabelRidge(threshold="two-pass"), None),
         (LabelRidge(threshold=vicinal.decision.MetricThreshold("micro-f1")), "threshold: expected"),
     ],

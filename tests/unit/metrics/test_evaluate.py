@@ -318,6 +318,14 @@ def test_scores_are_cut_where_there_are_too_many_and_it_is_said_once(caplog):
     assert area_of(scattered, truth, 1)[1]._state.tally.digits == 0
 
 
+def test_a_base_score_that_no_cell_has_takes_no_place_among_the_scores():
+    """Both rows store the label, so two scores are all there are."""
+    scores = Scores.sparse(sparse.csr_array(np.array([[0.5], [0.75]])))
+    running = MetricAccumulator(metrics="macro-auc", most_scores=2).add([[0], [1]], scores=scores)
+    assert running.result() == {"macro-auc": 1.0}
+    assert running.exact_areas
+
+
 def test_one_right_and_one_wrong_cell_have_an_area():
     found = evaluate([[1, 0]], scores=[[0.9, 0.1]], metrics="micro-auc")
     assert found["micro-auc"] == 1.0

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.metrics import evaluate, propensities, psndcg_at_k, psp_at_k
+from vicinal.metrics.extreme import inverse_propensities
 
 pytestmark = pytest.mark.native
 
@@ -19,6 +20,12 @@ def p(count, n_rows, a=0.55, b=1.5):
 def test_the_formula():
     assert propensities([0, 3, 50], 100) == pytest.approx([p(0, 100), p(3, 100), p(50, 100)])
     assert propensities([2], 9, a=1.0, b=0.5) == pytest.approx([p(2, 9, 1.0, 0.5)])
+    assert inverse_propensities([0, 3], 100, 2) == pytest.approx([1 / p(0, 100), 1 / p(3, 100)])
+
+
+def test_a_label_may_be_in_every_row():
+    assert propensities([4, 1], 4) == pytest.approx([p(4, 4), p(1, 4)])
+    assert propensities([[1], [1], [1]]) == pytest.approx([p(3, 3)])
 
 
 def test_rare_labels_have_low_propensity_within_0_and_1():

@@ -7,8 +7,8 @@ from rich.console import Console
 from vicinal.metrics import metrics_table
 
 
-def lines(results, **options):
-    console = Console(file=io.StringIO(), width=80)
+def lines(results, width=80, **options):
+    console = Console(file=io.StringIO(), width=width)
     console.print(metrics_table(results, **options))
     return console.file.getvalue().splitlines()
 
@@ -32,6 +32,12 @@ def test_columns_may_differ_in_their_metrics():
     assert "both" in shown[0]
     assert any("micro-f1 ↑" in line and "0.5000" in line and "2.0000" not in line for line in shown)
     assert any("cardinality " in line and "2.0000" in line for line in shown)
+
+
+def test_a_narrow_table_shortens_headings_and_keeps_names_of_metrics_on_one_line():
+    shown = lines({"the first of many methods": {"coverage-normalised": 0.5}}, width=40)
+    assert max(map(len, shown)) <= 40
+    assert any("coverage-normalised ↓" in line and "0.5000" in line for line in shown)
 
 
 def test_nothing_to_look_at_is_shown_as_such():

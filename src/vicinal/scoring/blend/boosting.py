@@ -1,4 +1,4 @@
-"""The mixture by gradient boosting: from what the parts say of a cell to its probability.
+"""The mixture by gradient boosting: from the parts' scores of a cell to its probability.
 
 Each of K folds of the training rows has a model trained on the other folds, which stops where the
 fold's own log loss no longer falls. Their mean log-odds are the mixture, and the training rows get

@@ -1,4 +1,4 @@
-"""Cells: the most promising labels of each row, with what every part says of them.
+"""Cells: the most promising labels of each row, with their scores by every part.
 
 A cell has three numbers from each part (its score, that over the row's best, the row's best) and
 the logarithm of the label's share of training rows. Cells are made of a block of rows at a time, so
@@ -73,7 +73,7 @@ class CellMaker:
         return COLUMNS_PER_PART * len(self.scale) + 1
 
     def make(self, parts: Sequence[Scores]) -> Candidates:
-        """Return the candidates of rows from what every part says of them."""
+        """Return the candidates of rows from their scores by every part."""
         if all(part.is_sparse for part in parts):
             return self._of_sparse([cast("Csr", part.values) for part in parts])
         return self._of_dense([part.toarray() for part in parts])

@@ -1,9 +1,10 @@
-"""Probabilities of a blend as sums: exact Shapley values of its parts, passed on to what they say.
+"""Probabilities of a blend as sums: exact Shapley values of its parts, divided among their terms.
 
-A part that is left out of a sum says nothing: its score of the label and its best score of the row
-are 0. The base is the log-odds of the label where no part says anything, by its share of training
-rows alone. A part's share goes to the neighbours or features that its own score consists of, in
-proportion to what they add to it; co-occurrence, and parts whose terms nearly cancel, keep theirs.
+For a part that is left out of a sum, its score of the label and its best score of the row are 0.
+The base is the log-odds of the label if all parts are left out: it depends on the label's share of
+the training rows alone. A part's share is divided among the neighbours or features whose terms add
+up to its own score, in proportion to them; co-occurrence, and parts whose terms nearly cancel, keep
+their share.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The parts of a blend: a scoring, and the view of the rows that it looks at."""
+"""The parts of a blend: a scoring, and the view of the rows that it scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Part(FieldState):
     name : str
         For explanations and reports.
     view : int
-        Which view of the rows it looks at.
+        Number of the view that it scores.
     scoring : Scoring
     """
 
@@ -90,8 +90,8 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
     usual = usual_gamma(check_given(training.X, training.n_rows)[order])
     few = training.n_rows <= FEW_UNKNOWNS
     alphas, widths = (KERNEL_ALPHAS, KERNEL_WIDTHS) if few else ((0.1,), (1.0,))
-    judged_states = [
-        RidgeScoring.fit_judged(
+    fitted = [
+        RidgeScoring.fit(
             training,
             RidgeSettings(alphas, "rbf", width * usual, max_memory=max_memory),
             is_unit=False,
@@ -99,4 +99,4 @@ def kernel_ridge(training: Training, max_memory: int, order: Int, judged: Int) -
         )
         for width in widths
     ]
-    return max(judged_states, key=lambda pair: pair[1])[0]
+    return max(fitted, key=lambda ridge: ridge.micro_f1)

@@ -112,7 +112,7 @@ def make_plan(X: Features, Y: Csr, n_label_pairs: int, max_memory: int) -> Plan:
 
 
 def candidates_per_row(Y: Csr) -> int:
-    """Return how many labels of a row the mixture looks at, for training labels `Y`.
+    """Return how many labels of a row are candidates, for training labels `Y`.
 
     More where rows have many labels, and where rows are few.
 

@@ -109,7 +109,7 @@ class BlendScoring:
         return self.maker.make(self.part_scores(graph, X))
 
     def part_scores(self, graph: NeighborGraph, X: Features) -> list[Scores]:
-        """Return what every part says of the rows of `X`."""
+        """Return the scores of the rows of `X` by every part."""
         seen, near = self._seen(graph, X)
         found = [part.scoring.scores(near[part.view], seen[part.view]) for part in self.parts]
         if self.co_occurrence is not None:
@@ -264,7 +264,7 @@ def left_out_scores(
     co_occurrence: CoOccurrence | None,
     rows: Int,
 ) -> list[Scores]:
-    """Return what every part says of training rows that it has not seen."""
+    """Return the leave-one-out scores of training rows by every part."""
     found = [leave_one_out(part.scoring, trainings[part.view], rows) for part in parts]
     if co_occurrence is not None:
         source = found[co_occurrence_source(parts)].toarray()

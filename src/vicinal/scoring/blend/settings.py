@@ -1,4 +1,4 @@
-"""What a user may choose of a blend, checked."""
+"""The settings of a blend."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ COMBINATIONS = ("boosting", "network", "mix")
 
 @dataclass(frozen=True)
 class BlendSettings:
-    """Choices of a fit.
+    """Settings of a fit.
 
     Parameters
     ----------
@@ -15,11 +15,9 @@ class BlendSettings:
         Gradient boosting, a small network, or weights that sum to one.
     random_state : int
     max_memory : int
-        Bytes that the fit may use beside the rows.
-    n_jobs : int or None
+        Bytes that the fit may use besides the rows.
     """
 
     combine: str
     random_state: int
     max_memory: int
-    n_jobs: int | None

@@ -57,7 +57,7 @@ class FeatureSimilarityScoring(FieldState, EveryLabel):
 
     @property
     def k(self) -> int:
-        """No neighbour is looked at."""
+        """No neighbours are used for scoring."""
         return 0
 
     @classmethod
@@ -73,7 +73,7 @@ class FeatureSimilarityScoring(FieldState, EveryLabel):
         return cls(products, lengths, training.Y)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the rows of `X`; `graph` is not looked at."""
+        """Score the rows of `X`; `graph` is not used."""
         rows = as_csr(check_given(X, graph.n_queries, self.similarity.shape[0]))
         return Scores.dense((rows @ self.similarity).toarray())
 

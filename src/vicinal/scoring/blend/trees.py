@@ -23,7 +23,7 @@ class Trees(FieldState):
     Parameters
     ----------
     feature : ndarray of int32, shape (n_nodes,)
-        Column that a node looks at; −1 for a leaf.
+        Column that a node compares; −1 for a leaf.
     threshold : ndarray of float64, shape (n_nodes,)
         Values up to this go left; of a leaf, what it adds.
     left, right : ndarray of int32, shape (n_nodes,)

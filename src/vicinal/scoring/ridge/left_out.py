@@ -1,4 +1,4 @@
-"""Training rows that a ridge scores without themselves, prepared once for all regularisations."""
+"""Leave-one-out scores of training rows, prepared once for all regularisations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ import numpy as np
 from vicinal._base.arrays import Csr, Features, Float, Int
 from vicinal._base.bare_csr import take_rows
 from vicinal._base.validation import as_csr
-from vicinal._base.warn import warn_user
 from vicinal.scores import Scores
 from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1, sampled_rows
 from vicinal.scoring.features import check_given
@@ -21,7 +20,7 @@ from vicinal.scoring.ridge.system import Solution
 from vicinal.scoring.training import Training
 
 MOST_LEVERAGE = 1.0 - 1e-9
-"""Past this the row alone decides its own fit: what the others say of it is lost in rounding."""
+"""Above this leverage a row decides its own fit: the other rows' influence is lost in rounding."""
 KEPT_CELLS = 2**23
 """Most kernel values that are kept from one regularisation to the next: 64 MiB of float64."""
 
@@ -68,7 +67,7 @@ def fit_of(inputs: Features, coefficients: Matrix) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
-    """Some training rows, each scored by what the others say.
+    """Some training rows, each scored by a fit on the other rows.
 
     Parameters
     ----------
@@ -91,9 +90,9 @@ class LeftOutRows:
         return cls(places, inputs.of(take_rows(X, places)), take_rows(training.Y, places))
 
     def scores(self, coefficients: Matrix, leverage: Float, mean: Float) -> Scores:
-        """Return the scores of a fit without the row, its share of the mean excepted.
+        """Return the scores by a fit on the other rows; only the mean includes the row itself.
 
-        Where rounding hides what the others say, that is the mean.
+        If the influence of the other rows is lost in rounding, the score is the mean.
         """
         fit = fit_of(self.inputs, coefficients)
         own = self.Y.toarray() - mean
@@ -103,21 +102,15 @@ class LeftOutRows:
         return Scores.dense(left_out + mean)
 
 
-def warn_alone(leverage: Float, alpha: float) -> None:
-    """Warn of rows whose leave-one-out scores cannot be told from rounding."""
-    n_alone = np.count_nonzero(leverage > MOST_LEVERAGE)
-    if n_alone:
-        warn_user(
-            f"LabelRidge: {n_alone} of {len(leverage)} rows decide their own fit, because alpha="
-            f"{alpha:g} is small beside their values; their leave-one-out scores are the means of "
-            "the labels (scale the rows, or raise alpha)"
-        )
+def count_alone(leverage: Float) -> int:
+    """Return how many rows decide their own fit: their leave-one-out scores are the mean."""
+    return int(np.count_nonzero(leverage > MOST_LEVERAGE))
 
 
 def judge(
     inputs: Inputs, training: Training, mean: Float, judged: Int | None
 ) -> Callable[[Solution], float]:
-    """Return what tells the best micro-F1 of a solution on rows that are left out.
+    """Return a function from a solution to its best micro-F1 on rows that are left out.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from vicinal.scoring.reading import read_indicator
 from vicinal.scoring.ridge.dense import check_coefficients, dense_system, n_unknowns
 from vicinal.scoring.ridge.iterative import N_FOLDS, solve_iteratively
 from vicinal.scoring.ridge.kernel import gaussian, usual_gamma
-from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, fit_of, judge, warn_alone
+from vicinal.scoring.ridge.left_out import Inputs, LeftOutRows, count_alone, fit_of, judge
 from vicinal.scoring.ridge.rows import RowView, strongest_columns
 from vicinal.scoring.ridge.saved import read_columns, read_kernel, read_weights
 from vicinal.scoring.ridge.settings import RidgeSettings
@@ -58,10 +58,12 @@ class RidgeScoring(EveryLabel):
         Coefficients without each fold, where there is no leverage; not saved.
     weights : ndarray of float64, shape (n,), or None
         The weights of the training rows; None where each counts once.
+    micro_f1 : float
+        The leave-one-out micro-F1 that α was chosen by; 0 for a single α; not saved.
 
     Examples
     --------
-    Two rows with a feature each; α = 1 halves what each says about its label:
+    Two rows with one feature each; α = 1 halves the coefficients:
 
     >>> from scipy import sparse
     >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
@@ -87,11 +89,17 @@ class RidgeScoring(EveryLabel):
     rows: Features | None = None
     fold_coefficients: tuple[Matrix, ...] = field(default=())
     weights: Float | None = None
+    micro_f1: float = 0.0
 
     @property
     def k(self) -> int:
-        """No neighbour is looked at."""
+        """No neighbours are used for scoring."""
         return 0
+
+    @property
+    def n_alone(self) -> int:
+        """How many training rows decide their own fit: their leave-one-out scores are the mean."""
+        return count_alone(self.leverage)
 
     @classmethod
     def fit(
@@ -116,22 +124,6 @@ class RidgeScoring(EveryLabel):
         judged : ndarray of int64 or None
             Rows whose leave-one-out scores choose α; None for evenly spaced ones.
         """
-        state, _ = cls.fit_judged(
-            training, settings, is_unit=is_unit, max_features=max_features, judged=judged
-        )
-        return state
-
-    @classmethod
-    def fit_judged(
-        cls,
-        training: Training,
-        settings: RidgeSettings,
-        *,
-        is_unit: bool,
-        max_features: int | None = None,
-        judged: Int | None = None,
-    ) -> tuple[Self, float]:
-        """Return what :meth:`fit` does, and the micro-F1 it was chosen by; 0 for a single α."""
         X = check_given(training.X, training.n_rows)
         view, weights = RowView(is_unit), training.weights
         rows = view.of(X)
@@ -157,32 +149,30 @@ class RidgeScoring(EveryLabel):
         settings: RidgeSettings,
         view: RowView,
         judged: Int | None,
-    ) -> tuple[Self, float]:
+    ) -> Self:
         """Solve for each α of the settings and keep the best."""
         solve = dense_system(rows, training, mean, gamma, settings)
         if solve is None:
-            _check_dense_weights(settings, training.weights)
-            return cls._fit_iteratively(rows, training, mean, settings, view), 0.0
+            _check_dense_weights(n_unknowns(rows, gamma), settings, training.weights)
+            return cls._fit_iteratively(rows, training, mean, settings, view)
         n_features = check_given(training.X, training.n_rows).shape[1]
         kept = None if gamma is None else rows
         value_of = judge(Inputs(view, n_features, gamma, kept), training, mean, judged)
         is_only = len(settings.alphas) == 1
 
-        def fitted(alpha: float) -> tuple[tuple[Self, float], float]:
+        def fitted(alpha: float) -> tuple[Self, float]:
             solution = solve(alpha)
-            parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
-            state = cls(*parts, view, n_features, gamma, kept, weights=training.weights)
             good = 0.0 if is_only else value_of(solution)
-            return (state, good), good
+            parts = (solution.coefficients, mean, solution.leverage, alpha, training.Y)
+            more = (view, n_features, gamma, kept)
+            return cls(*parts, *more, weights=training.weights, micro_f1=good), good
 
-        best: Self
-        best, good = best_of(settings.alphas, fitted, climbs=settings.climbs)
+        best: Self = best_of(settings.alphas, fitted, climbs=settings.climbs)
         if not np.isfinite(best.coefficients).all() or not np.isfinite(best.leverage).all():
             raise InvalidArgumentError(
                 "X", "values whose squares are finite numbers", "larger ones"
             )
-        warn_alone(best.leverage, best.alpha)
-        return best, good
+        return best
 
     @classmethod
     def _fit_iteratively(
@@ -223,15 +213,15 @@ class RidgeScoring(EveryLabel):
         return Inputs(self.view, self.n_features, self.gamma, self.rows)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Score the rows of `X`; `graph` is not looked at."""
+        """Score the rows of `X`; `graph` is not used."""
         given = check_given(X, graph.n_queries, self.n_features)
         return Scores.dense(fit_of(self._inputs.of(given), self.coefficients) + self.mean)
 
     def training_scores(self, training: Training, rows: slice | Int) -> Scores:
-        """Score some of the training rows, each by what the others say.
+        """Score some of the training rows, each by a fit on the other rows.
 
-        The scores of a fit without the row, its share of the mean excepted. Where rounding hides
-        what the others say, that is the mean.
+        Only the mean includes the row itself. If the influence of the other rows is lost in
+        rounding, the score is the mean.
         """
         if self.fold_coefficients:
             X = self.view.of(check_given(training.X, training.n_rows, self.n_features)[rows])
@@ -325,8 +315,11 @@ def _check_kernel_weights(settings: RidgeSettings, weights: Float | None) -> Non
         raise InvalidArgumentError("gamma", expected, None)
 
 
-def _check_dense_weights(settings: RidgeSettings, weights: Float | None) -> None:
+def _check_dense_weights(size: int, settings: RidgeSettings, weights: Float | None) -> None:
     """Refuse weights where scores of the training rows would come from folds."""
     if weights is not None:
-        expected = "room for a dense solve where sample_weight is given (or fewer max_features)"
+        expected = (
+            f"at least {dense_bytes(size)} bytes where sample_weight is given: the dense solution "
+            f"of {size} unknowns (max_features keeps fewer)"
+        )
         raise InvalidArgumentError("max_memory", expected, settings.max_memory)

@@ -1,4 +1,4 @@
-"""What a user may choose of a label ridge, checked."""
+"""The settings of a label ridge, validated."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ DEFAULT_MEMORY = 4 * 2**30
 
 @dataclass(frozen=True)
 class RidgeSettings:
-    """Choices of a fit.
+    """Settings of a fit.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def coefficient_bytes(n_rows: int, n_columns: int, n_labels: int, *, has_kernel:
 def primal(
     rows: Features, Y: Csr, mean: Float, settings: RidgeSettings, root: Float | None = None
 ) -> Solve:
-    """Return what solves the equations of XᵀX.
+    """Return the solver of the equations of XᵀX.
 
     Where rows have weights, `root` are their square roots, by which `rows` are multiplied already.
     """
@@ -108,7 +108,7 @@ def dual(
     rows: Features | None,
     root: Float | None = None,
 ) -> Solve:
-    """Return what solves the equations of a kernel; coefficients of features if `rows` are given.
+    """Return the solver of the equations of a kernel; of features if `rows` are given.
 
     Where they are, the kernel is that of their products. Where rows have weights, `root` are their
     square roots, by which `kernel` (on both sides) and `rows` are multiplied already.
@@ -167,9 +167,9 @@ def _centred_products(rows: Features, Y: Csr, mean: Float) -> Float:
 
 
 def _refined(W: Float, M: Matrix, rows: Features, right: Float, alpha: float) -> Float:
-    """Return `W` after one step of refinement, labels by labels, where its residual asks for it.
+    """Return `W` after one step of refinement in blocks of labels, if its residual is too large.
 
-    Labels share the matrix, and so the size of their errors: some stand for all.
+    All labels share the matrix, so that their errors are of similar size and a few are checked.
     """
 
     def residual(labels: slice) -> Float:
