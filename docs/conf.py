@@ -68,4 +68,5 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}  # without it the theme reports an error on a first visit
 html_sidebars = {"index": [], "get-started": []}

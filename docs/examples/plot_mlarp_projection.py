@@ -41,7 +41,7 @@ figure, panels = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
 kinds = Y_test @ [1, 2, 0]
 for axes, (name, (train, test)) in zip(panels, views.items(), strict=False):
     axes.scatter(*test.T, c=kinds, cmap="tab10", vmax=9, s=12)
-    axes.set(title=f"{name}: Hamming loss {error(train, test):.3f}", xticks=[], yticks=[])
+    axes.set(title=f"{name}:\nHamming loss {error(train, test):.3f}", xticks=[], yticks=[])
 panels[2].plot(learned.history_)
 panels[2].set(title="Training error", xlabel="evaluations", ylabel="lowest loss so far")
 print(f"All twenty features: Hamming loss {error(X_train, X_test):.3f}")

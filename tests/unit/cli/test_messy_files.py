@@ -48,6 +48,13 @@ FILES = {
     "pandas_columns.json": ((), []),
     "wrapped_rows.json": ((), []),
     "german_names.csv": ((), ["texts from column 'Beschreibung'", "'Kategorien', split at ';'"]),
+    "issue_tracker.csv": (
+        (),
+        [
+            "labels from 2 columns 'Labels', one label per cell: 4 labels (--labels and",
+            "texts from column 'Description'; not used: Summary, Created, Comment (--text changes",
+        ],
+    ),
     "list_column.parquet": ((), []),
     "text_column.parquet": ((), ["split at ';'"]),
     "pandas_index.csv": ((), ["split at ';'"]),

@@ -1,6 +1,7 @@
 """What is printed: names as they stand, the version, nothing where nobody reads."""
 
 import json
+import runpy
 import sys
 from importlib.metadata import version
 
@@ -37,6 +38,13 @@ def test_a_long_path_is_shown_whole(run, data_file, tmp_path):
 
 def test_the_version(run):
     assert run("--version")[:2] == (0, f"vicinal {version('vicinal')}\n")
+
+
+def test_the_command_as_a_module(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["vicinal", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("vicinal", run_name="__main__")
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"vicinal {version('vicinal')}\n")
 
 
 def test_what_machines_read_is_json(run, dataset, data_file, tmp_path):

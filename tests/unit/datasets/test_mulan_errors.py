@@ -140,9 +140,9 @@ def test_entities_are_refused_before_they_unfold(tmp_path):
         f'<!ENTITY e{i} "{f"&e{i - 1};" * 10 if i else "ha" * 1000}">\n' for i in range(12)
     )
     xml = f"<!DOCTYPE labels [\n{layers}]>\n<labels><label name='&e11;'/></labels>"
-    start = time.perf_counter()
+    start = time.process_time()
     error = refused(tmp_path, xml=xml)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert error.expected == "XML without entities of its own"
     assert error.line == 2
 

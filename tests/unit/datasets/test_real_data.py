@@ -70,9 +70,9 @@ def test_nominal_features_of_birds_and_genbase():
 
 def test_imdb_loads_in_seconds():
     path = find("imdb/Imdb.arff.bz2")
-    start = time.perf_counter()
+    start = time.process_time()
     data = read_file(path)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert (data.n_rows, data.n_features, data.n_labels) == (120919, 1001, 28)
     assert round(data.cardinality, 3) == 2.0
     assert round(data.X.nnz / data.n_rows, 1) == 19.4

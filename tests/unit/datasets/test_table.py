@@ -122,6 +122,51 @@ def test_joined_columns_may_be_absent_from_some_rows(tmp_path, caplog):
             read_table(jsonl(tmp_path, [*rows, {**row, "labels": []}]), text=("title", "body"))
 
 
+def test_labels_in_columns_of_one_name(tmp_path, caplog):
+    """Issue trackers export one column per label, all of one name."""
+    path = write(tmp_path, "d.csv", "text,Labels,Labels,Labels\nroof,a, b ,a\nred,,a;c,\nold,,,\n")
+    data = read_table(path)
+    assert data.label_names == ("a", "a;c", "b")
+    np.testing.assert_array_equal(dense(data.Y), [[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    assert caplog.messages == [
+        "labels from 3 columns 'Labels', one label per cell: 3 labels "
+        "(--labels and --separator change this)"
+    ]
+    assert read_table(path, separator=";").label_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text": "a"},
+        {"text": ["b", "a"]},
+        {"feature_columns": ["a"]},
+        {"row_names": "a"},
+        {"label_columns": ["a"]},
+    ],
+)
+def test_columns_of_one_name_are_only_refused_if_they_are_used(tmp_path, caplog, options):
+    path = write(tmp_path, "d.csv", "a,b,a,labels\n1,one roof,0,x\n0,two roofs,1,y\n")
+    expected = r"d\.csv, line 1: expected one column 'a', got 2 columns of that name"
+    with pytest.raises(DataFormatError, match=expected):
+        read_table(path, **options)
+    assert read_table(path).feature_names == ("one", "roof", "roofs", "two")
+    assert any("features: 1 text (b); not used: a (" in said for said in caplog.messages)
+
+
+def test_columns_beside_the_text_are_named(tmp_path, caplog):
+    path = write(
+        tmp_path, "d.csv", "id,title,text,when,labels\n1,Roof,a roof,Monday,x\n2,Sea,sea,,y\n"
+    )
+    read_table(path)
+    assert (
+        "texts from column 'text'; not used: title, when (--text changes this)" in caplog.messages
+    )
+    caplog.clear()
+    read_table(write(tmp_path, "d.csv", "id,text,labels\n1,roof,x\n2,sea,y\n"))
+    assert not any("texts from" in said for said in caplog.messages)
+
+
 def test_tokens_that_are_listed_stay_as_they_are(tmp_path):
     path = jsonl(tmp_path, [{"text": ["A b", "A b", "é"], "labels": ["x"]}])
     data = read_table(path, weighting="counts")
@@ -183,7 +228,7 @@ def test_long_cells_are_read_and_the_limit_of_csv_is_left_alone(tmp_path):
         ("d.jsonl", '{"text": ["\\ud800"], "labels": []}\n', None, "text that UTF-8 can hold"),
         ("d.jsonl", '{"text": "- - -", "labels": []}\n', None, "texts with words to keep"),
         ("d.csv", "text,what\naa,x\n", 1, "a column 'labels'"),
-        ("d.csv", "text,text,labels\na,b,c\n", 1, "columns of different names"),
+        ("d.csv", "text,text,labels\na,b,c\n", 1, "one column 'text'"),
         ("d.csv", "text,labels\naa,x\naa\n", 3, "2 cells, one per column"),
         ("d.csv", 'text,labels\n"aa"b,x\n', 2, "cells of a table"),
         ("d.csv", 'text,labels\n"aa,x\n', 2, "cells of a table"),

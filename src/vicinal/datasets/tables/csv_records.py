@@ -5,6 +5,7 @@ import io
 import itertools
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -97,6 +98,8 @@ class CsvRows:
         )
         self.header_line: int | None = None
         self.header = list(options.columns) if options.columns is not None else self._header()
+        counts = Counter(self.header)
+        self._repeated = {name: count for name, count in counts.items() if count > 1}
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the rows; blank lines are skipped."""
@@ -105,12 +108,26 @@ class CsvRows:
             if len(cells) != width:
                 expected = f"{width} cells, one per column"
                 raise DataFormatError(str(self._path), expected, str(len(cells)), self._line)
-            yield Record(dict(zip(self.header, cells, strict=True)), self._line)
+            yield Record(self._by_column(cells), self._line)
+
+    def _by_column(self, cells: Sequence[str]) -> dict[str, Any]:
+        """Return the cells of a row by column; those of columns of one name as a list."""
+        found: dict[str, Any] = dict(zip(self.header, cells, strict=True))
+        if self._repeated:
+            found |= {name: [] for name in self._repeated}
+            for name, cell in zip(self.header, cells, strict=True):
+                if name in self._repeated:
+                    found[name].append(cell)
+        return found
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a table of these rows keeps besides them."""
-        return {"header_line": self.header_line, "delimiter": self._delimiter}
+        return {
+            "header_line": self.header_line,
+            "delimiter": self._delimiter,
+            "repeated": self._repeated,
+        }
 
     @property
     def _line(self) -> int:
@@ -129,13 +146,9 @@ class CsvRows:
             raise DataFormatError(str(self._path), expected, str(error), self._line) from None
 
     def _header(self) -> list[str]:
-        """Return the names of the columns, which must differ."""
+        """Return the names of the columns."""
         cells = self._next()
         if cells is None:
             raise DataFormatError(str(self._path), "rows of a table", "an empty file")
-        names = [cell.strip() for cell in cells]
         self.header_line = self._line
-        if len(set(names)) != len(names):
-            expected = "columns of different names"
-            raise DataFormatError(str(self._path), expected, repr(names)[:200], self._line)
-        return names
+        return [cell.strip() for cell in cells]

@@ -95,11 +95,10 @@ def _features(
     if not given:
         text = _named(records, TEXT_NAMES)
         if text is not None and text not in used:
-            if text != "text":
-                logger.info("texts from column %r (--text changes this)", text)
+            _log_text(records, text, used)
             return (text,), (), (), "."
     free = [name for name in records.names if name not in used]
-    left_out = [] if given else [name for name in free if _names_rows(records, name)]
+    left_out = [] if given else [name for name in free if _is_left_out(records, name)]
     if len(left_out) == len(free):  # row numbers are better than no features at all
         left_out = []
     names = given or [name for name in free if name not in left_out]
@@ -115,9 +114,23 @@ def _features(
     return tuple(kinds["text"]), tuple(kinds["number"]), tuple(kinds["category"]), decimal
 
 
+def _is_left_out(records: Records, column: str) -> bool:
+    """Tell whether a column is only learned from if the caller says so."""
+    return column in records.repeated or _names_rows(records, column)
+
+
 def _names_rows(records: Records, column: str) -> bool:
     """Tell whether a column names or numbers the rows and is therefore useless as a feature."""
     return column.lower() in ROW_COLUMNS or is_identifier(records.columns[column])
+
+
+def _log_text(records: Records, text: str, used: set[str | None]) -> None:
+    """Log which column the texts come from, and which others might add to them."""
+    free = [name for name in records.names if name != text and name not in used]
+    others = [name for name in free if not _names_rows(records, name)]
+    if text != "text" or others:
+        besides = f"; not used: {_some(others)}" if others else ""
+        logger.info("texts from column %r%s (--text changes this)", text, besides)
 
 
 def _log_kinds(kinds: dict[Kind, list[str]], left_out: list[str], decimal: str) -> None:

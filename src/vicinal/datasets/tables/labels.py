@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 from vicinal._base.log import logger
 from vicinal.datasets.files import FilePath
@@ -50,18 +51,30 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
         raise records.error(0, "a column of labels", "none")
     separator = reading.separator or ""
     sets = []
-    for at, cell in enumerate(records.cells(column)):
-        labels = cell_labels(cell, separator)
+    for at, cell in enumerate(records.cells_or_lists(column)):
+        labels = _row_labels(records, column, cell, separator)
         if labels is None:
             raise records.error(at, f"labels in {column!r}", repr(cell))
         sets.append(labels)
     return sets
 
 
+def _row_labels(records: Records, column: str, cell: Any, separator: str) -> list[str] | None:
+    """Return the labels in a cell, or in the cells of all columns of its name."""
+    if column not in records.repeated:
+        return cell_labels(cell, separator)
+    found = [cell_labels(each, separator) for each in cell]
+    labels = [names for names in found if names is not None]
+    return list(dict.fromkeys(chain.from_iterable(labels))) if len(labels) == len(found) else None
+
+
 def find_separator(records: Records, column: str, given: str | None) -> str:
     """Return the separator given by the caller, or detect it in the cells and log it."""
     if given is not None:
         return given
+    if column in records.repeated:
+        _log_repeated(records, column)
+        return ""
     cells = records.cells(column)
     found = detect_separator(cells)
     if any(isinstance(cell, list) and isinstance(cell[0], dict) for cell in cells if cell):
@@ -80,6 +93,18 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
             len(names),
         )
     return found
+
+
+def _log_repeated(records: Records, column: str) -> None:
+    """Log that columns of one name contain the labels, as issue trackers export them."""
+    sets = (_row_labels(records, column, cell, "") for cell in records.cells_or_lists(column))
+    logger.info(
+        "labels from %d columns %r, one label per cell: %d labels "
+        "(--labels and --separator change this)",
+        records.repeated[column],
+        column,
+        len({label for labels in sets for label in labels or ()}),
+    )
 
 
 def _marked(records: Records, columns: Sequence[str]) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """The cells of a table by column, and the line number of each row."""
 
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from vicinal._base.errors import DataFormatError
@@ -37,6 +37,9 @@ class Records:
         The line number of the header.
     encoding, delimiter : str or None
         As given or detected; None if the format has none.
+    repeated : mapping of str to int
+        How many columns of a CSV file have the same name, if several do; their cells are lists of
+        the strings in these columns.
     """
 
     path: FilePath
@@ -45,6 +48,7 @@ class Records:
     header_line: int | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    repeated: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +61,12 @@ class Records:
         return list(self.columns)
 
     def cells(self, column: str) -> list[Any]:
-        """Return the cells of a column, or raise if a row lacks it."""
+        """Return the cells of a column, or raise if a row lacks it or another has its name."""
+        self.require_one([column])
+        return self.cells_or_lists(column)
+
+    def cells_or_lists(self, column: str) -> list[Any]:
+        """Return the cells of a column, which are lists if it is among `repeated`."""
         self.require([column])
         found = self.columns[column]
         for at, cell in enumerate(found):
@@ -73,6 +82,16 @@ class Records:
                 got = "columns " + ", ".join(map(repr, self.columns))
                 raise DataFormatError(
                     str(self.path), f"a column {column!r}{how}", got[:200], self.header_line
+                )
+
+    def require_one(self, wanted: Iterable[str]) -> None:
+        """Raise if a column does not exist, or if there are several of its name."""
+        for column in wanted:
+            self.require([column])
+            if column in self.repeated:
+                got = f"{self.repeated[column]} columns of that name"
+                raise DataFormatError(
+                    str(self.path), f"one column {column!r}", got, self.header_line
                 )
 
     def error(self, at: int, expected: str, got: str) -> DataFormatError:

