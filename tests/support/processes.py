@@ -52,9 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     options = session.config.option
-    alone = options.processes < 2 or options.usepdb or sys.platform != "linux"
-    if alone or options.collectonly or session.testsfailed or len(session.items) < 2:
+    if options.processes < 2 or options.usepdb or options.collectonly or session.testsfailed:
         return None  # pytest's own loop
+    if sys.platform != "linux":
+        session.config.get_terminal_writer().line("one process: --processes needs Linux")
+        return None
     Run(session, options.processes).oversee()
     return True
 
