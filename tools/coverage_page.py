@@ -18,8 +18,8 @@ TEXT = """\
 
 {covered} of {files} files are covered completely and left out of the table. A branch `12 → 15` is
 the way from line 12 to line 15 that no test takes; `12 → end` leaves the function or the file. Most
-of what is left runs only on other operating systems, where a library is missing, on a GPU or in
-Annif, or takes more memory than a test should ([how the library is checked](checks.md)).
+of the rest needs another operating system, a GPU, Annif or a missing library, or takes more memory
+than a test should ([how the library is checked](checks.md)).
 
 | file | covered | lines that no test reaches | branches that no test takes |
 |---|---:|---|---|

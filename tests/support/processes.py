@@ -106,12 +106,12 @@ class Run:
         self.waiting = deque(shares(session.items, processes))
         self.copies: list[Copy] = []
         self.started = 0
-        self.wanted = min(processes, len(self.waiting))
+        self.processes = processes
         self.folder = session.config._tmp_path_factory.getbasetemp()
 
     def oversee(self) -> None:
         try:
-            for _ in range(self.wanted):
+            for _ in range(min(self.processes, len(self.waiting))):
                 self.start(self.waiting.popleft())
             while self.copies:
                 ready = wait([source for copy in self.copies for source in (copy.line, copy.ended)])
@@ -152,18 +152,17 @@ class Run:
             copy.left.extend(places)
             copy.line.send(places)
         elif kind == "reports":
-            self.report(copy.left.popleft(), content)
+            read = self.hook.pytest_report_from_serializable
+            reports = [read(config=self.session.config, data=data) for data in content]
+            self.report(copy.left.popleft(), reports)
         else:  # a warning
             self.hook.pytest_warning_recorded.call_historic(kwargs=content)
 
-    def report(self, place: int, reports: Iterable[dict[str, Any]]) -> None:
+    def report(self, place: int, reports: Iterable[pytest.TestReport]) -> None:
         """Let pytest know of a test that was run, as if it had been run here."""
         item = self.session.items[place]
         self.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for data in reports:
-            report = self.hook.pytest_report_from_serializable(
-                config=self.session.config, data=data
-            )
+        for report in reports:
             self.hook.pytest_runtest_logreport(report=report)
         self.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         if self.session.shouldfail:
@@ -195,8 +194,7 @@ class Run:
         )
         if copy.left or self.waiting:
             self.start(copy.left or self.waiting.popleft())
-        data = self.hook.pytest_report_to_serializable(config=self.session.config, report=died)
-        self.report(place, [data])
+        self.report(place, [died])
 
     def stop(self) -> None:
         """End the processes of a run that is stopped: by an interrupt, and at last by force."""

@@ -35,9 +35,9 @@ class Inputs:
     n_features : int
         Of the rows before the view.
     gamma : float or None
-        The γ of the Gaussian kernel; None for a linear ridge.
+        γ of the Gaussian kernel; None if the ridge is linear.
     rows : ndarray or csr_array or None
-        The training rows that the kernel compares with; None for a linear ridge.
+        The training rows that the kernel compares new rows with; None if the ridge is linear.
     """
 
     view: RowView
