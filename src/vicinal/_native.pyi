@@ -250,6 +250,33 @@ def column_search(
     items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int, norms: Float
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 
+# -- local ridge
+def local_ridge_sparse(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.float64] | NDArray[np.float32],
+    ids: NDArray[np.int32],
+    near: NDArray[np.float64],
+    metric: int,
+    ks: NDArray[np.int64],
+    alphas: NDArray[np.float64],
+    n_threads: int,
+    simd: str = "auto",
+) -> NDArray[np.float64]: ...
+def local_ridge_dense(
+    rows: NDArray[np.float64] | NDArray[np.float32],
+    ids: NDArray[np.int32],
+    near: NDArray[np.float64],
+    metric: int,
+    ks: NDArray[np.int64],
+    alphas: NDArray[np.float64],
+    n_threads: int,
+    simd: str = "auto",
+) -> NDArray[np.float64]: ...
+def signed_sums(
+    ids: NDArray[np.int32], weights: NDArray[np.float64], matrix: SparseMatrix, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
+
 # -- quadratic forms
 def quadratic_forms(
     rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
