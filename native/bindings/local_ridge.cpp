@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sparse_matrix.hpp"
+#include "arrays.hpp"
 #include "vicinal/learn/row_sums.hpp"
 
 namespace vicinal::bindings {
@@ -58,11 +58,13 @@ Weights of_dense(const Matrix<Value>& rows, const Matrix<std::int32_t>& ids,
   return weights_of(view, ids, near, metric, ks, alphas, n_threads, simd);
 }
 
-// For each query, the sum of its neighbours' rows of `matrix` times weights of either sign.
-auto signed_sums(const Matrix<std::int32_t>& ids, const Matrix<double>& weights,
-                 const SparseMatrix& matrix, int n_threads) {
+// For each query and label, the sum of the weights, of either sign, of its neighbours that have the
+// label.
+auto label_weights(const Matrix<std::int32_t>& ids, const Matrix<double>& weights,
+                   const Vector<std::int64_t>& indptr, const Vector<std::int32_t>& indices,
+                   std::int64_t n_labels, int n_threads) {
   if (weights.shape(0) != ids.shape(0) || weights.shape(1) != ids.shape(1))
-    throw std::invalid_argument("signed_sums: expected as many weights as ids");
+    throw std::invalid_argument("label_weights: expected as many weights as ids");
   const std::size_t n = ids.shape(0), k = ids.shape(1);
   std::vector<std::int64_t> begin(n), end(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -72,12 +74,13 @@ auto signed_sums(const Matrix<std::int32_t>& ids, const Matrix<double>& weights,
   RowSums sums;
   {
     ReleaseIfLong release(n > 1);
-    sums = vicinal::row_sums(
-        {begin, end, {ids.data(), ids.size()}, {weights.data(), weights.size()}}, matrix.rows(),
-        Aggregate::signed_sum, {}, {}, n_threads, interrupted_by_user);
+    sums =
+        vicinal::row_sums({begin, end, {ids.data(), ids.size()}, {weights.data(), weights.size()}},
+                          PatternView{view(indptr), view(indices), n_labels}, Aggregate::signed_sum,
+                          {}, {}, n_threads, interrupted_by_user);
   }
   return std::make_tuple(to_numpy(std::move(sums.indptr)), to_numpy(std::move(sums.indices)),
-                         to_numpy(std::move(sums.values)), to_numpy(std::move(sums.totals)));
+                         to_numpy(std::move(sums.values)));
 }
 
 template <class Value>
@@ -97,8 +100,8 @@ void bind_local_ridge(nb::module_& m) {
   bind_weights<double>(m);
   bind_weights<float>(m);
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  m.def("signed_sums", &signed_sums, array("ids"), array("weights"), nb::arg("matrix"),
-        nb::arg("n_threads"));
+  m.def("label_weights", &label_weights, array("ids"), array("weights"), array("indptr"),
+        array("indices"), nb::arg("n_labels"), nb::arg("n_threads"));
 }
 
 }  // namespace vicinal::bindings

@@ -273,9 +273,14 @@ def local_ridge_dense(
     n_threads: int,
     simd: str = "auto",
 ) -> NDArray[np.float64]: ...
-def signed_sums(
-    ids: NDArray[np.int32], weights: NDArray[np.float64], matrix: SparseMatrix, n_threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
+def label_weights(
+    ids: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    n_labels: int,
+    n_threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 
 # -- quadratic forms
 def quadratic_forms(

@@ -47,6 +47,14 @@ static void signed_sums_subtract() {
   CHECK(sums.indices == std::vector<std::int32_t>{0, 1});
   CHECK(sums.values == std::vector<double>{0.5, -3});
   CHECK(sums.totals == std::vector<double>{-0.5});
+  const std::vector<std::int64_t> begin{0}, end{2};
+  const std::vector<std::int32_t> ids{0, 1};
+  const std::vector<double> weights{0.5, -0.75};
+  const PatternView labels{indptr, indices, 3};
+  const RowSums of_labels =
+      row_sums({begin, end, ids, weights}, labels, Aggregate::signed_sum, nothing, {}, 1);
+  CHECK(of_labels.indices == std::vector<std::int32_t>{0, 1});
+  CHECK(of_labels.values == std::vector<double>{0.5, -0.25});
 }
 
 static void a_sum_continued_is_the_whole_sum() {

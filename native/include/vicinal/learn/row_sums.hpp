@@ -45,6 +45,12 @@ struct Piece {
   std::vector<double> values;
 };
 
+// The labels of a row: every stored entry is 1.
+inline void add_row(SparseAccumulator& sums, const PatternView& labels, std::int64_t row,
+                    double weight, Aggregate) {
+  for (const std::int32_t label : labels.columns(row)) sums.add(label, weight);
+}
+
 inline void add_row(SparseAccumulator& sums, const CsrView<double>& matrix, std::int64_t row,
                     double weight, Aggregate aggregate) {
   const auto columns = matrix.columns(row);
@@ -71,9 +77,10 @@ inline void join(std::vector<Piece>& pieces, RowSums& out, int n_threads) {
 
 // Adds to `start` (same shape, with its totals), or to zero if `start_totals` is empty. A sum
 // continued this way has the same bits as one computed in a single call.
-inline RowSums row_sums(const RowChoice& choice, const CsrView<double>& matrix, Aggregate aggregate,
-                        const CsrView<double>& start, std::span<const double> start_totals,
-                        int n_threads, const InterruptCheck& interrupted = never_interrupted) {
+template <class Matrix>
+RowSums row_sums(const RowChoice& choice, const Matrix& matrix, Aggregate aggregate,
+                 const CsrView<double>& start, std::span<const double> start_totals, int n_threads,
+                 const InterruptCheck& interrupted = never_interrupted) {
   using row_sums_detail::Piece, row_sums_detail::rows_per_task;
   VICINAL_ASSERT(choice.end.size() == choice.begin.size());
   VICINAL_ASSERT(choice.weights.size() == choice.ids.size());
