@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from vicinal._base.arrays import Float, Int, Int32
 from vicinal._base.errors import DataFormatError
-from vicinal._native import ParseError, read_arff_rows, read_xc
+from vicinal._native import ParseError, read_arff_rows
+from vicinal._native import read_xc as xc_rows
 from vicinal.datasets.files import FilePath
 
 
@@ -64,7 +65,7 @@ class ArffPlan(NamedTuple):
 def parse_xc(text: bytes, path: FilePath) -> XcParts:
     """Parse extreme-classification text."""
     try:
-        return XcParts(*read_xc(text))
+        return XcParts(*xc_rows(text))
     except ParseError as error:
         raise _format_error(error, path) from None
 

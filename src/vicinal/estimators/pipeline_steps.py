@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline as SklearnPipeline
 
 
 def is_passthrough(step: object) -> bool:
@@ -10,7 +10,7 @@ def is_passthrough(step: object) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def transformers(pipeline: Pipeline) -> list[Any]:
+def transformers(pipeline: SklearnPipeline) -> list[Any]:
     """Return the steps before the estimator that change rows."""
     return [step for _, step in pipeline.steps[:-1] if not is_passthrough(step)]
 

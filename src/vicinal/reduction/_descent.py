@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
+from vicinal._base.arrays import Float
+
 Loss = Callable[[Float], float]
 
 GROWTH = 1.5

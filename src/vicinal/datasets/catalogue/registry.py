@@ -3,13 +3,17 @@
 from difflib import get_close_matches
 
 from vicinal._base.errors import InvalidArgumentError
-from vicinal.datasets.catalogue.entries import boomer, meka, mldr, mulan, papers, text, yahoo
+from vicinal.datasets.catalogue.entries.boomer import BOOMER
+from vicinal.datasets.catalogue.entries.meka import MEKA
+from vicinal.datasets.catalogue.entries.mldr import MLDR
+from vicinal.datasets.catalogue.entries.mulan import MULAN
+from vicinal.datasets.catalogue.entries.papers import PAPERS
+from vicinal.datasets.catalogue.entries.text import TEXT
+from vicinal.datasets.catalogue.entries.yahoo import YAHOO
 from vicinal.datasets.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
-    entry.name: entry
-    for module in (mulan, boomer, meka, mldr, yahoo, text, papers)
-    for entry in module.ENTRIES
+    entry.name: entry for entry in (*MULAN, *BOOMER, *MEKA, *MLDR, *YAHOO, *TEXT, *PAPERS)
 }
 _ALIASES = {alias: entry for entry in ENTRIES.values() for alias in entry.aliases}
 

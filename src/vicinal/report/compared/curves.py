@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEIGHBORS = ("n_neighbors", "n_neighbors_instance")
-TEXT = "Mean over folds against the number of neighbours k; a ring marks the best k of each method."
+CURVES_TEXT = (
+    "Mean over folds against the number of neighbours k; a ring marks the best k of each method."
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def curves_section(curves: Sequence[Curve]) -> Section | None:
         PlotFigure(curve_figure(each), f"{data}: {metric_title(metric)} against k", _describe(each))
         for (metric, data), each in groups.items()
     ]
-    return Section("Neighbours", [Paragraph(TEXT), Grid(figures)])
+    return Section("Neighbours", [Paragraph(CURVES_TEXT), Grid(figures)])
 
 
 def curve_figure(curves: Sequence[Curve]) -> "Figure":

@@ -6,7 +6,9 @@ from vicinal.report.blocks import Facts, Paragraph, Section
 from vicinal.report.table import DataTable
 from vicinal.results import Result
 
-TEXT = "Everything on this page was generated from stored results and can be regenerated from them."
+ORIGIN_TEXT = (
+    "Everything on this page was generated from stored results and can be regenerated from them."
+)
 
 
 def origin_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
@@ -15,7 +17,7 @@ def origin_section(results: Sequence[Result], methods: Sequence[str]) -> Section
     return Section(
         "Provenance",
         [
-            Paragraph(TEXT),
+            Paragraph(ORIGIN_TEXT),
             Facts(_shared([_machine(result) for result in results])),
             DataTable("Settings of the methods", ["method", "settings"], settings),
             DataTable("Data sets", ["data set", "SHA-256, first 16 digits"], _data(results)),

@@ -7,7 +7,7 @@ from vicinal.report.cells import Cell, Value
 from vicinal.report.table import Column, DataTable
 from vicinal.results import Result
 
-TEXT = (
+TIMES_TEXT = (
     "Seconds over all folds and seeds, as measured on the machine named below. Methods with the "
     "same distance share one search per fold: its time is listed for each of them but was spent "
     "only once. Fit and predict times are each method's own."
@@ -38,7 +38,7 @@ def times_section(results: Sequence[Result], methods: Sequence[str]) -> Section:
         for method in order
     ]
     table = DataTable("Seconds by method, fastest first", columns, rows)
-    return Section("Times", [Paragraph(TEXT), table])
+    return Section("Times", [Paragraph(TIMES_TEXT), table])
 
 
 def _total(

@@ -4,13 +4,13 @@ from vicinal.datasets.catalogue.adapters.corpus import Corpus, number
 from vicinal.datasets.catalogue.adapters.lines import TEXT, TEXTS, json_lines
 from vicinal.datasets.catalogue.entry import Finder
 
-FILES = ("debtags-bookworm-main-amd64.jsonl.gz",)
-_FIELDS = {"package": TEXT, "text": TEXT, "tags": TEXTS}
+DEBTAGS_FILES = ("debtags-bookworm-main-amd64.jsonl.gz",)
+_DEBTAGS_FIELDS = {"package": TEXT, "text": TEXT, "tags": TEXTS}
 
 
 def read_debtags(find: Finder, max_bytes: int) -> Corpus:
     """Read all packages and all tags."""
-    records = json_lines(find(FILES[0]), _FIELDS, max_bytes)
+    records = json_lines(find(DEBTAGS_FILES[0]), _DEBTAGS_FIELDS, max_bytes)
     labels, label_names = number([record["tags"] for record in records])
     return Corpus(
         [record["text"] for record in records],

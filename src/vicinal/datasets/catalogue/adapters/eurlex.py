@@ -11,14 +11,14 @@ from vicinal.datasets.catalogue.adapters.lines import ANY_TEXT, TEXT, TEXTS, jso
 from vicinal.datasets.catalogue.entry import Finder
 from vicinal.datasets.files import open_text
 
-FILES = (
+EURLEX_FILES = (
     "eurlex57k-train.jsonl.xz",
     "eurlex57k-dev.jsonl.xz",
     "eurlex57k-test.jsonl.xz",
     "eurovoc_en.json.gz",
 )
 _BODY = ("title", "header", "recitals", "main_body")
-_FIELDS = {"celex_id": TEXT, "concepts": TEXTS} | dict.fromkeys(_BODY, ANY_TEXT)
+_EURLEX_FIELDS = {"celex_id": TEXT, "concepts": TEXTS} | dict.fromkeys(_BODY, ANY_TEXT)
 
 
 def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
@@ -27,14 +27,14 @@ def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
     concepts: list[list[str]] = []
     names: list[str] = []
     ends: list[int] = []
-    for file in FILES[:3]:
-        for record in json_lines(find(file), _FIELDS, max_bytes):
+    for file in EURLEX_FILES[:3]:
+        for record in json_lines(find(file), _EURLEX_FIELDS, max_bytes):
             texts.append("\n".join(_as_text(record[field]) for field in _BODY))
             concepts.append(record["concepts"])
             names.append(record["celex_id"])
         ends.append(len(texts))
     labels, keys = number(concepts)
-    eurovoc = _eurovoc(find(FILES[3]), max_bytes)
+    eurovoc = _eurovoc(find(EURLEX_FILES[3]), max_bytes)
     return Corpus(
         texts,
         labels,

@@ -13,7 +13,7 @@ from vicinal.datasets.catalogue.adapters.corpus import Corpus, number
 from vicinal.datasets.catalogue.entry import Finder
 from vicinal.datasets.files import open_data
 
-FILES = ("reuters21578.tar.xz",)
+REUTERS_FILES = ("reuters21578.tar.xz",)
 _STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 _TEXT = re.compile(r"<TEXT[^>]*>(.*)</TEXT>", re.DOTALL)
@@ -30,7 +30,7 @@ class Story(NamedTuple):
 
 def read_reuters(find: Finder, max_bytes: int) -> Corpus:
     """Read the stories of the split that have one of the common topics; training rows first."""
-    path = find(FILES[0])
+    path = find(REUTERS_FILES[0])
     archive = io.BytesIO(open_data(path, max_bytes=max_bytes))
     found: list[Story] = []
     try:

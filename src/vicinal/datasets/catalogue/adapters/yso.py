@@ -5,13 +5,13 @@ from vicinal.datasets.catalogue.adapters.corpus import Corpus, distinct
 from vicinal.datasets.catalogue.adapters.lines import text_lines
 from vicinal.datasets.catalogue.entry import Finder
 
-FILES = ("yso-finna-en.tsv.xz", "labels.tsv.gz")
+YSO_FILES = ("yso-finna-en.tsv.xz", "labels.tsv.gz")
 
 
 def read_yso(find: Finder, max_bytes: int) -> Corpus:
     """Read texts and subjects; subjects without a text are dropped and the rest renumbered."""
-    subjects = text_lines(find(FILES[1]), max_bytes)
-    path = find(FILES[0])
+    subjects = text_lines(find(YSO_FILES[1]), max_bytes)
+    path = find(YSO_FILES[0])
     texts: list[str] = []
     lines: list[list[int]] = []
     for line_number, row in enumerate(text_lines(path, max_bytes), 1):

@@ -4,10 +4,10 @@ from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Mulan, SeveralLabels, Xc
 
 _SPLIT = "the split is the one shipped with BOOMER"
-_HINT = "no public address of these files is known"
+_BOOMER_HINT = "no public address of these files is known"
 _IMAGE = Mulan(("image-train.arff.gz", "image-test.arff.gz"), "image.xml")
 
-ENTRIES = (
+BOOMER = (
     Entry(
         name="image",
         folder="image",
@@ -19,7 +19,7 @@ ENTRIES = (
         recipe=_IMAGE,
         source="BOOMER",
         notes=(_SPLIT,),
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="image-filtered",
@@ -31,7 +31,7 @@ ENTRIES = (
         recipe=SeveralLabels(_IMAGE),
         source="BOOMER",
         notes=("the rows of image with more than one label, as in Zhang 2007; no split",),
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="ohsumed",
@@ -44,7 +44,7 @@ ENTRIES = (
         recipe=Mulan(("ohsumed-train.arff.gz", "ohsumed-test.arff.gz"), "ohsumed.xml"),
         source="BOOMER",
         notes=(_SPLIT, "the labels come first; the XML file names them"),
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="reuters-k500",
@@ -57,7 +57,7 @@ ENTRIES = (
         recipe=Mulan(("reuters-k500-train.arff", "reuters-k500-test.arff"), "reuters-k500.xml"),
         source="BOOMER",
         notes=(_SPLIT,),
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="reuters-k500-xc",
@@ -69,7 +69,7 @@ ENTRIES = (
         recipe=Xc("reutersk500.xc.txt.gz", "reutersk500-labels.txt", "reutersk500-features.txt"),
         source="mldr.datasets",
         licence="LGPL-3",
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="stackex-chess",
@@ -84,7 +84,7 @@ ENTRIES = (
         ),
         source="BOOMER",
         notes=(_SPLIT,),
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
     Entry(
         name="stackex-chess-xc",
@@ -98,6 +98,6 @@ ENTRIES = (
         ),
         source="mldr.datasets",
         licence="LGPL-3",
-        hint=_HINT,
+        hint=_BOOMER_HINT,
     ),
 )

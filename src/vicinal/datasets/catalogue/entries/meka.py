@@ -10,7 +10,7 @@ _TAIL = (
     "/raw/HEAD/Datasets"
 )
 
-ENTRIES = (
+MEKA = (
     Entry(
         name="enron-meka",
         folder="enron",

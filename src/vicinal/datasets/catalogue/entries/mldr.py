@@ -3,7 +3,7 @@
 from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Xc
 
-_HINT = "the files are conversions of mldr.datasets' .rda objects; no public address is known"
+_MLDR_HINT = "the files are conversions of mldr.datasets' .rda objects; no public address is known"
 
 
 def _mldr(
@@ -31,7 +31,7 @@ def _mldr(
         source="mldr.datasets",
         licence="LGPL-3",
         notes=notes,
-        hint=_HINT,
+        hint=_MLDR_HINT,
     )
 
 
@@ -57,25 +57,25 @@ def _rcv1(number: int, cardinality: float) -> Entry:
     return _mldr(name, name, (6000, 47236, 101), cardinality, packed="xz", notes=(note,))
 
 
-def _yahoo(topic: str, shape: tuple[int, int, int], cardinality: float) -> Entry:
+def _yahoo_full(topic: str, shape: tuple[int, int, int], cardinality: float) -> Entry:
     name = f"yahoo-{topic}-full"
     note = f"all documents and all words of yahoo-{topic}, counts; no split"
     return _mldr(name, f"yahoo_{topic}", shape, cardinality, packed="xz", notes=(note,))
 
 
-ENTRIES = (
+MLDR = (
     _corel16k("001", (13766, 500, 153), 2.859, range(12022), range(12022, 13766)),
     _corel16k("002", (13761, 500, 164), 2.882, range(5241), range(5241, 7024)),
     _corel16k("003", (13760, 500, 154), 2.829, range(5289), range(5289, 7006)),
     _rcv1(1, 2.880),
     _rcv1(2, 2.634),
     _rcv1(3, 2.614),
-    _yahoo("arts", (7484, 23146, 26), 1.654),
-    _yahoo("business", (11214, 21924, 30), 1.599),
-    _yahoo("education", (12030, 27534, 33), 1.463),
-    _yahoo("health", (9205, 30605, 32), 1.644),
-    _yahoo("reference", (8027, 39679, 33), 1.174),
-    _yahoo("science", (6428, 37187, 40), 1.450),
+    _yahoo_full("arts", (7484, 23146, 26), 1.654),
+    _yahoo_full("business", (11214, 21924, 30), 1.599),
+    _yahoo_full("education", (12030, 27534, 33), 1.463),
+    _yahoo_full("health", (9205, 30605, 32), 1.644),
+    _yahoo_full("reference", (8027, 39679, 33), 1.174),
+    _yahoo_full("science", (6428, 37187, 40), 1.450),
     _mldr("stackex-chemistry", "stackex_chemistry", (6961, 540, 175), 2.109),
     _mldr("stackex-cooking", "stackex_cooking", (10491, 577, 400), 2.225),
 )

@@ -42,7 +42,7 @@ def _parts(stem: str, train: str = "", test: str = "", ending: str = "") -> Mula
     return Mulan(arff, f"{stem}.xml")
 
 
-ENTRIES = (
+MULAN = (
     _mulan("emotions", (593, 72, 6), 1.868, (391, 202), _parts("emotions")),
     _mulan("scene", (2407, 294, 6), 1.074, (1211, 1196), _parts("scene", ".gz", ".gz")),
     _mulan("yeast", (2417, 103, 14), 4.237, (1500, 917), _parts("yeast", ".gz")),

@@ -13,7 +13,7 @@ _NOT_SERVED = (
     "unpack it here"
 )
 
-ENTRIES = (
+PAPERS = (
     Entry(
         name="mediamill",
         folder="mediamill",

@@ -1,11 +1,14 @@
 """Collections of text, and the embedded data set."""
 
-from vicinal.datasets.catalogue.adapters import debtags, eurlex, reuters, yso
 from vicinal.datasets.catalogue.adapters.corpus import TextRecipe
+from vicinal.datasets.catalogue.adapters.debtags import DEBTAGS_FILES, read_debtags
+from vicinal.datasets.catalogue.adapters.eurlex import EURLEX_FILES, read_eurlex
+from vicinal.datasets.catalogue.adapters.reuters import REUTERS_FILES, read_reuters
+from vicinal.datasets.catalogue.adapters.yso import YSO_FILES, read_yso
 from vicinal.datasets.catalogue.entry import Entry
 from vicinal.datasets.catalogue.recipes import Embedded
 
-ENTRIES = (
+TEXT = (
     Entry(
         name="debtags",
         folder="debtags",
@@ -30,7 +33,7 @@ ENTRIES = (
         n_features=27005,
         n_labels=598,
         cardinality=3.700,
-        recipe=TextRecipe(debtags.FILES, "JSONL", debtags.read_debtags, token_pattern="[a-z0-9]+"),
+        recipe=TextRecipe(DEBTAGS_FILES, "JSONL", read_debtags, token_pattern="[a-z0-9]+"),
         source="Debian 12 main/amd64, Packages and Translation-en",
         licence="descriptions: licences of the packages (DFSG-free)",
         notes=(
@@ -48,7 +51,7 @@ ENTRIES = (
         n_labels=90,
         cardinality=1.235,
         split=(7770, 3019),
-        recipe=TextRecipe(reuters.FILES, "SGML in tar", reuters.read_reuters),
+        recipe=TextRecipe(REUTERS_FILES, "SGML in tar", read_reuters),
         source="Reuters-21578, distribution 1.0",
         licence="free for research purposes only",
         aliases=("reuters-90", "r90"),
@@ -66,7 +69,7 @@ ENTRIES = (
         n_labels=4271,
         cardinality=5.069,
         split=(45000, 6000),
-        recipe=TextRecipe(eurlex.FILES, "JSONL", eurlex.read_eurlex, min_rows=5),
+        recipe=TextRecipe(EURLEX_FILES, "JSONL", read_eurlex, min_rows=5),
         source="EURLEX57K (Chalkidis 2019)",
         licence="CC BY-SA 4.0",
         aliases=("eurlex-4.3k",),
@@ -86,7 +89,7 @@ ENTRIES = (
         n_features=69578,
         n_labels=24953,
         cardinality=3.658,
-        recipe=TextRecipe(yso.FILES, "TSV", yso.read_yso),
+        recipe=TextRecipe(YSO_FILES, "TSV", read_yso),
         source="NatLibFi/Annif-corpora",
         licence="CC0",
         notes=(

@@ -25,7 +25,7 @@ def _yahoo(topic: str, mat: str, n_features: int, n_labels: int, cardinality: fl
     )
 
 
-ENTRIES = (
+YAHOO = (
     _yahoo("arts", "arts.mat", 462, 26, 1.636),
     _yahoo("business", "Business.mat", 438, 30, 1.588),
     _yahoo("computers", "Computers.mat", 681, 33, 1.508),
