@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline as SklearnPipeline
 
 from vicinal._base.arrays import Features
 from vicinal._base.errors import InvalidArgumentError
@@ -20,7 +20,7 @@ from vicinal.preprocess._documents import read_documents
 
 
 def explain(
-    model: NeighborEstimator | Pipeline,
+    model: NeighborEstimator | SklearnPipeline,
     X: object,
     labels: Sequence[str | int] | None = None,
     top: int = 5,
@@ -47,7 +47,7 @@ def explain(
     --------
     >>> from vicinal import InstanceKNN
     >>> texts = ["buy milk and bread", "buy a bike", "ride a bike to work"]
-    >>> model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(2))])
+    >>> model = SklearnPipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(2))])
     >>> model = model.fit(texts, [["shop"], ["shop", "sport"], ["sport"]])
     >>> (why,) = explain(model, ["milk and a bike"], row_texts=texts)
     >>> [part.name for part in why["sport"].highlights]
@@ -55,7 +55,9 @@ def explain(
     >>> why.neighbors[0].text
     'buy a bike'
     """
-    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    pipeline = (
+        model if isinstance(model, SklearnPipeline) else SklearnPipeline([("estimator", model)])
+    )
     estimator = pipeline.steps[-1][1]
     if not isinstance(estimator, NeighborEstimator):
         expected = "a vicinal estimator, or a pipeline that ends in one"
@@ -79,13 +81,13 @@ def explain(
     )
 
 
-def _prepared(model: Pipeline, X: object) -> Features:
+def _prepared(model: SklearnPipeline, X: object) -> Features:
     """Return rows after a pipeline's preprocessing, validated by its estimator."""
     estimator: NeighborEstimator = model.steps[-1][1]
     return estimator._read_new_X(transformed(model, X))
 
 
-def _names_after(model: Pipeline) -> FeatureNames:
+def _names_after(model: SklearnPipeline) -> FeatureNames:
     """Return the names of the features that a pipeline passes to its estimator, if known."""
     names: Any = getattr(model, "columns_", None)
     for step in transformers(model):

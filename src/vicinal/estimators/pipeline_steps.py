@@ -15,7 +15,7 @@ def transformers(pipeline: SklearnPipeline) -> list[Any]:
     return [step for _, step in pipeline.steps[:-1] if not is_passthrough(step)]
 
 
-def transformed(pipeline: Pipeline, X: object) -> object:
+def transformed(pipeline: SklearnPipeline, X: object) -> object:
     """Return rows as a fitted pipeline passes them to its estimator."""
     for step in transformers(pipeline):
         X = step.transform(X)
