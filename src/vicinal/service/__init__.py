@@ -19,8 +19,8 @@ from vicinal.service.limits import Limits
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from vicinal.service.about import About
-    from vicinal.service.loading import Sources
+    from vicinal.service.app import Sources
+    from vicinal.service.engine import About
 
 __all__ = ["Limits", "create_app"]
 

@@ -12,7 +12,7 @@ from vicinal.estimators.column_names import column_names, feature_names, with_fe
 from vicinal.estimators.model import Model, estimator_of
 from vicinal.estimators.pipeline_steps import transformers
 from vicinal.preprocess import TextVectorizer
-from vicinal.service.errors import bad_value
+from vicinal.service.limits import bad_value
 
 Row = Mapping[str, Any]
 """A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""

@@ -5,6 +5,9 @@ Give Label Studio the address ``http://HOST/label-studio`` (the first model) or
 next prediction reflects it, and "start training" has nothing left to do.
 """
 
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -21,10 +24,89 @@ from vicinal.service.api import (
     known_query,
 )
 from vicinal.service.engine import Engine
-from vicinal.service.errors import bad_value
-from vicinal.service.events import Change
-from vicinal.service.label_config import LabelConfig, read_label_config
+from vicinal.service.limits import bad_value
 from vicinal.service.schemas import LIMITS
+from vicinal.service.store import Change
+
+
+@dataclass(frozen=True)
+class LabelConfig:
+    """The parts of a labeling interface that a text with choices needs.
+
+    Parameters
+    ----------
+    from_name, to_name : str
+        Names of the choices and of the text.
+    field : str
+        Field of a task that holds the text.
+    values : frozenset of str
+        The choices that the interface offers; empty if it takes them from the task.
+    """
+
+    from_name: str = "labels"
+    to_name: str = "text"
+    field: str = "text"
+    values: frozenset[str] = frozenset()
+
+    def allows(self, label: str) -> bool:
+        """Tell whether the interface offers this choice."""
+        return not self.values or label in self.values
+
+    def region(self, choices: Sequence[str]) -> dict[str, Any]:
+        """Return choices as Label Studio stores them."""
+        return {
+            "from_name": self.from_name,
+            "to_name": self.to_name,
+            "type": "choices",
+            "value": {"choices": list(choices)},
+        }
+
+    def choices(self, result: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the choices of an annotator, each once; other kinds of annotation are ignored."""
+        found: dict[str, None] = {}
+        for region in result:
+            value = region.get("value")
+            if region.get("type") != "choices" or not isinstance(value, Mapping):
+                continue
+            given = value.get("choices")
+            for choice in given if isinstance(given, list) else ():
+                # A choice below another one comes as a path; its last part is the label.
+                last = choice[-1] if isinstance(choice, list) and choice else choice
+                if isinstance(last, str) and last:
+                    found[last] = None
+        return list(found)
+
+
+def read_label_config(xml: str) -> LabelConfig:
+    """Read a labeling interface; without one, the names are ``labels`` and ``text``.
+
+    Examples
+    --------
+    >>> config = read_label_config('''<View><Text name="t" value="$body"/>
+    ...   <Choices name="topic" toName="t"><Choice value="a"/></Choices></View>''')
+    >>> config.field, config.from_name, config.to_name, sorted(config.values)
+    ('body', 'topic', 't', ['a'])
+    """
+    if not xml.strip():
+        return LabelConfig()
+    if "<!" in xml.replace("<!--", ""):
+        raise bad_value("label_config", "XML without a document type", "a document type")
+    try:
+        root = ET.fromstring(xml)
+    except (ET.ParseError, ValueError):
+        raise bad_value("label_config", "the XML of a labeling interface", "other text") from None
+    choices = root.find(".//Choices")
+    if choices is None:
+        raise bad_value("label_config", "a <Choices> element", "none")
+    to_name = choices.get("toName", "")
+    texts = [element for element in root.iter() if element.get("name") == to_name]
+    value = texts[0].get("value", "") if texts else ""
+    if not value.startswith("$"):
+        raise bad_value("label_config", f"an element named {to_name!r} with value='$FIELD'", value)
+    values = (choice.get("alias") or choice.get("value") for choice in choices.iter("Choice"))
+    offered = frozenset(value for value in values if value)
+    return LabelConfig(choices.get("name", "labels"), to_name, value[1:], offered)
+
 
 router = APIRouter(
     prefix="/label-studio", tags=["label-studio"], dependencies=[Depends(known_query)]
@@ -48,17 +130,17 @@ class SetupRequest(_Loose):
     schema_: Annotated[Config, Field(alias="schema")] = ""
 
 
-class Task(_Loose):
+class LabelStudioTask(_Loose):
     """A task: its fields, of which the labeling interface names the text."""
 
     id: Id | None = None
     data: Data = {}
 
 
-class PredictRequest(_Loose):
+class TasksRequest(_Loose):
     """Tasks to predict."""
 
-    tasks: Annotated[list[Task], Field(max_length=LIMITS.rows)]
+    tasks: Annotated[list[LabelStudioTask], Field(max_length=LIMITS.rows)]
     label_config: Config | None = None
     project: Id | None = None
 
@@ -71,7 +153,7 @@ class Annotation(_Loose):
     was_cancelled: Annotated[bool, Field(strict=True)] | None = None
 
 
-class Project(_Loose):
+class LabelStudioProject(_Loose):
     """The project an event belongs to."""
 
     id: Id | None = None
@@ -82,8 +164,8 @@ class Webhook(_Loose):
     """An event."""
 
     action: str
-    project: Project | None = None
-    task: Task | None = None
+    project: LabelStudioProject | None = None
+    task: LabelStudioTask | None = None
     annotation: Annotation | None = None
     annotations: list[Annotation] | None = None
 
@@ -102,7 +184,7 @@ class HealthReply(BaseModel):
     status: Literal["UP"]
 
 
-class PredictReply(BaseModel):
+class TasksReply(BaseModel):
     """One prediction per task."""
 
     results: list[dict[str, Any]]
@@ -138,10 +220,10 @@ async def setup(request: Request, body: SetupRequest, model_id: ModelId | None =
     return as_json({"model_version": await _version(engine)})
 
 
-@router.post("/predict", response_model=PredictReply, responses=ERRORS)
-@router.post("/{model_id}/predict", response_model=PredictReply, responses=ERRORS)
+@router.post("/predict", response_model=TasksReply, responses=ERRORS)
+@router.post("/{model_id}/predict", response_model=TasksReply, responses=ERRORS)
 async def predict(
-    request: Request, body: PredictRequest, model_id: ModelId | None = None
+    request: Request, body: TasksRequest, model_id: ModelId | None = None
 ) -> Response:
     """Predict the choices of tasks."""
     engine = _engine(request, model_id)
@@ -183,7 +265,7 @@ async def webhook(request: Request, body: Webhook, model_id: ModelId | None = No
     return as_json({"status": "ok", "model_version": await _version(engine)}, 201)
 
 
-def _row(body: Webhook, annotation: Annotation, task: Task) -> dict[str, Any] | None:
+def _row(body: Webhook, annotation: Annotation, task: LabelStudioTask) -> dict[str, Any] | None:
     """Return the row that an annotation teaches; None for a skipped task, which teaches nothing."""
     if annotation.was_cancelled:
         return None
@@ -208,7 +290,7 @@ def _origin(body: Webhook, annotation: Annotation) -> str:
     return f"label-studio:{project}:{annotation.id}"
 
 
-def _text(task: Task, config: LabelConfig) -> str:
+def _text(task: LabelStudioTask, config: LabelConfig) -> str:
     """Return the text of a task."""
     value = task.data.get(config.field)
     if not isinstance(value, str):

@@ -5,6 +5,7 @@ labels in words and notations. Scores outside (0, 1] are clipped, because Annif 
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from vicinal._base.errors import DataFormatError
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
@@ -22,10 +24,36 @@ from vicinal.service.api import (
     known_query,
 )
 from vicinal.service.engine import Engine
-from vicinal.service.errors import ServiceError, bad_value
-from vicinal.service.events import Change
-from vicinal.service.model_access import Answer
+from vicinal.service.limits import ServiceError, bad_value
 from vicinal.service.schemas import LIMITS, Label, Labels, Text
+from vicinal.service.served_model import Answer
+from vicinal.service.store import Change
+
+
+def read_vocabulary(path: Path) -> dict[str, tuple[str, str | None]]:
+    r"""Return label name → (label in words, notation) from lines of ``<URI>``, label, notation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "subjects.tsv"
+    ...     _ = file.write_text("<http://example.org/p1>\tpots\t7.1\n", encoding="utf-8")
+    ...     read_vocabulary(file)
+    {'http://example.org/p1': ('pots', '7.1')}
+    """
+    found: dict[str, tuple[str, str | None]] = {}
+    with path.open(encoding="utf-8-sig") as stream:
+        for number, line in enumerate(stream, start=1):
+            cells = line.rstrip("\r\n").split("\t")
+            if not line.strip():
+                continue
+            if len(cells) < 2:
+                raise DataFormatError(str(path), "URI, tab, label", "one cell", number)
+            uri = cells[0].removeprefix("<").removesuffix(">")
+            found[uri] = (cells[1], cells[2] if len(cells) > 2 and cells[2] else None)
+    return found
+
 
 router = APIRouter(prefix="/v1/projects", tags=["annif"], dependencies=[Depends(known_query)])
 BATCH_DOCUMENTS = 32
@@ -85,7 +113,7 @@ class BatchReply(SuggestReply):
     document_id: str | None
 
 
-class Project(BaseModel):
+class AnnifProject(BaseModel):
     """A model, described as Annif describes a project."""
 
     model_config = ConfigDict(extra="allow")
@@ -101,7 +129,7 @@ class Project(BaseModel):
 class ProjectList(BaseModel):
     """Every project."""
 
-    projects: list[Project]
+    projects: list[AnnifProject]
 
 
 FORM = {
@@ -131,7 +159,7 @@ async def list_projects(request: Request) -> Response:
     return as_json({"projects": [_project(engine) for engine in engines(request).values()]})
 
 
-@router.get("/{model_id}", response_model=Project, responses=ERRORS)
+@router.get("/{model_id}", response_model=AnnifProject, responses=ERRORS)
 async def show_project(request: Request, model_id: ModelId) -> Response:
     """Describe a model as a project."""
     return as_json(_project(engine_of(request, model_id)))
