@@ -12,7 +12,10 @@ from scipy.io import savemat
 
 from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets.catalogue import recipes
-from vicinal.datasets.catalogue.adapters import debtags, eurlex, reuters, yso
+from vicinal.datasets.catalogue.adapters.debtags import DEBTAGS_FILES
+from vicinal.datasets.catalogue.adapters.eurlex import read_eurlex
+from vicinal.datasets.catalogue.adapters.reuters import read_reuters
+from vicinal.datasets.catalogue.adapters.yso import read_yso
 from vicinal.datasets.catalogue.registry import entry
 
 LIMIT = 2**20
@@ -50,7 +53,7 @@ def test_reuters_keeps_topics_of_both_parts_and_stories_that_have_one(tmp_path):
     }
     path = tmp_path / "reuters21578.tar.xz"
     path.write_bytes(lzma.compress(tar(files)))
-    corpus = reuters.read_reuters(tmp_path.__truediv__, LIMIT)
+    corpus = read_reuters(tmp_path.__truediv__, LIMIT)
     assert corpus.label_names == ("earn", "gold")
     assert corpus.row_names == ("1", "8", "3", "4")
     assert corpus.labels == [[0], [1], [0], [1]]
@@ -62,7 +65,7 @@ def test_reuters_keeps_topics_of_both_parts_and_stories_that_have_one(tmp_path):
 def test_reuters_refuses_what_is_no_tar(tmp_path):
     (tmp_path / "reuters21578.tar.xz").write_bytes(lzma.compress(b"x" * 2000))
     with pytest.raises(DataFormatError, match="a tar archive"):
-        reuters.read_reuters(tmp_path.__truediv__, LIMIT)
+        read_reuters(tmp_path.__truediv__, LIMIT)
 
 
 def law(name, concepts, **more):
@@ -86,7 +89,7 @@ def laws(tmp_path):
 
 
 def test_eurlex_leaves_development_rows_out_of_the_split(laws):
-    corpus = eurlex.read_eurlex(laws.__truediv__, LIMIT)
+    corpus = read_eurlex(laws.__truediv__, LIMIT)
     assert corpus.row_names == ("A", "B", "C", "D")
     assert corpus.train.tolist() == [0, 1]
     assert corpus.test.tolist() == [3]
@@ -112,21 +115,21 @@ def test_eurlex_names_the_line_that_is_wrong(laws, bad, expected):
     lines = f"{law('A', ['7'])}\n{bad}\n"
     (laws / "eurlex57k-dev.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
     with pytest.raises(DataFormatError, match=rf"dev\.jsonl\.xz, line 2: {expected}"):
-        eurlex.read_eurlex(laws.__truediv__, LIMIT)
+        read_eurlex(laws.__truediv__, LIMIT)
 
 
 @pytest.mark.parametrize("bad", ["[]", '{"7": {}}', "{"])
 def test_eurlex_refuses_concepts_without_names(laws, bad):
     (laws / "eurovoc_en.json.gz").write_bytes(gzip.compress(bad.encode()))
     with pytest.raises(DataFormatError, match=r"eurovoc_en\.json\.gz: .* with a label each"):
-        eurlex.read_eurlex(laws.__truediv__, LIMIT)
+        read_eurlex(laws.__truediv__, LIMIT)
 
 
 def subjects(folder, rows):
     labels = "p1\tbank\np2\tunused\np3\ttea\np4\tbank\n"
     (folder / "labels.tsv.gz").write_bytes(gzip.compress(labels.encode()))
     (folder / "yso-finna-en.tsv.xz").write_bytes(lzma.compress(rows.encode()))
-    return yso.read_yso(folder.__truediv__, LIMIT)
+    return read_yso(folder.__truediv__, LIMIT)
 
 
 def test_yso_drops_subjects_without_a_text(tmp_path):
@@ -149,7 +152,7 @@ def test_a_text_recipe_takes_its_options(tmp_path):
         {"package": "bar", "text": "the tool", "tags": ["x::b"]},
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / debtags.FILES[0]).write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / DEBTAGS_FILES[0]).write_bytes(gzip.compress(lines.encode()))
     recipe = entry("debtags-text").recipe
     find = tmp_path.__truediv__
     data = recipe.read(find, weighting="counts", min_rows=1)

@@ -4,10 +4,10 @@ import pytest
 
 from vicinal._base.errors import InvalidArgumentError
 from vicinal.datasets.catalogue.checksums import known_checksum
-from vicinal.datasets.catalogue.entries import papers
+from vicinal.datasets.catalogue.entries.papers import PAPERS
 from vicinal.datasets.catalogue.registry import ENTRIES, entry, known
 
-UNSEEN = {one.name for one in papers.ENTRIES}
+UNSEEN = {one.name for one in PAPERS}
 
 
 def test_no_two_entries_answer_to_one_name():
