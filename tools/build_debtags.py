@@ -24,9 +24,8 @@ import numpy as np
 from debian_index import Package, from_index, from_jsonl
 from scipy import sparse
 
-from vicinal._base.arrays import Bool, Csr
-from vicinal.datasets.embedded.debtags import PATH, Contents, pack
-from vicinal.datasets.embedded.family import family, groups
+from vicinal._core.arrays import Bool, Csr
+from vicinal.datasets.debtags import PATH, Contents, family, groups, pack
 
 TOKEN_FLOOR = 2
 TAG_FLOOR = 5

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Float, Int, Int32
+from vicinal._core.arrays import Float, Int, Int32
 
 # -- search
 

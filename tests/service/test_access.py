@@ -12,7 +12,7 @@ import pytest
 from fastapi.routing import APIRoute
 from tests.service.conftest import READ, WRITE
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
 from vicinal.service import Limits, create_app
 from vicinal.service.access import Access, Gate, need_of
 from vicinal.service.app import ROUTERS

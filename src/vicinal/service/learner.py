@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vicinal._base.arrays import Int
-from vicinal._base.errors import ModelFormatError
-from vicinal.estimators import load
-from vicinal.estimators.model import Model
+from vicinal._core.arrays import Int
+from vicinal.errors import ModelFormatError
+from vicinal.methods import load
+from vicinal.methods.pipeline import Model
 from vicinal.persistence.unfinished import ENDING, remove_unfinished
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, bad_value

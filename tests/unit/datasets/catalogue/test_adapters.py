@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal.datasets.catalogue import recipes
-from vicinal.datasets.catalogue.adapters.debtags import DEBTAGS_FILES
-from vicinal.datasets.catalogue.adapters.eurlex import read_eurlex
-from vicinal.datasets.catalogue.adapters.reuters import read_reuters
-from vicinal.datasets.catalogue.adapters.yso import read_yso
-from vicinal.datasets.catalogue.registry import entry
+from vicinal.datasets.catalogue import entry
+from vicinal.datasets.catalogue.corpora import DEBTAGS_FILES, read_eurlex, read_reuters, read_yso
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 LIMIT = 2**20
 
@@ -181,25 +177,25 @@ def mulan(tmp_path):
 
 def test_mulan_recipes_stack_the_published_split(mulan):
     find = mulan.__truediv__
-    both = recipes.Mulan(("train.arff", "test.arff"), "names.xml")
+    both = entry.Mulan(("train.arff", "test.arff"), "names.xml")
     data = both.read(find)
     assert (data.train.tolist(), data.test.tolist()) == ([0, 1], [2, 3])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 1], [1, 0], [1, 1]])
     assert np.asarray(data.X).tolist() == [[1.5], [2], [3], [4]]
-    one = recipes.Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
+    one = entry.Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
     assert (one.n_rows, one.n_features, one.train) == (2, 0, None)
-    several = recipes.SeveralLabels(both)
+    several = entry.SeveralLabels(both)
     assert (several.files, several.format) == (both.files, both.format)
     assert np.asarray(several.read(find).X).tolist() == [[1.5], [4]]
 
 
 def test_meka_and_mat_recipes(tmp_path):
     (tmp_path / "x.arff").write_text(MULAN.replace("r\n", "'r: -C -2'\n") + "1.5,1,0\n")
-    data = recipes.Meka("x.arff").read(tmp_path.__truediv__)
+    data = entry.Meka("x.arff").read(tmp_path.__truediv__)
     assert (data.label_names, np.asarray(data.X).tolist()) == (("a", "b"), [[1.5]])
     X, Y = np.array([[1.0, 2], [3, 4]]), np.array([[1.0], [0]])
     savemat(tmp_path / "x.mat", {"X": X, "Y": Y, "Xt": X + 1, "Yt": Y})
-    data = recipes.Mat("x.mat").read(tmp_path.__truediv__)
+    data = entry.Mat("x.mat").read(tmp_path.__truediv__)
     assert (data.n_rows, data.test.tolist()) == (4, [2, 3])
 
 
@@ -208,9 +204,9 @@ def test_xc_recipes_mark_the_split(tmp_path):
     (tmp_path / "labels.txt").write_text("a\nb\n")
     (tmp_path / "words.txt").write_text("red\nblue\n")
     files = ("x.txt", "labels.txt", "words.txt")
-    whole = recipes.Xc(*files).read(tmp_path.__truediv__)
+    whole = entry.Xc(*files).read(tmp_path.__truediv__)
     assert (whole.label_names, whole.feature_names) == (("a", "b"), ("red", "blue"))
     assert whole.train is None
-    split = recipes.Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
+    split = entry.Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
     assert (split.train.tolist(), split.test.tolist()) == ([1, 2], [0])
     np.testing.assert_array_equal(split.Y.toarray(), whole.Y.toarray())
