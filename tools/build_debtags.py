@@ -9,7 +9,7 @@ or from an index of the archive::
     python tools/build_debtags.py Packages.xz Translation-en.xz
 
 The output depends only on the input: rows are sorted by package name and columns by name, without
-dates or random numbers. ``src/vicinal/datasets/embedded/README.md`` explains what is kept and why.
+dates or random numbers. ``src/vicinal/datasets/debtags.md`` explains what is kept and why.
 """
 
 import argparse

@@ -369,7 +369,7 @@ class SavedPipeline:
         return named_pipeline(steps, self.columns, self.reading)
 
 
-register("estimators.Pipeline", SavedPipeline)
+register("methods.Pipeline", SavedPipeline)
 
 
 def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:

@@ -84,22 +84,22 @@ def declare(kind: type[Any]) -> None:
         raise InvalidArgumentError("method", expected, f"{method.name!r} for {full_name(kind)}")
     _REGISTERED[method.name] = kind
     if hasattr(kind, "get_state"):
-        register(saved_name("estimators", kind), kind)
+        register(saved_name(kind), kind)
     for part in method.scoring:
-        register(saved_name("scoring", part), part)
+        register(saved_name(part), part)
 
 
-def saved_name(package: str, kind: type[Any]) -> str:
+def saved_name(kind: type[Any]) -> str:
     """Return the name of a class in saved models: short for vicinal's classes, else the full name.
 
     Examples
     --------
     >>> from vicinal.methods.mlknn import MLkNNScoring
-    >>> saved_name("scoring", MLkNNScoring)
-    'scoring.MLkNN'
+    >>> saved_name(MLkNNScoring)
+    'methods.MLkNNScoring'
     """
     if kind.__module__.startswith("vicinal."):
-        return f"{package}.{kind.__name__.removesuffix('Scoring')}"
+        return f"methods.{kind.__name__}"
     return full_name(kind)
 
 

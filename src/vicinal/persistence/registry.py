@@ -47,7 +47,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.UnitRows": UnitRows,
 }
 
-HOMES = {"estimators": "estimators", "scoring": "estimators", "reduction": "reduction"}
+HOMES = {"methods": "methods", "reduction": "reduction"}
 """Packages of later layers that register types, by the prefix of the names; imported on demand."""
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MDDM", "MLARP", "OPLS", "LabelCCA"]
 
-_HOMES = {"LabelCCA": "label_cca", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "opls"}
+_HOMES = {"LabelCCA": "cca_opls", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "cca_opls"}
 
 
 def __getattr__(name: str) -> object:

@@ -76,7 +76,7 @@ def test_a_file_that_names_code_imports_none(run, dataset, tmp_path, monkeypatch
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
     manifest = tmp_path / "model" / "manifest.json"
     text = manifest.read_text().split("\n", 1)[1].rstrip("\n")
-    text = text.replace('"estimators.MLkNN"', '"trap:Trap"')
+    text = text.replace('"methods.MLkNN"', '"trap:Trap"')
     manifest.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
     code, _, errors = run("predict", "model", "data.npz")
     assert code == 2
