@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/learn/blend_cells.hpp"
+#include "vicinal/blend/blend_cells.hpp"
 
 namespace vicinal::bindings {
 namespace {
