@@ -32,8 +32,10 @@ from vicinal._core.validation import csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
+from vicinal.methods._formulas import cells
 from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 from vicinal.methods.blend.parts import NEIGHBORS, Look
@@ -259,6 +261,47 @@ class Blend(IncrementalEstimator):
         if n_neighbors is None:
             n_neighbors = min(NEIGHBORS, self._fitted().rows.n_rows - (X is None))
         return super().kneighbors(X, n_neighbors, return_distance)
+
+    def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
+        """Return the neighbours in the first view, the scores and the predicted labels of rows."""
+        version = self._fitted().whole
+        scoring, rows = _blend(version.scoring), version.rows
+        view = scoring.views[0]
+        with using_threads(rows.n_jobs):
+            near = view.nearest(view.look.of(X))
+            scores = scoring.scores(rows.query(X, 0), X)
+        places = taught_places(scoring, rows, X)
+        scores = as_taught(scores, places, scoring.Y)
+        return near, scores, taught_labels(version.decision.decide(scores), places, scoring.Y)
+
+    def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
+        """Return the scores of a row by the parts without each group of training rows."""
+        scoring, rows = _blend(self.scoring_), self.search_
+        with using_threads(rows.n_jobs):
+            fewer = [scoring.forgotten(np.array(group)) for group in groups]
+            return Scores.stack([each.scores(rows.query(x, 0), x) for each in fewer])
+
+    def _explain_scores(
+        self, graph: NeighborGraph, X: Features, labels: Sequence[int]
+    ) -> list[Breakdown]:
+        """Return the breakdown of the scores of `labels`; of a row that was taught, that it was."""
+        scoring, rows = _blend(self.scoring_), self.search_
+        places = taught_places(scoring, rows, X)
+        if not places:
+            return super()._explain_scores(graph, X, labels)
+        place = places[0][1]
+        with using_threads(rows.n_jobs):
+            scores = as_taught(scoring.scores(rows.query(X, 0), X), places, scoring.Y)
+        facts = {"as taught": f"row {rows.row_ids[place]}"}
+        taught = Terms("neighbor", np.array([place]), np.ones(1))
+        known = set(_labels(scoring.Y, place).tolist())
+        values = cells(scores, 0, labels).tolist()
+        return [
+            Breakdown(0.0, (taught,), facts=facts)
+            if label in known
+            else Breakdown(value, facts=facts)
+            for label, value in zip(labels, values, strict=True)
+        ]
 
     # -- saving
 

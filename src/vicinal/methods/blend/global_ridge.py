@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.spatial.distance import cdist
 
 from vicinal._core.arrays import Csr, Features, Float
@@ -36,6 +36,9 @@ from vicinal._core.csr import take_rows
 from vicinal._core.state import State, read_array, read_count, read_plain, read_value
 from vicinal._core.validation import as_csr
 from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.methods.label_ridge.solver import gram as gram_of
+from vicinal.methods.label_ridge.solver import leverages
 
 MOST_UNKNOWNS = 2048
 """Features or landmarks at most: the inverse takes 32 MiB and below a second."""
@@ -45,7 +48,7 @@ MOST_COEFFICIENTS = 4_000_000
 """Unknowns times labels at most: 32 MiB that a change copies."""
 LONGEST_LIST = 32
 """Updates after which the inverse is renewed."""
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 8192
 JITTER = 1e-6
 
 
@@ -151,7 +154,7 @@ class GlobalRidge:
         labels = Y.astype(np.float64)
         for start in range(0, max(seen.shape[0], 1), BLOCK_ROWS):
             some = self.features(seen[start : start + BLOCK_ROWS])
-            gram = gram + _full(some.T @ some)
+            gram = gram + gram_of(some, np.float64)
             products = products + _full(some.T @ labels[start : start + BLOCK_ROWS])
             products = products - np.outer(np.asarray(some.sum(axis=0)).ravel(), self.mean)
         gram[np.diag_indices_from(gram)] += self.alpha
@@ -167,16 +170,22 @@ class GlobalRidge:
 
     def scores_without(self, phi: Features, Y: Csr) -> Float:
         """Return the scores of training rows with labels `Y` as if each had been left out."""
-        inverse = self.current_inverse()
-        half = phi @ inverse
-        share = (
-            np.asarray(phi.multiply(half).sum(axis=1)).ravel()
-            if isinstance(phi, sparse.csr_array)
-            else np.einsum("ij,ij->i", half, phi)
-        )
-        share = np.minimum(share, 1.0 - 1e-9)[:, None]
+        share = np.minimum(leverages(phi, self.current_inverse()), 1.0 - 1e-9)[:, None]
         rest = (phi @ self.weights - share * (Y.toarray() - self.mean)) / (1.0 - share)
         return np.ascontiguousarray(self.mean + rest)
+
+    def terms(self, seen: Features, label: int) -> Breakdown | None:
+        """Return the terms of a row's features; None for a Gaussian kernel."""
+        marks, weights = self.landmarks, self.weights[:, label]
+        if marks is not None:
+            if marks.width > 0:
+                return None
+            alphas = linalg.solve_triangular(marks.factor, weights, lower=True, trans=1)
+            weights = as_csr(marks.rows).T @ alphas
+        row = as_csr(seen)
+        columns = row.indices.astype(np.int64)
+        shares = row.data * weights[columns]
+        return Breakdown(float(self.mean[label]), (Terms("feature", columns, shares),))
 
     def current_inverse(self) -> Float:
         """Return the inverse with all updates folded in."""
@@ -272,9 +281,11 @@ class GlobalRidge:
 
 def _inverse(gram: Float) -> Float:
     """Return the inverse of a positive definite matrix."""
-    factor, failed = linalg.lapack.dpotrf(gram, lower=True)
+    factor, failed = linalg.lapack.dpotrf(gram.T, lower=True)
     if failed:
-        return linalg.inv(gram)
+        return np.asarray(linalg.inv(gram))
     inverse, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
-    low = np.tril(inverse, -1)
-    return np.ascontiguousarray(np.tril(inverse) + low.T)
+    upper: Float = inverse.T  # in C order; the other triangle is that of the factor
+    for row in range(len(upper)):
+        upper[row + 1 :, row] = upper[row, row + 1 :]
+    return upper

@@ -27,8 +27,10 @@ from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import BlendView, LabelCentroids
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
+from vicinal.methods._formulas import neighbor_weights
 from vicinal.methods.local_ridge import ridge_weights
 from vicinal.preprocess._base import spread
 from vicinal.preprocess.label_weights import is_count, label_weights
@@ -232,6 +234,29 @@ class View:
         alpha = DENSE_ALPHA if self.centroids is None else ALPHA
         return ridge_weights(near, self.rows.X, [near.k], [alpha])
 
+    def terms(self, near: NeighborGraph, seen: Features, label: int, Y: Csr) -> list[Breakdown]:
+        """Return the terms that add up to what each part says of a label, for one row."""
+        found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
+        has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
+        weights = neighbor_weights(near, POWER)[0, : min(len(found), VOTERS)]
+        total = weights.sum()
+        votes = np.zeros(len(found))
+        votes[: len(weights)] = weights / total if total > 0 else 0.0
+        ridge = self.ridge(near)[0, 0, 0, : len(found)]
+        if self.centroids is None and len(found):
+            ridge = ridge + (1.0 - ridge.sum()) / len(found)
+        parts = [
+            Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in (votes, ridge)
+        ]
+        if self.centroids is not None:
+            row = unit_rows(seen)
+            columns = row.indices.astype(np.int64)
+            sums = [self.centroids.sum(column, label) for column in columns.tolist()]
+            norm = self.centroids.norm(label) or 1.0
+            shares = row.data * np.array(sums, dtype=np.float64) / norm
+            parts.append(Breakdown(0.0, (Terms("feature", columns, shares),)))
+        return parts
+
     def learned(self, X: Features, Y: Csr) -> "View":
         """Return the view with further rows, whose labels may be new."""
         seen = self.look.of(X)
@@ -256,7 +281,13 @@ class View:
 
 
 ALPHA, DENSE_ALPHA = 1.0, 0.3
-_VOTES = np.array([VOTERS], dtype=np.int64), np.array([2.0])
+POWER = 2.0
+_VOTES = np.array([VOTERS], dtype=np.int64), np.array([POWER])
+
+
+def _labels_of(Y: Csr, place: int) -> Any:
+    """Return the labels of the row at a place."""
+    return Y.indices[Y.indptr[place] : Y.indptr[place + 1]]
 
 
 def _arrays(rows: Csr) -> tuple[Any, Any, Float]:

@@ -14,7 +14,9 @@ from vicinal._core.threads import thread_count, using_threads
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
+from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (
     MOST_COEFFICIENTS,
     MOST_KERNEL_ROWS,
@@ -209,10 +211,13 @@ class BlendScoring:
         return self._cells(seen, near, tables, None, below)
 
     def _phi(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
-        """Return rows as a ridge takes them."""
+        """Return φ of rows."""
+        return ridge.features(self._unit(ridge, seen))
+
+    def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
+        """Return rows as a ridge takes them: words have length one."""
         rows = seen[ridge.view]
-        is_words = self.views[ridge.view].centroids is not None
-        return ridge.features(unit_rows(rows) if is_words else rows)
+        return rows if self.views[ridge.view].centroids is None else unit_rows(rows)
 
     def _cells(
         self,
@@ -244,6 +249,65 @@ class BlendScoring:
         share = (self.counts + 0.5) / (self.n_rows + 1.0)
         prior: Cells = np.log(share).astype(np.float32)
         return prior
+
+    # -- explaining
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return exact Shapley values of the parts, as log-odds, divided among their terms.
+
+        For a part that is left out, what it says is 0. The base is the log-odds if all parts are
+        left out: it depends on the label's frequency alone. A part's share is divided among the
+        neighbours or features whose terms add up to what it says. A label that is no candidate has
+        no parts: its score is its place below the candidates.
+        """
+        given = check_given(X, graph.n_queries)
+        seen = [view.look.of(given) for view in self.views]
+        near = [view.nearest(rows) for view, rows in zip(self.views, seen, strict=True)]
+        tables = [ridge.scores(self._phi(ridge, seen)) for ridge in self.ridges]
+        listed = self._cells(seen, near, tables, None, BELOW)
+        scores = self.scores_of(listed, 1)
+        cell_of = dict(zip(listed.labels.tolist(), listed.cell.tolist(), strict=True))
+        found = []
+        for label in labels:
+            cell = cell_of.get(label, -1)
+            if cell < 0:
+                low = float(score_cells(scores, 0, [label])[0])
+                found.append(Breakdown(low, facts={"candidate": "no"}))
+                continue
+            terms = [
+                each
+                for view, *of_view in zip(self.views, near, seen, strict=True)
+                for each in view.terms(*of_view, label, self.Y)
+            ]
+            terms += [ridge.terms(self._unit(ridge, seen), label) for ridge in self.ridges]
+            found.append(self._breakdown(listed.cells[cell], terms))
+        return found
+
+    def _breakdown(self, cell: Cells, terms: Sequence[Breakdown | None]) -> Breakdown:
+        """Return the breakdown of one cell's log-odds."""
+        owner = self._owners()
+
+        def mixed(speaks: Float) -> Float:
+            keeps = np.column_stack([speaks > 0, np.ones(len(speaks), dtype=np.bool_)])
+            return self.mixture.log_odds(np.where(keeps[:, owner], cell, np.float32(0)))
+
+        n_parts = len(self.names)
+        found = mixture_breakdown(mixed, self.names, np.ones(n_parts), np.zeros(n_parts), terms)
+        return replace(found, terms=_united(found.terms))
+
+    def _owners(self) -> Int:
+        """Return the part that each column of a cell belongs to; the prior belongs to none.
+
+        The similarities of a view's neighbours belong to its votes.
+        """
+        names = self.names
+        firsts, part = [], 0
+        for view in self.views:
+            firsts += [part] * 3
+            part += len(view.part_names)
+        return np.array([*np.repeat(np.arange(len(names)), 2), *firsts, len(names)])
 
     # -- fitting
 
@@ -362,9 +426,7 @@ class BlendScoring:
         rows = [view.rows.X for view in whole.views]
         ridges = []
         for ridge in self.ridges:
-            is_words = self.views[ridge.view].centroids is not None
-            seen = unit_rows(rows[ridge.view]) if is_words else rows[ridge.view]
-            ridges.append(ridge.ready(seen, whole.Y))
+            ridges.append(ridge.ready(self._unit(ridge, rows), whole.Y))
         return replace(self, ridges=tuple(ridges))
 
     def settled(self, Y: Csr, X: Features | None) -> Self:
@@ -382,9 +444,7 @@ class BlendScoring:
         rows = [view.rows.X for view in views]
         ridges = []
         for ridge in self.ridges:
-            is_words = views[ridge.view].centroids is not None
-            seen = unit_rows(rows[ridge.view]) if is_words else rows[ridge.view]
-            ridges.append(ridge.refitted(seen, Y))
+            ridges.append(ridge.refitted(bare._unit(ridge, rows), Y))
         return replace(bare, ridges=tuple(ridges))
 
     # -- saving
@@ -525,6 +585,27 @@ def _joined(found: Sequence[Listed]) -> Listed:
         np.concatenate([some.similarity for some in found]),
         np.concatenate([some.cells for some in found]),
     )
+
+
+def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
+    """Return terms in which every neighbour, feature and input stands once.
+
+    Examples
+    --------
+    >>> near, far = (Terms("neighbor", ids, np.ones(2)) for ids in ([4, 9], [9, 2]))
+    >>> (one,) = _united([near, far])
+    >>> one.ids.tolist(), one.shares.tolist()
+    ([2, 4, 9], [1.0, 1.0, 2.0])
+    """
+    united = [each for each in terms if each.kind == "input"]
+    for kind in ("feature", "neighbor"):
+        same = [each for each in terms if each.kind == kind]
+        if same:
+            ids, place = np.unique(np.concatenate([each.ids for each in same]), return_inverse=True)
+            shares = np.zeros(len(ids))
+            np.add.at(shares, place, np.concatenate([each.shares for each in same]))
+            united.append(Terms(kind, ids, shares))
+    return tuple(united)
 
 
 def probability(log_odds: Float) -> Float:
