@@ -35,7 +35,7 @@ from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.csr import take_rows
 from vicinal._core.state import State, read_array, read_count, read_plain, read_value
 from vicinal._core.validation import as_csr
-from vicinal.errors import ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.methods.label_ridge.solver import gram as gram_of
 from vicinal.methods.label_ridge.solver import leverages
@@ -280,12 +280,13 @@ class GlobalRidge:
 
 
 def _inverse(gram: Float) -> Float:
-    """Return the inverse of a positive definite matrix."""
-    factor, failed = linalg.lapack.dpotrf(gram.T, lower=True)
+    """Return the inverse of a positive definite matrix, of which the lower triangle is read."""
+    factor, failed = linalg.lapack.dpotrf(gram.T, lower=False)
+    if not failed:
+        inverse, failed = linalg.lapack.dpotri(factor, lower=False, overwrite_c=True)
     if failed:
-        return np.asarray(linalg.inv(gram))
-    inverse, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
-    upper: Float = inverse.T  # in C order; the other triangle is that of the factor
-    for row in range(len(upper)):
-        upper[row + 1 :, row] = upper[row, row + 1 :]
-    return upper
+        raise InvalidArgumentError("X", "values whose squares are finite numbers", "larger ones")
+    full: Float = inverse.T
+    for row in range(len(full)):  # the other triangle is still that of the factor
+        full[row, row + 1 :] = full[row + 1 :, row]
+    return full

@@ -424,9 +424,7 @@ class BlendScoring:
             return self
         whole = self.settled(self.Y, None) if self.views[0].rows.n_empty else self
         rows = [view.rows.X for view in whole.views]
-        ridges = []
-        for ridge in self.ridges:
-            ridges.append(ridge.ready(self._unit(ridge, rows), whole.Y))
+        ridges = [ridge.ready(self._unit(ridge, rows), whole.Y) for ridge in self.ridges]
         return replace(self, ridges=tuple(ridges))
 
     def settled(self, Y: Csr, X: Features | None) -> Self:
@@ -442,9 +440,7 @@ class BlendScoring:
         views = tuple(View.build(view.look, X, Y) for view in self.views)
         bare = replace(self, views=views, Y=adopted(Y), counts=label_counts(Y), held_out=None)
         rows = [view.rows.X for view in views]
-        ridges = []
-        for ridge in self.ridges:
-            ridges.append(ridge.refitted(bare._unit(ridge, rows), Y))
+        ridges = [ridge.refitted(bare._unit(ridge, rows), Y) for ridge in self.ridges]
         return replace(bare, ridges=tuple(ridges))
 
     # -- saving
