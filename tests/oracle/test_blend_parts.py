@@ -40,34 +40,21 @@ def weighted_rows(X, Y):
     return unit(damped * weights)
 
 
-def neighbors(rows, x, without=None):
-    """The most similar rows that share a feature, ties by place."""
-    similarity = rows @ x
-    shares = ((rows != 0) & (x != 0)).any(axis=1)
-    if without is not None:
-        shares[without] = False
-    order = np.lexsort((np.arange(len(rows)), -similarity.round(12)))
-    found = [place for place in order if shares[place]][:NEIGHBORS]
-    return np.array(found, dtype=int), similarity
-
-
-def votes(rows, Y, x, without=None):
-    found, similarity = neighbors(rows, x, without)
-    found = found[:VOTERS]
-    weights = np.maximum(similarity[found], 0) ** POWER
+def votes(rows, Y, x, near, without=None):
+    near = near[:VOTERS]
+    weights = np.maximum(rows[near] @ x, 0) ** POWER
     if weights.sum() == 0:
         return np.zeros(Y.shape[1])
-    return weights @ Y[found] / weights.sum()
+    return weights @ Y[near] / weights.sum()
 
 
-def local_ridge(rows, Y, x, without=None):
-    found, similarity = neighbors(rows, x, without)
-    kernel = rows[found] @ rows[found].T
-    weights = np.linalg.solve(kernel + ALPHA * np.eye(len(found)), similarity[found])
-    return weights @ Y[found]
+def local_ridge(rows, Y, x, near, without=None):
+    kernel = rows[near] @ rows[near].T
+    weights = np.linalg.solve(kernel + ALPHA * np.eye(len(near)), rows[near] @ x)
+    return weights @ Y[near]
 
 
-def centroids(rows, Y, x, without=None):
+def centroids(rows, Y, x, near=None, without=None):
     kept = np.ones(len(rows), dtype=bool)
     if without is not None:
         kept[without] = False
@@ -112,9 +99,28 @@ def said(scoring, X, left_out=None):
     return found
 
 
-def parts_of(X, Y, x, given, weighted, without=None):
-    views = (given, x[0]), (weighted, x[1])
-    return [part(rows, Y, of, without) for rows, of in views for part in PARTS]
+def nearest(scoring, q):
+    """The neighbours in each view: their order is that of the index, tested for itself."""
+    graphs = [view.nearest(view.look.of(sparse.csr_array(q[None]))) for view in scoring.views]
+    return [graph.ids[0][graph.ids[0] >= 0] for graph in graphs]
+
+
+def nearest_others(scoring, place):
+    graphs = [view.nearest_others(np.array([place])) for view in scoring.views]
+    return [graph.ids[0][graph.ids[0] >= 0] for graph in graphs]
+
+
+def in_views(scoring, q):
+    seen = [view.look.of(sparse.csr_array(q[None])).toarray() for view in scoring.views]
+    return [unit(each)[0] for each in seen]
+
+
+def parts_of(Y, views, x, near, without=None):
+    return [
+        part(rows, Y, of, places, without)
+        for rows, of, places in zip(views, x, near, strict=True)
+        for part in PARTS
+    ]
 
 
 PARTS = (votes, local_ridge, centroids)
@@ -128,13 +134,9 @@ def test_cells_hold_what_the_parts_say(kind, seed):
     rng = np.random.default_rng(seed + 1)
     Q = np.where(rng.random((8, X.shape[1])) < 0.3, rng.integers(1, 4, (8, X.shape[1])), 0.0)
     scoring = fitted(X, Y, combine="mix").scoring_
-    given, weighted = given_rows(X), weighted_rows(X, Y)
+    views = given_rows(X), weighted_rows(X, Y)
     for row, q in enumerate(Q):
-        seen = [
-            np.asarray(view.look.of(sparse.csr_array(q[None])).todense()) for view in scoring.views
-        ]
-        x = [unit(each)[0] for each in seen]
-        truth = parts_of(X, Y, x, given, weighted)
+        truth = parts_of(Y, views, in_views(scoring, q), nearest(scoring, q))
         cells = {label: cell for (at, label), cell in said(scoring, Q).items() if at == row}
         for label, cell in cells.items():
             values = np.array([part[label] for part in truth])
@@ -150,12 +152,14 @@ def test_cells_hold_what_the_parts_say(kind, seed):
 def test_a_left_out_row_is_in_none_of_its_own_scores(seed):
     X, Y = random_rows(seed)
     scoring = fitted(X, Y, combine="mix").scoring_
-    given, weighted = given_rows(X), weighted_rows(X, Y)
+    views = given_rows(X), weighted_rows(X, Y)
     rows = np.random.default_rng(seed).permutation(len(X))[:10]
     for (at, label), cell in said(scoring, X, rows).items():
         place = int(rows[at])
-        x = given[place], weighted[place]
-        truth = [part[label] for part in parts_of(X, Y, x, given, weighted, without=place)]
+        x = [rows[place] for rows in views]
+        near = nearest_others(scoring, place)
+        assert all(place not in places for places in near)
+        truth = [part[label] for part in parts_of(Y, views, x, near, without=place)]
         np.testing.assert_allclose(cell[0:12:2], truth, rtol=1e-5, atol=1e-6)
 
 
@@ -165,16 +169,13 @@ def test_candidates_are_the_best_labels_of_each_part():
     plan = CellPlan(votes=3, ridge=2, centroids=4, table=0, every_label=False)
     object.__setattr__(scoring, "plan", plan)
     object.__setattr__(scoring, "ridges", ())
-    given, weighted = given_rows(X), weighted_rows(X, Y)
+    views = given_rows(X), weighted_rows(X, Y)
     Q = X[:5] + X[5:10]
     found = said(scoring, Q)
     for row, q in enumerate(Q):
-        seen = [
-            np.asarray(view.look.of(sparse.csr_array(q[None])).todense()) for view in scoring.views
-        ]
-        x = [unit(each)[0] for each in seen]
         expected = set()
-        for part, count in zip(parts_of(X, Y, x, given, weighted), (3, 2, 4) * 2, strict=True):
+        said_by = parts_of(Y, views, in_views(scoring, q), nearest(scoring, q))
+        for part, count in zip(said_by, (3, 2, 4) * 2, strict=True):
             order = np.lexsort((np.arange(len(part)), -part.round(9)))[:count]
             expected |= {int(label) for label in order if part[label] > 0}
         assert {label for at, label in found if at == row} == expected
