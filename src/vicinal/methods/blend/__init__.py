@@ -24,7 +24,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, take_rows
+from vicinal._core.csr import checked_csr, owned_csr, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import library_threads, using_threads
@@ -43,6 +43,7 @@ from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
 from vicinal.methods.fitted_state import Calibration, Version
 from vicinal.methods.incremental import IncrementalEstimator, Reviser, Revision
 from vicinal.methods.label_ridge.solver import check_memory
+from vicinal.methods.predicting import probabilities_as
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training, block_rows
 from vicinal.scores import Scores
@@ -247,6 +248,19 @@ class Blend(IncrementalEstimator):
         return taught_labels(
             decided, taught_places(scoring, version.rows, self._read_new_X(X)), scoring.Y
         )
+
+    def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
+        """Return the probability of every row and label.
+
+        The result has shape (n, L). It is a CSR array if the training labels were sparse; a label
+        that it does not store has a probability below 1e-7. If it is dense and too large for
+        memory, an error points to :meth:`rank`.
+        """
+        version = self._fitted()
+        scores = self._scores(version, X, graph)
+        if version.label_kind == "sparse":
+            return owned_csr(cast("Csr", scores.values))
+        return probabilities_as(scores, version.label_kind)
 
     # -- neighbours and explanations
 

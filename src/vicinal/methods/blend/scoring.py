@@ -382,6 +382,21 @@ class BlendScoring:
                 break
         return _joined(found)
 
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Return the scores of training rows without themselves among the parts' rows.
+
+        Rows that the mixture was learned on are scored by models that have not seen them, if these
+        scores are still known.
+        """
+        asked = np.arange(training.n_rows)[rows]
+        known = np.empty(0, dtype=np.int64) if self.held_out is None else self.held_out.rows
+        place = np.minimum(np.searchsorted(known, asked), max(0, len(known) - 1))
+        if self.held_out is not None and np.array_equal(known[place], asked):
+            return self.held_out.scores.take(place)
+        if not len(asked):
+            return Scores.sparse(no_rows(len(self.counts)), self._base())
+        return self.scores_of(self.left_out(asked, 2**62), len(asked))
+
     # -- changes
 
     def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
