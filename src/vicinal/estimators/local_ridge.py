@@ -26,6 +26,9 @@ class LocalRidge(IncrementalEstimator):
     alpha : float
         Regularisation strength α, above 0. Large values turn the weights into similarities divided
         by α, small ones let few neighbours decide.
+    center : bool or None
+        Whether the regression is around the mean label vector μ of the neighbours; if not, μ is 0.
+        None: only if `X` is dense.
     metric : {"cosine", "dot", "euclidean"}
         The kernel: the similarity itself, or for Euclidean distances a Gaussian whose width is the
         median distance of the neighbours.
@@ -52,9 +55,10 @@ class LocalRidge(IncrementalEstimator):
     .. math:: w = (κ(N, N) + αI)^{-1} κ(N, x), \qquad
               f(x, l) = μ_l + \sum_{j \in N} w_j \, (y_j(l) - μ_l)
 
-    with :math:`μ = 0` if `X` is sparse, and the mean label vector of the neighbours if it is dense.
-    Scores may be below 0 or above 1. A prediction costs the products of the neighbours' rows with
-    each other and k³ / 6 multiplications, whatever the number of labels.
+    with :math:`μ = 0` if `X` is sparse, and the mean label vector of the neighbours if it is dense
+    (see `center`). Labels that no neighbour has score 0. Other scores may be below 0 or above 1. A
+    prediction costs the products of the neighbours' rows with each other and k³ / 6
+    multiplications, whatever the number of labels.
 
     References
     ----------
@@ -87,6 +91,7 @@ class LocalRidge(IncrementalEstimator):
         n_neighbors: int = 50,
         alpha: float = 1.0,
         *,
+        center: bool | None = None,
         metric: str = "cosine",
         threshold: object = None,
         never_empty: bool | None = None,
@@ -96,6 +101,7 @@ class LocalRidge(IncrementalEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.alpha = alpha
+        self.center = center
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
@@ -105,7 +111,7 @@ class LocalRidge(IncrementalEstimator):
 
     def _fit_scoring(self, training: Training) -> LocalRidgeScoring:
         """Keep the rows and the labels."""
-        return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha)
+        return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha, self.center)
 
     def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
         """Keep the current rows and labels."""

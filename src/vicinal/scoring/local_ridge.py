@@ -10,9 +10,9 @@ With :math:`N(x)` the k nearest training rows of *x* and κ a kernel,
 
 The kernel of the cosine and of the dot product is that similarity. The kernel of Euclidean
 distances is :math:`κ(a, b) = e^{-d(a, b)^2 / (2σ^2)}` with σ the median distance of the k
-neighbours from *x*; if σ is 0, κ is 1 for equal rows and 0 for all others. μ is 0 for sparse rows,
-so that labels that no neighbour has score 0, and the mean label vector of the neighbours for dense
-rows.
+neighbours from *x*; if σ is 0, κ is 1 for equal rows and 0 for all others. μ is 0 for sparse rows
+and the mean label vector of the neighbours for dense rows, unless `center` says otherwise. Labels
+that no neighbour has score 0 in both cases.
 
 Votes count two equal neighbours twice. Here they share their weight, because *K* contains the
 similarities of the neighbours to each other. A weight may be negative. There is nothing to train: a
@@ -36,11 +36,12 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._base.arrays import Csr, Features, Float
+from vicinal._base.bare_csr import take_rows
 from vicinal._base.checked_csr import checked_csr
 from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal._base.state import State, damage_if_refused, read_count
 from vicinal._base.threads import thread_count
-from vicinal._base.validation import check_features, check_positive, csr_parts
+from vicinal._base.validation import check_features, check_flag, check_positive, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, neighbor_cardinality
@@ -64,7 +65,8 @@ def ridge_weights(
     Parameters
     ----------
     graph : NeighborGraph
-        Neighbours by cosine, dot product or Euclidean distance.
+        Neighbours by any distance. The compiled core knows the cosine, the dot product and the
+        Euclidean distance; others are compared by their definition, one query at a time.
     X : ndarray or csr_array, shape (graph.n_rows, m)
         The rows that the ids of `graph` number.
     ks : sequence of int
@@ -91,8 +93,7 @@ def ridge_weights(
     if X.shape[0] != graph.n_rows:
         raise InvalidArgumentError("X", f"{graph.n_rows} rows", X.shape[0])
     if graph.distance_kind.native_code is None:
-        expected = "'cosine', 'dot' or 'euclidean', whose kernels local ridge knows"
-        raise InvalidArgumentError("metric", expected, repr(graph.metric))
+        return _weights_by_definition(graph, X, ks, alphas)
     ids, near = np.ascontiguousarray(graph.ids), np.ascontiguousarray(graph.values)
     settings = (
         graph.distance_kind.native_code,
@@ -109,6 +110,35 @@ def ridge_weights(
     if not np.isfinite(weights).all():
         raise InvalidArgumentError("X", "values whose squares are finite numbers", "larger ones")
     return weights
+
+
+def _weights_by_definition(
+    graph: NeighborGraph, X: Features, ks: Sequence[int], alphas: Sequence[float]
+) -> Float:
+    """Return the weights for a distance that the compiled core does not know."""
+    weights = np.zeros((len(ks), len(alphas), *graph.ids.shape))
+    for query, found in enumerate(graph.found.tolist()):
+        rows = take_rows(X, graph.ids[query, :found].astype(np.int64))
+        full = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        keys = np.array([graph.distance_kind.keys(full, row) for row in full])
+        for i, k in enumerate(ks):
+            n = min(k, found)
+            values = graph.distance_kind.values(keys[:n, :n].reshape(n, n))
+            K, s = _kernels(graph, values, graph.values[query, :n])
+            for j, alpha in enumerate(alphas):
+                solution = np.linalg.lstsq(K + alpha * np.eye(n), s, rcond=None)[0]
+                weights[i, j, query, :n] = solution
+    return weights
+
+
+def _kernels(graph: NeighborGraph, values: Float, near: Float) -> tuple[Float, Float]:
+    """Return K and s from the similarities or distances of neighbours and query."""
+    if graph.distance_kind.is_similarity:
+        return values, near
+    width = float(np.median(near)) if len(near) else 0.0
+    if width == 0:
+        return (values == 0).astype(np.float64), (near == 0).astype(np.float64)
+    return np.exp(-0.5 * (values / width) ** 2), np.exp(-0.5 * (near / width) ** 2)
 
 
 def label_sums(graph: NeighborGraph, weights: Float, Y: Csr) -> Csr:
@@ -164,6 +194,8 @@ class LocalRidgeScoring(KeptLabels):
         The training rows; None in the saved state of a model, which holds them itself.
     alpha : float
         Above 0.
+    center : bool or None
+        Whether μ is the neighbours' mean or 0; None: the mean if `X` is dense.
 
     Examples
     --------
@@ -179,13 +211,17 @@ class LocalRidgeScoring(KeptLabels):
 
     X: Features | None = None
     alpha: float = 1.0
+    center: bool | None = None
 
     @classmethod
-    def fit(cls, training: Training, k: int, alpha: float = 1.0) -> Self:
+    def fit(
+        cls, training: Training, k: int, alpha: float = 1.0, center: bool | None = None
+    ) -> Self:
         """Keep the rows and the labels."""
         if training.X is None:
             raise InvalidArgumentError("X", "the features of the training rows", None)
-        return cls(k, training.Y, training.X, check_positive("alpha", alpha))
+        alpha = check_positive("alpha", alpha)
+        return cls(k, training.Y, training.X, alpha, _check_center(center))
 
     def settled(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places."""
@@ -228,15 +264,15 @@ class LocalRidgeScoring(KeptLabels):
         :math:`μ_l + \sum_j w_j (y_j(l) - μ_l)` with the mean μ is a sum of labels too, in which
         every weight is larger by :math:`(1 - \sum_j w_j) / |N|`.
         """
-        if not self._is_sparse:
+        if self._is_centered:
             weights = weights + _rest(graph, weights) * (graph.ids >= 0)
         sizes = neighbor_cardinality(graph, self.Y)
         return Scores.sparse(label_sums(graph, weights, self.Y), neighbor_cardinality=sizes)
 
     @property
-    def _is_sparse(self) -> bool:
-        """Whether rows are sparse, so that there is no mean."""
-        return self.X is None or isinstance(self.X, sparse.csr_array)
+    def _is_centered(self) -> bool:
+        """Whether μ is the mean label vector of the neighbours."""
+        return isinstance(self.X, np.ndarray) if self.center is None else self.center
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -246,7 +282,9 @@ class LocalRidgeScoring(KeptLabels):
         places = nearest(near, self.k)
         weights = self._weights(near, [near.k])[0, 0, : len(places)]
         has = said_by(self.Y, places, labels)
-        means = np.zeros(len(labels)) if self._is_sparse else has.sum(axis=0) / max(1, len(places))
+        means = (
+            has.sum(axis=0) / max(1, len(places)) if self._is_centered else np.zeros(len(labels))
+        )
         return [
             Breakdown(
                 float(mean),
@@ -258,7 +296,7 @@ class LocalRidgeScoring(KeptLabels):
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
-        return {"k": self.k, "Y": self.Y, "X": self.X, "alpha": self.alpha}
+        return {"k": self.k, "Y": self.Y, "X": self.X, "alpha": self.alpha, "center": self.center}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -267,9 +305,15 @@ class LocalRidgeScoring(KeptLabels):
         with damage_if_refused():
             rows = None if X is None else check_features(X)
             alpha = check_positive("alpha", state.get("alpha"))
+            center = _check_center(state.get("center"))
         if rows is not None and rows.shape[0] != Y.shape[0]:
             raise ModelFormatError(f"X: expected {Y.shape[0]} rows, got {rows.shape[0]}")
-        return cls(read_count(state, "k"), Y, rows, alpha)
+        return cls(read_count(state, "k"), Y, rows, alpha, center)
+
+
+def _check_center(center: object) -> bool | None:
+    """Return ``center``, checked."""
+    return None if center is None else check_flag("center", center)
 
 
 def _rest(graph: NeighborGraph, weights: Float) -> Float:
