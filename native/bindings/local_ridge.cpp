@@ -1,4 +1,4 @@
-#include "vicinal/learn/local_ridge.hpp"
+#include "vicinal/ridge/local_ridge.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/learn/row_sums.hpp"
+#include "vicinal/votes/row_sums.hpp"
 
 namespace vicinal::bindings {
 namespace {

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import vicinal
-from vicinal._base.threads import using_threads
-from vicinal.estimators.calibration import training_scores
-from vicinal.estimators.local_ridge import LocalRidge
+from vicinal import LocalRidge
+from vicinal._core.threads import using_threads
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
-from vicinal.scoring.local_ridge import LocalRidgeScoring, ridge_weights
+from vicinal.methods.local_ridge import LocalRidgeScoring, ridge_weights
+from vicinal.methods.training import training_scores
 
 pytestmark = pytest.mark.native
 
@@ -211,7 +211,7 @@ def test_a_sweep_equals_one_fit_per_k(metric, monkeypatch):
     ks = [1, 4, 30]
     states = [LocalRidgeScoring(k, sparse.csr_array(Y), rows, 0.3) for k in ks]
     for most in (2**25, 1):
-        monkeypatch.setattr("vicinal.scoring.local_ridge.MOST_WEIGHTS", most)
+        monkeypatch.setattr("vicinal.methods.local_ridge.MOST_WEIGHTS", most)
         for state, swept in zip(states, states[0].sweep(graph, ks), strict=True):
             alone = state.scores(graph)
             assert np.array_equal(swept.toarray(), alone.toarray())
