@@ -128,7 +128,7 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
-        expected = f"a method ({', '.join(_REGISTERED)}) or module:Class"
+        expected = f"a method ({', '.join(sorted(_REGISTERED))}) or module:Class"
         raise InvalidArgumentError(argument, expected, repr(name))
     try:
         found: object = import_module(module)
