@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from vicinal import InstanceKNN
 from vicinal.preprocess import TextVectorizer
 from vicinal.service import create_app
-from vicinal.service.about import About
+from vicinal.service.engine import About
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

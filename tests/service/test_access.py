@@ -12,14 +12,13 @@ import pytest
 from fastapi.routing import APIRoute
 from tests.service.conftest import READ, WRITE
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
 from vicinal.service import Limits, create_app
-from vicinal.service.access import Access, need_of
+from vicinal.service.access import Access, Gate, need_of
 from vicinal.service.app import ROUTERS
-from vicinal.service.errors import ServiceError
-from vicinal.service.gate import Gate
+from vicinal.service.limits import ServiceError
 from vicinal.service.server import HEAD_BYTES, HeadLimits
-from vicinal.service.telemetry import JsonFormatter, Metrics
+from vicinal.service.telemetry import JsonFormatter, ServiceMetrics
 
 PREDICT = "/v1/models/pets/predict"
 LEARN = "/v1/models/pets/learn"
@@ -324,7 +323,7 @@ def gate(receive, **limits) -> list[dict]:
         "path": path,
         "headers": [(b"content-length", b"3")],
     }
-    made = Gate(app, access=Access(None, None), limits=Limits(**limits), metrics=Metrics())
+    made = Gate(app, access=Access(None, None), limits=Limits(**limits), metrics=ServiceMetrics())
     asyncio.run(made(scope, receive, send))
     return sent
 

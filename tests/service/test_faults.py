@@ -12,15 +12,14 @@ import pytest
 from tests.service.conftest import WRITE
 
 from vicinal import BRkNN
-from vicinal._base.errors import ModelFormatError
+from vicinal.errors import ModelFormatError
 from vicinal.service import create_app, store
-from vicinal.service.errors import ServiceError, StoreError
-from vicinal.service.events import Change, Event
-from vicinal.service.store import Store
+from vicinal.service.limits import ServiceError, StoreError
+from vicinal.service.store import Change, Event, EventStore
 
 
 def test_the_store_is_durable_by_its_settings(tmp_path) -> None:
-    kept = Store(tmp_path / "s.sqlite")
+    kept = EventStore(tmp_path / "s.sqlite")
     settings = ("journal_mode", "synchronous")
     found = [kept._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
     assert found == ["wal", 2]  # 2 is FULL
@@ -33,9 +32,9 @@ def test_a_commit_is_on_disk_when_append_returns(tmp_path) -> None:
         pytest.skip("strace is not installed")
     script = (
         "import os, pathlib\n"
-        "from vicinal.service.store import Store\n"
-        "from vicinal.service.events import Change, Event\n"
-        f"s = Store(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
+        "from vicinal.service.store import EventStore\n"
+        "from vicinal.service.store import Change, Event\n"
+        f"s = EventStore(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
         "os.getppid()\n"
         "s.append([Event('m', 1, Change('learn', ({'text': 'x', 'labels': []},)), (0,), 't')])\n"
         "os.getppid()\n"
@@ -170,7 +169,7 @@ def test_a_model_that_was_never_taught_may_be_trained_again(start) -> None:
 
 
 def test_a_process_whose_model_was_replaced_teaches_nothing(tmp_path) -> None:
-    former, new = Store(tmp_path / "taught.sqlite"), Store(tmp_path / "taught.sqlite")
+    former, new = EventStore(tmp_path / "taught.sqlite"), EventStore(tmp_path / "taught.sqlite")
     with closing(former), closing(new):
         former.bind("pets", "as it was")
         new.bind("pets", "trained again")
@@ -226,7 +225,7 @@ def test_a_snapshot_that_cannot_be_written_is_a_clear_reply(start, tmp_path) -> 
 def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     from datetime import UTC, datetime
 
-    from vicinal.service import planned_changes
+    from vicinal.service import learner
 
     class Backwards(datetime):
         year_now = 2030
@@ -237,7 +236,7 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
             return datetime(cls.year_now, 1, 1, tzinfo=UTC)
 
     client = start()
-    monkeypatch.setattr(planned_changes, "datetime", Backwards)
+    monkeypatch.setattr(learner, "datetime", Backwards)
     client.learn("a parrot", "birds", key="one")
     client.learn("a parrot and a dog", "dogs", key="two")
     client.forget(6)
@@ -274,7 +273,7 @@ def test_a_failure_between_commit_and_reply_loses_and_doubles_nothing(start, mon
 
 
 def test_a_failed_commit_leaves_no_trace(tmp_path) -> None:
-    kept = Store(tmp_path / "s.sqlite")
+    kept = EventStore(tmp_path / "s.sqlite")
     kept.bind("m", "f")
     change = Change("learn", ({"text": "x", "labels": []},))
     events = [Event("m", version, change, (0,), "t") for version in (1, 2, 2)]

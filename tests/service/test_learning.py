@@ -15,13 +15,11 @@ from tests.service.conftest import TEXTS, WRITE, text_model
 from vicinal import DMLkNN, MLkNN, load
 from vicinal.index import TrainingRows
 from vicinal.preprocess import TextVectorizer
-from vicinal.service import Limits, model_access
-from vicinal.service.errors import ConflictError
-from vicinal.service.events import Change
-from vicinal.service.learner import Learner
+from vicinal.service import Limits, served_model
+from vicinal.service.learner import Learner, Snapshots
+from vicinal.service.limits import ConflictError
 from vicinal.service.served_model import ServedModel
-from vicinal.service.snapshots import Snapshots
-from vicinal.service.store import Store
+from vicinal.service.store import Change, EventStore
 
 QUERIES = ["a cat in the park", "parrot", "dogs and a parrot play"]
 
@@ -243,7 +241,7 @@ def test_the_log_of_what_was_taught(client) -> None:
 
 @pytest.fixture
 def learner(model_folder: Path, tmp_path: Path) -> Learner:
-    store = Store(tmp_path / "taught.sqlite")
+    store = EventStore(tmp_path / "taught.sqlite")
     store.bind("pets", "f")
     snapshots = Snapshots(store.path, "pets", 2)
     return Learner("pets", ServedModel(load(model_folder)), store, snapshots)
@@ -278,7 +276,7 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
 
 
 def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
-    store = Store(learner.store.path)
+    store = EventStore(learner.store.path)
     store.bind("pets", "f")
     other = Learner("pets", ServedModel(load(model_folder)), store, learner.snapshots)
     rows = ({"text": "a parrot", "labels": ["birds"]},)
@@ -295,14 +293,14 @@ def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
 @pytest.fixture
 def bad_labels_refused(monkeypatch) -> None:
     """Let the model refuse to learn a row with the label ``bad``."""
-    real = model_access.learn
+    real = served_model.learn
 
     def picky(estimator, X, labels) -> None:
         if any("bad" in names for names in labels):
             raise ValueError("no bad labels")
         real(estimator, X, labels)
 
-    monkeypatch.setattr(model_access, "learn", picky)
+    monkeypatch.setattr(served_model, "learn", picky)
 
 
 @pytest.mark.usefixtures("bad_labels_refused")
@@ -321,16 +319,16 @@ def test_a_change_the_model_refuses_is_marked_and_skipped(learner) -> None:
 
 
 def test_events_survive_with_everything_they_hold(tmp_path) -> None:
-    from vicinal.service.events import Change, Event
+    from vicinal.service.store import Change, Event
 
-    store = Store(tmp_path / "s.sqlite")
+    store = EventStore(tmp_path / "s.sqlite")
     store.bind("m", "f")
     text = 'NUL \x00, quote ", snowman ☃, newline \n, 𝄞'
     change = Change("learn", ({"text": text, "labels": ["ä"]},), "key", "label-studio:1:2")
     event = Event("m", 1, change, (5,), "2026-01-01T00:00:00.000+00:00")
     store.append([event])
     store.close()
-    again = Store(tmp_path / "s.sqlite")
+    again = EventStore(tmp_path / "s.sqlite")
     assert again.after("m", 0, 10) == [event]
     assert again.by_key("m", "key") == event
     assert again.by_origin("m", "label-studio:1:2") == [event]

@@ -12,12 +12,12 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from vicinal import BRkNN, MLkNN, load
-from vicinal.estimators import prepared
+from vicinal.methods import prepared
 from vicinal.preprocess import MinMax
 from vicinal.service import Limits
 from vicinal.service import rows as rows_module
-from vicinal.service.batching import Batcher
-from vicinal.service.errors import ServiceError
+from vicinal.service.engine import Batcher
+from vicinal.service.limits import ServiceError
 
 
 def expected(folder: Path, texts: list[str], top: int) -> list[dict]:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.cli.output import say
+from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.service import Limits, create_app
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -72,10 +72,10 @@ def start(
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
     try:
-        from vicinal.service.about import About
+        from vicinal.service.annif_rest import read_vocabulary
+        from vicinal.service.engine import About
         from vicinal.service.server import run_server
         from vicinal.service.telemetry import log_as_json
-        from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
     is_local = host in LOOPBACK

@@ -9,5 +9,3 @@ from vicinal.persistence.model_file import check_replaceable, read_header, read_
 from vicinal.persistence.saved_types import register
 
 __all__ = ["check_replaceable", "read_header", "read_model", "register", "write_model"]
-
-read_folder, write_folder = read_model, write_model  # old names, until their users are moved

@@ -28,9 +28,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.atomic_file import remove_stale, replacing
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable
+from vicinal._core.files import remove_stale, replacing
+from vicinal._core.state import Saveable
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 from vicinal.persistence.saved_types import trusting
 

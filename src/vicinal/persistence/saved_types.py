@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable, State
+from vicinal._core.state import Saveable, State
 from vicinal.datasets import Reading
 from vicinal.decision import (
     CardinalityThreshold,
@@ -23,15 +22,8 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
-from vicinal.preprocess import (
-    BM25,
-    Binary,
-    LabelWeights,
-    MinMax,
-    TextVectorizer,
-    TfIdf,
-    UnitRows,
-)
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.preprocess import BM25, Binary, LabelWeights, MinMax, TextVectorizer, TfIdf, UnitRows
 
 _TYPES: dict[str, type[Saveable]] = {
     "datasets.Reading": Reading,
@@ -58,10 +50,9 @@ _TYPES: dict[str, type[Saveable]] = {
 }
 
 HOMES = {
-    "estimators": "estimators",
+    "methods": "methods",
     "persistence": "persistence.sklearn_steps",
     "reduction": "reduction",
-    "scoring": "estimators",
 }
 """Packages of later layers that register types, by the prefix of the names; imported on demand."""
 

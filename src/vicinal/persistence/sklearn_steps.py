@@ -26,8 +26,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable, State, read_array, read_names, read_part, read_value
+from vicinal._core.state import Saveable, State, read_array, read_names, read_part, read_value
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
 
 PACKAGES = (

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from vicinal._base.errors import MissingExtraError
+from vicinal.errors import MissingExtraError
 from vicinal.service.limits import Limits
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from vicinal.service.about import About
-    from vicinal.service.loading import Sources
+    from vicinal.service.app import Sources
+    from vicinal.service.engine import About
 
 __all__ = ["Limits", "create_app"]
 

@@ -1,4 +1,4 @@
-"""The endpoints under ``/v1/models``."""
+"""The JSON interface: the endpoints under ``/v1/models``, liveness, readiness and metrics."""
 
 import json
 from collections.abc import Iterable
@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
 from vicinal.service.engine import Engine
-from vicinal.service.errors import ServiceError, bad_value
-from vicinal.service.events import Change
-from vicinal.service.planned_changes import Outcome
+from vicinal.service.learner import Outcome
+from vicinal.service.limits import ServiceError, bad_value
 from vicinal.service.rows import Row
 from vicinal.service.schemas import (
     ChangeReply,
@@ -32,6 +32,7 @@ from vicinal.service.schemas import (
     SnapshotReply,
     TaughtList,
 )
+from vicinal.service.store import Change
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": text}
@@ -218,3 +219,25 @@ async def snapshot(request: Request, model_id: ModelId) -> Response:
     """Write a snapshot now."""
     path, version = await engine_of(request, model_id).snapshot()
     return as_json({"path": path, "version": version})
+
+
+operations = APIRouter(tags=["operations"])
+
+
+@operations.get("/livez")
+async def livez() -> dict[str, str]:
+    """Tell that the process answers."""
+    return {"status": "alive"}
+
+
+@operations.get("/readyz")
+async def readyz() -> dict[str, str]:
+    """Tell that the models are loaded."""
+    return {"status": "ready"}
+
+
+@operations.get("/metrics", response_class=Response, responses=ERRORS)
+async def metrics(request: Request) -> Response:
+    """Return metrics for Prometheus."""
+    found = generate_latest(request.app.state.metrics.registry)
+    return Response(found, media_type=CONTENT_TYPE_LATEST)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from vicinal.service.errors import ServiceError
+from vicinal.service.limits import ServiceError
 
 TYPES = {
     "html": "text/html; charset=utf-8",

@@ -7,12 +7,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Csr, Features
-from vicinal.estimators.column_names import column_names, feature_names, with_feature_names
-from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.pipeline_steps import transformers
+from vicinal._core.arrays import Csr, Features
+from vicinal.methods.pipeline import (
+    Model,
+    column_names,
+    estimator_of,
+    feature_names,
+    transformers,
+    with_feature_names,
+)
 from vicinal.preprocess import TextVectorizer
-from vicinal.service.errors import bad_value
+from vicinal.service.limits import bad_value
 
 Row = Mapping[str, Any]
 """A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""

@@ -144,7 +144,7 @@ class LabelScore(BaseModel):
     score: float
 
 
-class Prediction(BaseModel):
+class RowPrediction(BaseModel):
     """The labels of one row, and the best labels with their scores."""
 
     labels: list[str]
@@ -155,7 +155,7 @@ class Prediction(BaseModel):
 class PredictReply(BaseModel):
     """One prediction per row, all by the same version of the model."""
 
-    results: list[Prediction]
+    results: list[RowPrediction]
     version: int
 
 
@@ -166,7 +166,7 @@ class SharedFeature(BaseModel):
     share: float
 
 
-class Neighbor(BaseModel):
+class NearRow(BaseModel):
     """A training row near the row asked about."""
 
     row_id: int
@@ -180,7 +180,7 @@ class Neighbor(BaseModel):
 class NeighborList(BaseModel):
     """The neighbours of one row, nearest first."""
 
-    neighbors: list[Neighbor]
+    neighbors: list[NearRow]
 
 
 class NeighborsReply(BaseModel):

@@ -7,6 +7,7 @@ service finds damage that SQLite does not notice before it learns from it.
 Events are never changed or removed; an event that the model cannot apply is marked as refused.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,11 +15,84 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from vicinal.service.errors import ConflictError, ServiceError, StoreError
-from vicinal.service.events import Change, Event, digest_of
+from vicinal._core.files import sync_folder
+from vicinal.service.limits import ConflictError, ServiceError, StoreError
+
+Kind = Literal["learn", "forget"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A request to learn or forget rows.
+
+    Parameters
+    ----------
+    kind : {"learn", "forget"}
+    rows : tuple of dict, or of int
+        The examples to learn, each with ``labels`` and one of ``text``, ``features``, ``values``;
+        or the ids of the rows to forget.
+    key : str or None
+        Idempotency key: a repeated request with the same key is not carried out twice.
+    origin : str or None
+        Object of another program behind the example, such as ``"label-studio:1:7"``.
+    """
+
+    kind: Kind
+    rows: tuple[Any, ...]
+    key: str | None = None
+    origin: str | None = None
+
+    @property
+    def payload(self) -> str:
+        """The rows as JSON, the same for the same rows."""
+        return json.dumps(self.rows, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of kind and rows."""
+        return digest_of(self.kind, self.payload)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change with its place in the model's history.
+
+    Parameters
+    ----------
+    model : str
+    version : int
+        The version of the model that this change makes; 1, 2, 3, … without gaps.
+    change : Change
+    row_ids : tuple of int
+        Ids that the learned rows get, or of the rows forgotten.
+    taught_at : str
+        UTC time, for people only: order is that of `version`, whatever the clock does.
+    refused : str or None
+        Why the model could not take this change; such an event has no effect.
+    """
+
+    model: str
+    version: int
+    change: Change
+    row_ids: tuple[int, ...]
+    taught_at: str
+    refused: str | None = None
+
+
+def digest_of(kind: str, payload: str) -> str:
+    """Return the SHA-256 of a change: equal for equal changes, different for a damaged one.
+
+    Examples
+    --------
+    >>> digest_of("forget", "[3]")[:8]
+    '9d63d1bc'
+    """
+    return hashlib.sha256(f"{kind}\n{payload}".encode()).hexdigest()
+
 
 FORMAT = 1
 APPLICATION_ID = 0x76696369  # "vici"
@@ -49,7 +123,7 @@ NEEDED_BYTES = 2**17
 RECOVERY = "see 'Recovery' in docs/service.md"
 
 
-class Store:
+class EventStore:
     """Events of several models in one file.
 
     Versions are the keys of the events, so that of two processes that teach one model at the same
@@ -202,7 +276,7 @@ def _open(path: Path) -> sqlite3.Connection:
         reason = "the disk is full" if _is_full(path.parent) else str(error)
         raise StoreError(f"{path}: the store cannot be opened: {reason}; {RECOVERY}") from None
     if is_new:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     return connection
 
 
@@ -231,16 +305,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
 def _is_full(folder: Path) -> bool:
     """Tell whether the disk has no room for the files that SQLite needs beside the store."""
     return shutil.disk_usage(folder).free < NEEDED_BYTES
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of new files durable, where folders can be synced."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _event(path: Path, row: tuple[Any, ...]) -> Event:

@@ -49,7 +49,7 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import SparseRandomProjection
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence import sklearn_steps
 from vicinal.preprocess import TextVectorizer, TfIdf
 

@@ -24,8 +24,8 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal.estimators.pipeline import named_pipeline
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.methods.pipeline import named_pipeline
 from vicinal.persistence import model_file
 from vicinal.preprocess import MinMax, TextVectorizer
 

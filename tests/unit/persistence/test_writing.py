@@ -16,8 +16,8 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal._base import atomic_file
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal._core import files
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence import model_file, read_model, write_model
 from vicinal.preprocess import MinMax
 
@@ -124,8 +124,8 @@ def killed_at(step: int, model: Any, path: Path) -> bool:
 
 def make_old(folder: Path) -> None:
     """Let the unfinished files of a folder look as if nobody had written to them for hours."""
-    for file in folder.glob(f".*{atomic_file.UNFINISHED}"):
-        os.utime(file, (1, time.time() - atomic_file.STALE_SECONDS - 60))
+    for file in folder.glob(f".*{files.UNFINISHED}"):
+        os.utime(file, (1, time.time() - files.STALE_SECONDS - 60))
 
 
 def test_killed_anywhere_one_of_the_models_is_there_whole(
