@@ -227,7 +227,7 @@ def read_model(
     with _opened(path) as stream:
         header = _read_header(stream, path)
         arrays = _read_arrays(stream, header, path, verify, mmap)
-    with _naming_damage(path), trusting(trusted):
+    with trusting(trusted), _naming_damage(path):
         part = decode(header.manifest.get("model"), arrays)
     if not isinstance(part, Saveable):
         raise ModelFormatError(f"{path}: the header holds no model")
