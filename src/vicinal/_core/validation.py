@@ -19,7 +19,13 @@ from vicinal._core.checks import (
     check_real,
     check_sequence,
 )
-from vicinal._core.csr import check_sparse_structure, copied_csr, dense_csr, known_parts, shared_csr
+from vicinal._core.csr import (
+    check_sparse_structure,
+    dense_csr,
+    frozen_copy,
+    known_parts,
+    shared_csr,
+)
 from vicinal.errors import InvalidArgumentError
 
 __all__ = [
@@ -130,7 +136,7 @@ def owned(matrix: Features, given: object) -> Features:
     if not any(_may_change(part, given) for part in _parts(matrix)):
         return matrix
     if known_parts(matrix) is not None:
-        return copied_csr(cast("Csr", matrix))
+        return frozen_copy(cast("Csr", matrix))
     return matrix.copy()
 
 

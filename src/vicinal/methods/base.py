@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, unchanged_on_failure
-from vicinal._core.csr import adopted
+from vicinal._core.csr import trust
 from vicinal._core.labels import Labels, read_labels
 from vicinal._core.state import State
 from vicinal._core.threads import using_threads
@@ -37,8 +37,8 @@ from vicinal.methods._arguments import (
 from vicinal.methods.explaining import Explainable
 from vicinal.methods.fitted_state import (
     Calibration,
+    FittedState,
     RowNames,
-    Version,
     check_row_names,
     estimator_state,
     restore_estimator,
@@ -211,12 +211,12 @@ class NeighborEstimator(
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""
         rule = self.decision_rule()
-        training = Training(graph, adopted(labels.matrix), search.X, weights=weights)
+        training = Training(graph, trust(labels.matrix), search.X, weights=weights)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
             self._finish_fit(scoring, training)
-        version = Version(
+        version = FittedState(
             search,
             scoring,
             decision,

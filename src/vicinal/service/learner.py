@@ -44,7 +44,7 @@ class PlannedChanges:
     ----------
     model_id : str
     version : int
-        Version of the model before the commit.
+        FittedState of the model before the commit.
     next_id : int
         Id that the next learned row gets.
     known : array of int
