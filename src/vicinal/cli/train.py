@@ -67,7 +67,7 @@ def train(
     from vicinal.cli.predict import save_named
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
-    from vicinal.persistence.folder import check_replaceable
+    from vicinal.persistence import check_replaceable
 
     check_replaceable(output)
     import_modules(imports, [method])

@@ -46,7 +46,7 @@ from vicinal.methods.fitted_state import (
 from vicinal.methods.predicting import Predictions, SubsetAccuracy
 from vicinal.methods.registry import Method, declare, method_of
 from vicinal.methods.training import Scoring, Training, fold_scores, leave_one_out, training_blocks
-from vicinal.persistence import write_folder
+from vicinal.persistence import write_model
 
 
 class NeighborEstimator(
@@ -267,9 +267,9 @@ class NeighborEstimator(
         return decision.fit(scores, training.Y)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
+        """Save the fitted model as one file, which :func:`vicinal.load` reads."""
         self._fitted()
-        write_folder(self, path)
+        write_model(self, path)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""
