@@ -90,7 +90,7 @@ def start(
         store=store,
         read_token=read_token,
         write_token=write_token,
-        loopback_writes=is_local,
+        loopback=is_local,
         limits=limits,
         about=about,
     )
