@@ -93,11 +93,19 @@ browser: setup ## Install what the browser tests need (chromium, playwright, axe
 	mkdir -p build/axe && cd build/axe && (test -d package || tar xzf "$$(npm pack --silent $(AXE))")
 	$(BIN)/python -m pytest tests/browser -q
 
+# The types of the extension, which mypy and editors read without compiling it.
+STUB := src/vicinal/_native.pyi
+.PHONY: stub
+stub: setup ## Write the type stub of the compiled extension
+	$(BIN)/python -m nanobind.stubgen -q -m vicinal._native -o $(STUB)
+
 .PHONY: lint
-lint: setup ## ruff, clang-format, the import contract
+lint: setup ## ruff, clang-format, the stub of the extension, the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find native -name '*.hpp' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
+	$(BIN)/python -m nanobind.stubgen -q -m vicinal._native -o build/_native.pyi
+	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
 
 .PHONY: types

@@ -78,7 +78,7 @@ def pytest_configure():
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """Skip a test marked ``data`` whose data set is not available."""
-    from vicinal._base.errors import DataNotFoundError
+    from vicinal.errors import DataNotFoundError
 
     try:
         return (yield)

@@ -3,8 +3,8 @@
 #include <tuple>
 
 #include "arrays.hpp"
-#include "vicinal/learn/boosting.hpp"
-#include "vicinal/learn/rank_dual.hpp"
+#include "vicinal/boost/boosting.hpp"
+#include "vicinal/rank/rank_dual.hpp"
 
 namespace vicinal::bindings {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/learn/dml_counts.hpp"
+#include "vicinal/votes/dml_counts.hpp"
 
 namespace vicinal::bindings {
 namespace {

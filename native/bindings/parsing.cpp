@@ -1,4 +1,7 @@
+#include <nanobind/stl/tuple.h>
+
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,13 +16,13 @@ namespace {
 std::string_view text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 // The bytes are immutable and held by the caller's frame, so that they may be read without the GIL.
-nb::tuple read_xc(const nb::bytes& text) {
+auto read_xc(const nb::bytes& text) {
   XcData data;
   {
     nb::gil_scoped_release nogil;
     data = parse_xc(text_of(text), interrupted_by_user);
   }
-  return nb::make_tuple(
+  return std::make_tuple(
       data.n_rows, data.n_features, data.n_labels, to_numpy(std::move(data.features.indptr)),
       to_numpy(std::move(data.features.indices)), to_numpy(std::move(data.features.values)),
       to_numpy(std::move(data.labels.indptr)), to_numpy(std::move(data.labels.indices)));
@@ -36,12 +39,12 @@ std::vector<std::string_view> pieces(const nb::bytes& joined, const Vector<std::
   return values;
 }
 
-nb::tuple read_arff_rows(const nb::bytes& text, std::int64_t start, std::int64_t first_line,
-                         const Vector<std::uint8_t>& kind, const Vector<std::int32_t>& column,
-                         const Vector<std::int64_t>& value_start, const nb::bytes& values,
-                         const Vector<std::int64_t>& value_ends,
-                         const Vector<std::int32_t>& value_column,
-                         const Vector<std::int32_t>& default_column) {
+auto read_arff_rows(const nb::bytes& text, std::int64_t start, std::int64_t first_line,
+                    const Vector<std::uint8_t>& kind, const Vector<std::int32_t>& column,
+                    const Vector<std::int64_t>& value_start, const nb::bytes& values,
+                    const Vector<std::int64_t>& value_ends,
+                    const Vector<std::int32_t>& value_column,
+                    const Vector<std::int32_t>& default_column) {
   const ArffPlan plan{view(kind),         view(column),         view(value_start),
                       view(value_column), view(default_column), pieces(values, value_ends)};
   ArffData data;
@@ -49,7 +52,7 @@ nb::tuple read_arff_rows(const nb::bytes& text, std::int64_t start, std::int64_t
     nb::gil_scoped_release nogil;
     data = parse_arff_rows(text_of(text).substr(start), first_line, plan, interrupted_by_user);
   }
-  return nb::make_tuple(
+  return std::make_tuple(
       to_numpy(std::move(data.features.indptr)), to_numpy(std::move(data.features.indices)),
       to_numpy(std::move(data.features.values)), to_numpy(std::move(data.labels.indptr)),
       to_numpy(std::move(data.labels.indices)));

@@ -1,10 +1,9 @@
-#include "vicinal/learn/quadratic_forms.hpp"
+#include "vicinal/ridge/quadratic_forms.hpp"
 
 #include <stdexcept>
 #include <utility>
 
 #include "sparse_matrix.hpp"
-#include "vicinal/learn/column_products.hpp"
 
 namespace vicinal::bindings {
 namespace {

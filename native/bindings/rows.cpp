@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "sparse_matrix.hpp"
-#include "vicinal/learn/row_sums.hpp"
 #include "vicinal/search/column_search.hpp"
+#include "vicinal/votes/row_sums.hpp"
 
 namespace vicinal::bindings {
 namespace {

@@ -26,12 +26,13 @@ class BoundIndex {
   }
 
   // Pass the postings to a function that writes them, piece by piece, for `stored` to read again.
-  void store(nb::callable write) const {
+  using Piece = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
+  void store(nb::typed<nb::callable, nb::object(Piece)> write) const {
     index_->store([&](std::span<const std::byte> piece) {
       const auto* bytes = reinterpret_cast<const std::uint8_t*>(piece.data());
       // Without an owner, NumPy would get a copy.
       const nb::capsule owner(this, [](void*) noexcept {});
-      write(nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(bytes, {piece.size()}, owner));
+      write(Piece(bytes, {piece.size()}, owner));
     });
   }
 

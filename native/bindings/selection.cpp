@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sparse_matrix.hpp"
-#include "vicinal/learn/lcif_grid.hpp"
+#include "vicinal/tune/lcif_grid.hpp"
 
 namespace vicinal::bindings {
 namespace {

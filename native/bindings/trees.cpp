@@ -1,10 +1,11 @@
-#include "vicinal/learn/trees.hpp"
+#include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "arrays.hpp"
-#include "vicinal/learn/histogram_boosting.hpp"
+#include "vicinal/boost/histogram_boosting.hpp"
 
 namespace vicinal::bindings {
 namespace {
@@ -76,9 +77,9 @@ auto boosted_trees(const Matrix<float>& cells, const Vector<std::uint8_t>& is_tr
         held_out[model.held_out()[place]] += per_division * model.held_out_log_odds()[place];
     }
   }
-  return nb::make_tuple(to_numpy(std::move(flat.feature)), to_numpy(std::move(flat.threshold)),
-                        to_numpy(std::move(flat.left)), to_numpy(std::move(flat.right)),
-                        to_numpy(std::move(flat.roots)), flat.base, to_numpy(std::move(held_out)));
+  return std::make_tuple(to_numpy(std::move(flat.feature)), to_numpy(std::move(flat.threshold)),
+                         to_numpy(std::move(flat.left)), to_numpy(std::move(flat.right)),
+                         to_numpy(std::move(flat.roots)), flat.base, to_numpy(std::move(held_out)));
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
-#include "vicinal/learn/votes.hpp"
+#include "vicinal/votes/votes.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
 
 #include "arrays.hpp"
 
@@ -22,7 +26,7 @@ class BoundVotes {
   }
 
   // The counts so far, in compressed rows.
-  nb::tuple counts() const {
+  auto counts() const {
     std::vector<std::int64_t> indptr{0};
     for (const auto& row : table_.rows())
       indptr.push_back(indptr.back() + static_cast<std::int64_t>(row.size()));
@@ -34,8 +38,8 @@ class BoundVotes {
         labels.push_back(label);
         counts.push_back(count);
       }
-    return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(labels)),
-                          to_numpy(std::move(counts)));
+    return std::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(labels)),
+                           to_numpy(std::move(counts)));
   }
 
  private:

@@ -4,7 +4,7 @@ The road that data takes, one package a stage::
 
     datasets → preprocess → index → graph → scoring → scores → decision → labels → metrics
 
-``vicinal.estimators`` composes the stages into scikit-learn estimators, exported here. A name is
+``vicinal.methods`` composes the stages into scikit-learn estimators, exported here. A name is
 loaded when it is first asked for, so that ``vicinal.gpu`` can be imported where neither the
 compiled core nor scikit-learn is installed.
 
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         selection,
         service,
     )
-    from vicinal.estimators import (
+    from vicinal.graph import NeighborGraph
+    from vicinal.methods import (
         IBLR,
         LCIF,
         Blend,
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
         make_pipeline,
         save,
     )
-    from vicinal.graph import NeighborGraph
     from vicinal.scores import Scores
 
     __version__: str
@@ -98,24 +98,21 @@ __all__ = [
 
 _HOMES = {
     "NeighborGraph": "vicinal.graph",
-    "Pipeline": "vicinal.estimators",
+    "Pipeline": "vicinal.methods",
     "Scores": "vicinal.scores",
 }
 """Where the classes come from that are not estimators."""
-
-_DEPRECATED = ("rivals",)
-"""Packages under a former name: still found, with a warning, and not listed."""
 
 
 def __getattr__(name: str) -> object:
     """Load a name of ``__all__`` (lower-case nouns are packages), or the version."""
     if name == "__version__":
         return version("vicinal")
-    if name not in (*__all__, *_DEPRECATED):
+    if name not in __all__:
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
     if name.islower() and name not in ("load", "make_pipeline", "save"):
         return import_module(f"vicinal.{name}")
-    value: object = getattr(import_module(_HOMES.get(name, "vicinal.estimators")), name)
+    value: object = getattr(import_module(_HOMES.get(name, "vicinal.methods")), name)
     globals()[name] = value
     return value
 

@@ -1,421 +1,179 @@
-"""What the compiled core offers. Each layer calls it through one thin module of its own."""
+"""
+Performance-critical loops. The Python layer validates all arguments before it calls them.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Annotated, overload
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Float, Int, Int32
 
-# -- search
+class SplitSearch:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, n_labels: int) -> None: ...
+
+    def best(self, weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], members: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[float, int, float, float]: ...
+
+class RankDual:
+    def __init__(self, kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, cost: float) -> None: ...
+
+    def sweep(self, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def weights(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
+
+    def total(self) -> float: ...
+
+class DenseBatch:
+    def __init__(self, n_queries: int, k: int, excluded: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], simd: str) -> None: ...
+
+    def collect(self, products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, sizes: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], biases: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], errors: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], constants: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+@overload
+def dense_norms(rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def dense_norms(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+class DenseIndexFloat32:
+    def __init__(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: int) -> None: ...
+
+    def finish(self, batch: DenseBatch, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    def compare_with_all(self, batch: DenseBatch, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
+
+class DenseIndexFloat64:
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], metric: int) -> None: ...
+
+    def finish(self, batch: DenseBatch, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    def compare_with_all(self, batch: DenseBatch, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], chosen: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
+
+class DmlCounts:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], votes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], label_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int) -> None: ...
+
+    def count(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], votes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: int, n_threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.int32], dict(shape=(None, None))]]: ...
+
+class LiveGraphFloat32:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, metric: int, k: int, spare: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], label_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int) -> None: ...
+
+    def learn(self, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, group: int) -> int: ...
+
+    def take_out(self, slot: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def refill(self, forgotten: int, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def compact(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def tables(self, width: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))]]: ...
+
+    def nearest(self, width: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]: ...
+
+    def n_slots(self) -> int: ...
+
+    def n_live(self) -> int: ...
+
+    def bytes(self) -> int: ...
+
+class LiveGraphFloat64:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, metric: int, k: int, spare: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], label_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int) -> None: ...
+
+    def learn(self, columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, group: int) -> int: ...
+
+    def take_out(self, slot: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def refill(self, forgotten: int, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def compact(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def tables(self, width: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))]]: ...
+
+    def nearest(self, width: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]: ...
+
+    def n_slots(self) -> int: ...
+
+    def n_live(self) -> int: ...
+
+    def bytes(self) -> int: ...
+
+class ParseError(ValueError):
+    pass
+
+def read_xc(text: bytes) -> tuple[int, int, int, Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+def read_arff_rows(text: bytes, start: int, first_line: int, kind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], value_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: bytes, value_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], value_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], default_column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+@overload
+def quadratic_forms(rows: SparseMatrix, matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def quadratic_forms(rows: SparseMatrix, matrix: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+@overload
+def column_products(rows: SparseMatrix, products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
+
+@overload
+def column_products(rows: SparseMatrix, products: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
+
+class ScoreRows:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], base: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, n_labels: int) -> None: ...
+
+def place_true_labels(scores: ScoreRows, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tolerance: float, n_threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+def top_labels(scores: ScoreRows, width: int, n_threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]: ...
+
+def true_scores(scores: ScoreRows, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+def label_areas(scores: ScoreRows, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], positives: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+def pooled_area(scores: ScoreRows, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_true: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], positives: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> float: ...
+
+def merged_counts(labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_true: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_all: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_labels: int, n_threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
+
+class SparseMatrix:
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
+
+def row_sums(begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: SparseMatrix, take_max: bool, start: SparseMatrix, start_totals: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+
+def column_search(items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int, norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]: ...
 
 def simd_levels() -> list[str]: ...
 
 class InvertedIndexFloat32:
-    def __init__(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: NDArray[np.float32],
-        n_columns: int,
-        metric: int,
-        block_rows: int,
-        simd: str,
-        patterns: bool,
-        stored: NDArray[np.uint8] | None = None,
-    ) -> None: ...
-    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
-    def search(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: Float,
-        excluded: Int32,
-        removed: NDArray[np.uint8],
-        first_id: int,
-        n_rows: int,
-        ids: Int32,
-        keys: Float,
-        n_threads: int,
-        batch: int,
-    ) -> None: ...
-    def search_self(
-        self,
-        removed: NDArray[np.uint8],
-        first_id: int,
-        n_rows: int,
-        ids: Int32,
-        keys: Float,
-        n_threads: int,
-        batch: int,
-    ) -> bool: ...
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, metric: int, block_rows: int, simd: str, patterns: bool, stored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
+    def search(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_id: int, n_rows: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], keys: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int, batch: int) -> None: ...
+
+    def search_self(self, removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_id: int, n_rows: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], keys: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int, batch: int) -> bool: ...
+
+    def store(self, write: Callable[[Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]], object]) -> None: ...
+
     def bytes(self) -> int: ...
 
 class InvertedIndexFloat64:
-    def __init__(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: Float,
-        n_columns: int,
-        metric: int,
-        block_rows: int,
-        simd: str,
-        patterns: bool,
-        stored: NDArray[np.uint8] | None = None,
-    ) -> None: ...
-    def store(self, write: Callable[[NDArray[np.uint8]], object]) -> None: ...
-    def search(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: Float,
-        excluded: Int32,
-        removed: NDArray[np.uint8],
-        first_id: int,
-        n_rows: int,
-        ids: Int32,
-        keys: Float,
-        n_threads: int,
-        batch: int,
-    ) -> None: ...
-    def search_self(
-        self,
-        removed: NDArray[np.uint8],
-        first_id: int,
-        n_rows: int,
-        ids: Int32,
-        keys: Float,
-        n_threads: int,
-        batch: int,
-    ) -> bool: ...
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, metric: int, block_rows: int, simd: str, patterns: bool, stored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
+    def search(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_id: int, n_rows: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], keys: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int, batch: int) -> None: ...
+
+    def search_self(self, removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_id: int, n_rows: int, ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], keys: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int, batch: int) -> bool: ...
+
+    def store(self, write: Callable[[Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]], object]) -> None: ...
+
     def bytes(self) -> int: ...
 
-class DenseBatch:
-    def __init__(
-        self, n_queries: int, k: int, excluded: Int32, removed: NDArray[np.uint8], simd: str
-    ) -> None: ...
-    def collect(
-        self,
-        products: NDArray[np.float32],
-        first: int,
-        sizes: NDArray[np.float32],
-        biases: NDArray[np.float32],
-        errors: NDArray[np.float32],
-        constants: NDArray[np.float32],
-    ) -> None: ...
+class LcifGrid:
+    def __init__(self, training: Sequence[SparseMatrix], held_out: Sequence[SparseMatrix], truth_indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], truth_indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], mixings: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], two_pass: bool, n_true: int, when_all_zero: int, n_threads: int) -> None: ...
 
-def dense_norms(rows: NDArray[np.float32] | Float) -> Float: ...
+    def counts(self, training: SparseMatrix, held_out: SparseMatrix, first: int, last: int, n_threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))]]: ...
 
-class DenseIndexFloat32:
-    def __init__(self, rows: NDArray[np.float32], norms: Float, metric: int) -> None: ...
-    def finish(self, batch: DenseBatch, queries: Float, ids: Int32, values: Float) -> Int: ...
-    def compare_with_all(
-        self,
-        batch: DenseBatch,
-        queries: Float,
-        chosen: Int,
-        ids: Int32,
-        values: Float,
-        n_threads: int,
-    ) -> None: ...
+def tree_sums(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_threads: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
-class DenseIndexFloat64:
-    def __init__(self, rows: Float, norms: Float, metric: int) -> None: ...
-    def finish(self, batch: DenseBatch, queries: Float, ids: Int32, values: Float) -> Int: ...
-    def compare_with_all(
-        self,
-        batch: DenseBatch,
-        queries: Float,
-        chosen: Int,
-        ids: Int32,
-        values: Float,
-        n_threads: int,
-    ) -> None: ...
+def boosted_trees(cells: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_true: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], folds: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_folds: int, n_rounds: int, n_leaves: int, patience: int, rate: float, l2: float, least_curvature: float, n_threads: int) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], float, Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
 
-# -- votes
+MOST_BINS: int = 128
 
 class VoteTable:
-    def __init__(self, indptr: Int, indices: Int32, ids: Int32) -> None: ...
+    def __init__(self, indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ids: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
     def extend(self, start: int, stop: int, n_threads: int) -> None: ...
-    def counts(self) -> tuple[Int, Int32, Int32]: ...
 
-# -- ranking
-class ScoreRows:
-    def __init__(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        values: NDArray[np.float64],
-        base: NDArray[np.float64],
-        n_rows: int,
-        n_labels: int,
-    ) -> None: ...
-
-def place_true_labels(
-    scores: ScoreRows,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    tolerance: float,
-    n_threads: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
-def top_labels(
-    scores: ScoreRows, width: int, n_threads: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
-def true_scores(
-    scores: ScoreRows, indptr: NDArray[np.int64], indices: NDArray[np.int32]
-) -> NDArray[np.float64]: ...
-def merged_counts(
-    labels: NDArray[np.int32],
-    values: NDArray[np.float64],
-    n_true: NDArray[np.int64],
-    n_all: NDArray[np.int64],
-    n_labels: int,
-    n_threads: int,
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
-def label_areas(
-    scores: ScoreRows,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    positives: NDArray[np.float64],
-    n_threads: int,
-) -> NDArray[np.int64]: ...
-def pooled_area(
-    scores: ScoreRows,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    n_true: NDArray[np.int64],
-    positives: NDArray[np.float64],
-    n_threads: int,
-) -> float: ...
-
-# -- parsing
-class ParseError(ValueError):
-    args: tuple[int, bytes, bytes]
-
-def read_xc(
-    text: bytes,
-) -> tuple[
-    int,
-    int,
-    int,
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-]: ...
-def read_arff_rows(
-    text: bytes,
-    start: int,
-    first_line: int,
-    kind: NDArray[np.uint8],
-    column: NDArray[np.int32],
-    value_start: NDArray[np.int64],
-    values: bytes,
-    value_ends: NDArray[np.int64],
-    value_column: NDArray[np.int32],
-    default_column: NDArray[np.int32],
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-]: ...
-
-# -- rows
-class SparseMatrix:
-    def __init__(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        values: NDArray[np.float64],
-        n_columns: int,
-    ) -> None: ...
-
-def row_sums(
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    matrix: SparseMatrix,
-    take_max: bool,
-    start: SparseMatrix,
-    start_totals: NDArray[np.float64],
-    n_threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]: ...
-def column_search(
-    items: SparseMatrix, others: SparseMatrix, k: int, n_threads: int, norms: Float
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
-
-# -- quadratic forms
-def quadratic_forms(
-    rows: SparseMatrix, matrix: NDArray[np.float64] | NDArray[np.float32], n_threads: int
-) -> NDArray[np.float64]: ...
-def column_products(
-    rows: SparseMatrix, products: NDArray[np.float64] | NDArray[np.float32], n_threads: int
-) -> None: ...
-
-# -- trees
-def tree_sums(
-    feature: NDArray[np.int32],
-    threshold: NDArray[np.float64],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    roots: NDArray[np.int32],
-    cells: NDArray[np.float32],
-    n_threads: int,
-) -> NDArray[np.float64]: ...
-
-MOST_BINS: int
-
-def boosted_trees(
-    cells: NDArray[np.float32],
-    is_true: NDArray[np.uint8],
-    thresholds: NDArray[np.float32],
-    folds: NDArray[np.uint8],
-    n_folds: int,
-    n_rounds: int,
-    n_leaves: int,
-    patience: int,
-    rate: float,
-    l2: float,
-    least_curvature: float,
-    n_threads: int,
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    float,
-    NDArray[np.float64],
-]: ...
-
-# -- dml
-class DmlCounts:
-    def __init__(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        votes: NDArray[np.int32],
-        label_indptr: NDArray[np.int64],
-        label_indices: NDArray[np.int32],
-        n_labels: int,
-    ) -> None: ...
-    def count(
-        self,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        votes: NDArray[np.int32],
-        tolerance: int,
-        n_threads: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
-
-# -- selection
-class LcifGrid:
-    def __init__(
-        self,
-        training: list[SparseMatrix],
-        held_out: list[SparseMatrix],
-        truth_indptr: NDArray[np.int64],
-        truth_indices: NDArray[np.int32],
-        mixings: NDArray[np.float64],
-        two_pass: bool,
-        n_true: int,
-        when_all_zero: int,
-        n_threads: int,
-    ) -> None: ...
-    def counts(
-        self,
-        training: SparseMatrix,
-        held_out: SparseMatrix,
-        first: int,
-        last: int,
-        n_threads: int,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
-
-# -- baselines
-class SplitSearch:
-    def __init__(
-        self, indptr: Int, rows: Int32, values: Float, n_rows: int, n_labels: int
-    ) -> None: ...
-    def best(
-        self, weights: Float, members: NDArray[np.uint8], n_threads: int
-    ) -> tuple[float, int, float, float]: ...
-
-class RankDual:
-    def __init__(
-        self, kernel: Float, indptr: Int, indices: Int32, n_labels: int, cost: float
-    ) -> None: ...
-    def sweep(self, order: Int) -> None: ...
-    def weights(self) -> Float: ...
-    def total(self) -> float: ...
-
-# -- live
-class LiveGraphFloat32:
-    def __init__(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: NDArray[np.float32],
-        n_columns: int,
-        metric: int,
-        k: int,
-        spare: int,
-        ids: Int32,
-        label_indptr: Int,
-        label_indices: Int32,
-        n_labels: int,
-        groups: Int32,
-        n_groups: int,
-    ) -> None: ...
-    def learn(
-        self,
-        columns: Int32,
-        values: NDArray[np.float32],
-        labels: Int32,
-        n_labels: int,
-        group: int,
-    ) -> int: ...
-    def forget(self, slot: int) -> None: ...
-    def take_out(self, slot: int) -> Int32: ...
-    def refill(self, forgotten: int, rows: Int32, ids: Int32) -> None: ...
-    def compact(self) -> Int32: ...
-    def tables(self, width: int) -> tuple[Int, Int]: ...
-    def nearest(self, width: int) -> tuple[Int32, Float]: ...
-    def n_slots(self) -> int: ...
-    def n_live(self) -> int: ...
-    def bytes(self) -> int: ...
-
-class LiveGraphFloat64:
-    def __init__(
-        self,
-        indptr: Int,
-        indices: Int32,
-        values: Float,
-        n_columns: int,
-        metric: int,
-        k: int,
-        spare: int,
-        ids: Int32,
-        label_indptr: Int,
-        label_indices: Int32,
-        n_labels: int,
-        groups: Int32,
-        n_groups: int,
-    ) -> None: ...
-    def learn(
-        self, columns: Int32, values: Float, labels: Int32, n_labels: int, group: int
-    ) -> int: ...
-    def forget(self, slot: int) -> None: ...
-    def take_out(self, slot: int) -> Int32: ...
-    def refill(self, forgotten: int, rows: Int32, ids: Int32) -> None: ...
-    def compact(self) -> Int32: ...
-    def tables(self, width: int) -> tuple[Int, Int]: ...
-    def nearest(self, width: int) -> tuple[Int32, Float]: ...
-    def n_slots(self) -> int: ...
-    def n_live(self) -> int: ...
-    def bytes(self) -> int: ...
+    def counts(self) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...

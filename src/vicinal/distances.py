@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.scalars import check_option
+from vicinal._core.checks import check_option
+from vicinal.errors import InvalidArgumentError
 
 __all__ = [
     "COSINE",
@@ -165,7 +165,7 @@ def get_distance(metric: object, name: str = "metric") -> Distance:
     >>> get_distance("manhattan")
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: metric: expected one of 'euclidean', 'cosine',
+    vicinal.errors.InvalidArgumentError: metric: expected one of 'euclidean', 'cosine',
     'dot', got 'manhattan'
     """
     return _DISTANCES[check_option(name, metric, _DISTANCES)]

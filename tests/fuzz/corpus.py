@@ -16,7 +16,7 @@ from tests.support.sample_files import COUNTS, DATA, MEKA, matlab, written
 
 import vicinal
 from vicinal.decision import MCut, MetricThreshold, PCut, PerLabelThreshold, RCut, TopS
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 from vicinal.reduction import MDDM
 

@@ -19,8 +19,8 @@ from tests.fuzz.corpus import ROWS, TEXTS, files, folders
 from tests.fuzz.mutation import changed, damaged
 
 import vicinal
-from vicinal._base.errors import DataFormatError, InvalidArgumentError, ModelFormatError
 from vicinal.datasets import read_file, read_texts
+from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError
 from vicinal.index import InvertedIndex
 from vicinal.metrics import evaluate
 from vicinal.preprocess import TfIdf

@@ -10,8 +10,8 @@ from every_method import EVERY_METHOD
 from scipy import sparse
 
 import vicinal
-from vicinal.estimators import NeighborEstimator
 from vicinal.index import build_index
+from vicinal.methods import NeighborEstimator
 from vicinal.persistence.encoding import encode
 
 pytestmark = pytest.mark.native
@@ -202,7 +202,7 @@ def test_block_size_does_not_matter(
     model = make_method(name).fit(sample.X, sample.Y)
     scores, labels = dense_scores(model, sample.X_test), model.predict(sample.X_test)
     best = model.rank(sample.X_test, 2)
-    monkeypatch.setattr("vicinal.estimators.block_rows.BLOCK_ROWS", block)
+    monkeypatch.setattr("vicinal.methods.training.BLOCK_ROWS", block)
     assert np.array_equal(dense_scores(model, sample.X_test), scores)
     assert np.array_equal(model.predict(sample.X_test), labels)
     for ours, wanted in zip(model.rank(sample.X_test, 2), best, strict=True):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import NeighborEstimator, load
+from vicinal.methods import NeighborEstimator, load
 
 pytestmark = [
     pytest.mark.native,

@@ -16,9 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import vicinal
-from vicinal._base.errors import ModelFormatError
 from vicinal.comparison import run_comparison
 from vicinal.distances import get_distance
+from vicinal.errors import ModelFormatError
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, MutableIndex, build_index, register_index
 from vicinal.index import build as registry

@@ -7,7 +7,7 @@ from every_method import EVERY_METHOD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal.estimators import load
+from vicinal.methods import load
 
 pytestmark = pytest.mark.native
 

@@ -6,18 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods.blend import mixture
+from vicinal.methods.blend.mixture import LARGEST_SCORE, LEAST_TOP, CellMaker, score_spread
+from vicinal.methods.blend.parts import View, given_view, scaled_view, unchanged_view, weighted_view
 from vicinal.preprocess.label_weights import LabelWeights, weighted_rows
 from vicinal.scores import Scores
-from vicinal.scoring.blend import folds
-from vicinal.scoring.blend.cells import LARGEST_SCORE, LEAST_TOP, CellMaker, score_spread
-from vicinal.scoring.blend.views import (
-    View,
-    given_view,
-    scaled_view,
-    unchanged_view,
-    weighted_view,
-)
 
 pytestmark = pytest.mark.native
 
@@ -166,17 +160,17 @@ def test_the_only_row_of_a_view_has_no_neighbour():
 @given(st.integers(0, 40), st.integers(0, 3), st.integers(0, 2**16), st.integers(0, 2))
 def test_rows_are_dealt_out_evenly(n_rows, width, random_state, repeat):
     row_of = np.repeat(np.arange(n_rows), width)
-    fold_of = folds.row_folds(row_of, random_state, repeat)
+    fold_of = mixture.row_folds(row_of, random_state, repeat)
     of_row = [{*fold_of[row_of == row]} for row in range(n_rows if width else 0)]
     assert all(len(each) == 1 for each in of_row)
-    sizes = [sum(each == {fold} for each in of_row) for fold in range(folds.N_FOLDS)]
+    sizes = [sum(each == {fold} for each in of_row) for fold in range(mixture.N_FOLDS)]
     assert sum(sizes) == len(of_row)
     assert max(sizes) - min(sizes) <= 1
 
 
 def test_every_repeat_and_seed_deals_anew():
     row_of = np.arange(60)
-    dealt = [folds.row_folds(row_of, seed, repeat) for seed in (0, 1) for repeat in (0, 1)]
+    dealt = [mixture.row_folds(row_of, seed, repeat) for seed in (0, 1) for repeat in (0, 1)]
     assert len({tuple(each) for each in dealt}) == 4
 
 
@@ -185,11 +179,11 @@ def test_every_repeat_and_seed_deals_anew():
 @pytest.mark.parametrize("few", [0.0, 1.0])
 def test_learning_needs_20_true_and_20_false_of_200_cells_outside_each_fold(n_rows, n_few, few):
     row_of = np.arange(n_rows)
-    fold_of = folds.row_folds(row_of, 0)
+    fold_of = mixture.row_folds(row_of, 0)
     true = np.full(n_rows, 1.0 - few)
-    for fold in range(folds.N_FOLDS):  # half of them in each fold: both others hold n_few
+    for fold in range(mixture.N_FOLDS):  # half of them in each fold: both others hold n_few
         true[np.flatnonzero(fold_of == fold)[: (n_few + (fold > 0)) // 2]] = few
-    outside = [true[fold_of != fold] for fold in range(folds.N_FOLDS)]
+    outside = [true[fold_of != fold] for fold in range(mixture.N_FOLDS)]
     assert {(each == few).sum() for each in outside} <= {n_few, n_few + 1}
     enough = n_few == 20 and min(map(len, outside)) >= 200
-    assert folds.can_learn(true, row_of, 0) == enough
+    assert mixture.can_learn(true, row_of, 0) == enough

@@ -8,13 +8,12 @@ from scipy import sparse
 
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
-from vicinal.scoring.blend import network, parts
-from vicinal.scoring.blend.co_occurrence import SMOOTHING, CoOccurrence
-from vicinal.scoring.blend.plan import Plan
-from vicinal.scoring.blend.similarity import FeatureSimilarityScoring
-from vicinal.scoring.instance_knn import InstanceKNNScoring
-from vicinal.scoring.ridge import RidgeScoring, RidgeSettings
-from vicinal.scoring.training import Training, leave_one_out
+from vicinal.methods.blend import network, parts
+from vicinal.methods.blend.parts import SMOOTHING, CoOccurrence, FeatureSimilarityScoring
+from vicinal.methods.blend.plan import Plan
+from vicinal.methods.instance_knn import InstanceKNNScoring
+from vicinal.methods.label_ridge import RidgeScoring, RidgeSettings
+from vicinal.methods.training import Training, leave_one_out
 
 pytestmark = pytest.mark.native
 

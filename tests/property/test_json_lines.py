@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal._base.errors import DataFormatError
-from vicinal._base.file_lock import lock, unlock
-from vicinal._base.json_lines import append_json_line, read_json_lines
+from vicinal._core.files import append_json_line, read_json_lines
+from vicinal._core.threads import lock, unlock
+from vicinal.errors import DataFormatError
 
 VALUES = st.none() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=3), max_size=2)
 LINES = st.lists(st.dictionaries(st.text(max_size=4), VALUES, max_size=3), max_size=4)

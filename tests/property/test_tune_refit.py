@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import evaluate
 from vicinal.selection import tune
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi import APIRouter
 from tests.service.conftest import READ, WRITE
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, MissingExtraError, ModelFormatError
 from vicinal.service import Limits, create_app
 from vicinal.service.access import Access, Declarations, Gate, needs
 from vicinal.service.app import ROUTERS

@@ -12,7 +12,7 @@ import pytest
 from tests.service.conftest import WRITE
 
 from vicinal import BRkNN
-from vicinal._base.errors import ModelFormatError
+from vicinal.errors import ModelFormatError
 from vicinal.service import create_app, store
 from vicinal.service.limits import ServiceError, StoreError
 from vicinal.service.store import Change, Event, EventStore

@@ -12,7 +12,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from vicinal import BRkNN, MLkNN, load
-from vicinal.estimators import prepared
+from vicinal.methods import prepared
 from vicinal.preprocess import MinMax
 from vicinal.service import Limits
 from vicinal.service import rows as rows_module

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import vicinal
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN

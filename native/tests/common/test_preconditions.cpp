@@ -2,15 +2,15 @@
 #include <vector>
 
 #include "check.hpp"
+#include "vicinal/boost/boosting.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/dense/dense_index.hpp"
-#include "vicinal/learn/boosting.hpp"
-#include "vicinal/learn/dml_counts.hpp"
-#include "vicinal/learn/rank_dual.hpp"
-#include "vicinal/learn/row_sums.hpp"
-#include "vicinal/learn/votes.hpp"
+#include "vicinal/rank/rank_dual.hpp"
 #include "vicinal/rank/score_rows.hpp"
-#include "vicinal/search/feature_table.hpp"
+#include "vicinal/search/postings.hpp"
+#include "vicinal/votes/dml_counts.hpp"
+#include "vicinal/votes/row_sums.hpp"
+#include "vicinal/votes/votes.hpp"
 
 namespace vicinal::test_preconditions {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "vicinal/parse/number.hpp"
+#include "vicinal/parse/text_scan.hpp"
 
 namespace vicinal::test_number {
 

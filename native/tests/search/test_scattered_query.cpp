@@ -1,7 +1,7 @@
 #include "check.hpp"
 #include "random_rows.hpp"
-#include "vicinal/common/aligned.hpp"
-#include "vicinal/search/scattered_query.hpp"
+#include "vicinal/common/array.hpp"
+#include "vicinal/search/query_state.hpp"
 
 namespace vicinal::test_scattered_query {
 

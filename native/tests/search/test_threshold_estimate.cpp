@@ -5,7 +5,7 @@
 #include "check.hpp"
 #include "vicinal/search/count_index.hpp"
 #include "vicinal/search/impact_index.hpp"
-#include "vicinal/search/threshold_estimate.hpp"
+#include "vicinal/search/shortlist.hpp"
 
 namespace vicinal::test_threshold_estimate {
 

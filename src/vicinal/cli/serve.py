@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.cli.output import say
+from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.service import Limits, create_app
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -2,7 +2,7 @@
 
 Input: methods and data sets, or scores of methods on the same folds or data sets. Output: results
 with their provenance, records of the tests, and figures. The tests import only ``metrics`` and
-``_base``; experiments import earlier layers. May be imported by ``report`` and the command line.
+``_core``; experiments import earlier layers. May be imported by ``report`` and the command line.
 
 ::
 
@@ -18,17 +18,22 @@ with their provenance, records of the tests, and figures. The tests import only 
           └──────────────┴▶ bootstrap
 """
 
-from vicinal.comparison.bootstrap import MeanDifference, mean_differences
+from vicinal.comparison.candidates import Tuned
 from vicinal.comparison.diagram import critical_difference_diagram
 from vicinal.comparison.experiment import run_comparison
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
-from vicinal.comparison.paired_order import PairedOrder, Win, paired_order
+from vicinal.comparison.pairwise import (
+    MeanDifference,
+    PairedOrder,
+    SignedRank,
+    Win,
+    holm,
+    mean_differences,
+    paired_order,
+    wilcoxon_holm,
+)
 from vicinal.comparison.ranking import Ranking, rank_methods
-from vicinal.comparison.ranks import rank_table
-from vicinal.comparison.table import Table, read_table
-from vicinal.comparison.tables import results_table
-from vicinal.comparison.tuned import Tuned
-from vicinal.comparison.wilcoxon import SignedRank, holm, wilcoxon_holm
+from vicinal.comparison.table import Table, rank_table, read_table, results_table
 
 __all__ = [
     "FriedmanNemenyi",

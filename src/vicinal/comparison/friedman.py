@@ -29,13 +29,33 @@ from types import MappingProxyType
 import numpy as np
 from scipy import stats
 
-from vicinal._base.arrays import Float
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.tabular import Cells, Tabular
-from vicinal._base.validation import check_flag, check_integer, check_real
-from vicinal._base.warn import warn_user
-from vicinal.comparison.groups import groups_within
-from vicinal.comparison.ranks import Better, rank_table
+from vicinal._core.arrays import Float
+from vicinal._core.checks import check_flag, check_integer, check_real
+from vicinal._core.html import Cells, Tabular
+from vicinal.comparison.table import Better, rank_table
+from vicinal.errors import InvalidArgumentError, warn_user
+
+
+def groups_within(mean_ranks: Mapping[str, float], apart: float) -> tuple[tuple[str, ...], ...]:
+    """Return the largest groups whose mean ranks all lie less than `apart` from each other.
+
+    A method that differs from all others is in no group.
+
+    Examples
+    --------
+    >>> groups_within({"A": 1.0, "B": 1.5, "C": 2.2, "D": 4.0}, apart=1.0)
+    (('A', 'B'), ('B', 'C'))
+    """
+    names = sorted(mean_ranks, key=lambda name: mean_ranks[name])
+    ranks = [mean_ranks[name] for name in names]
+    groups = []
+    reached = 0
+    for start, rank in enumerate(ranks):
+        end = sum(other - rank < apart for other in ranks)
+        if end > reached and end - start > 1:
+            groups.append(tuple(names[start:end]))
+        reached = max(reached, end)
+    return tuple(groups)
 
 
 @dataclass(frozen=True)

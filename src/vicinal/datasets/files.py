@@ -15,9 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
-from vicinal._base.durable import naming, sync_file, sync_folder
-from vicinal._base.errors import DataFormatError
-from vicinal._base.validation import check_integer, check_option
+from vicinal._core.checks import check_integer, check_option
+from vicinal._core.files import naming, sync_file, sync_folder
+from vicinal.errors import DataFormatError
 
 FilePath: TypeAlias = str | PathLike[str]
 

@@ -1,7 +1,7 @@
 """Metrics of multi-label learning, with explicit conventions for edge cases.
 
 Input: true labels (0/1), and predicted labels (0/1) or scores, dense or sparse; sparse input is
-never made dense. Output: floats by name. Imports only ``scores`` and ``_base``; may be imported by
+never made dense. Output: floats by name. Imports only ``scores`` and ``_core``; may be imported by
 all later layers.
 
 ::
@@ -14,10 +14,12 @@ all later layers.
     summed        metrics as sums over rows                  score_tally: areas in blocks
 """
 
-from vicinal.metrics.accumulator import MetricAccumulator
-from vicinal.metrics.alignment import align_labels
+from vicinal.metrics.at_k import ndcg_at_k, precision_at_k, propensities, psndcg_at_k, psp_at_k
 from vicinal.metrics.auc import macro_auc, micro_auc
-from vicinal.metrics.bipartition import (
+from vicinal.metrics.blocks import MetricAccumulator
+from vicinal.metrics.catalogue import CONVENTIONS, METRICS, Conventions, MetricInfo, metric_info
+from vicinal.metrics.evaluate import align_labels, evaluate
+from vicinal.metrics.example_based import (
     cardinality,
     empty_share,
     example_accuracy,
@@ -29,10 +31,6 @@ from vicinal.metrics.bipartition import (
     jaccard_loss,
     subset_accuracy,
 )
-from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
-from vicinal.metrics.conventions import CONVENTIONS, Conventions
-from vicinal.metrics.evaluate import evaluate
-from vicinal.metrics.extreme import ndcg_at_k, precision_at_k, psndcg_at_k, psp_at_k
 from vicinal.metrics.label_based import (
     macro_f1,
     macro_precision,
@@ -41,7 +39,6 @@ from vicinal.metrics.label_based import (
     micro_precision,
     micro_recall,
 )
-from vicinal.metrics.propensity import propensities
 from vicinal.metrics.ranking import (
     average_precision,
     coverage,
@@ -49,8 +46,7 @@ from vicinal.metrics.ranking import (
     one_error,
     ranking_loss,
 )
-from vicinal.metrics.scorer import MetricScorer, scorer
-from vicinal.metrics.table import MetricsTable, metrics_table
+from vicinal.metrics.table import MetricScorer, MetricsTable, metrics_table, scorer
 
 __all__ = [
     "CONVENTIONS",

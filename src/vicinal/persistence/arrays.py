@@ -12,9 +12,8 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.durable import naming
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.npy_header import read_npy_header
+from vicinal._core.files import naming, read_npy_header
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.encoding import Arrays, Json
 
 Mapping: TypeAlias = bool | Literal["auto"]

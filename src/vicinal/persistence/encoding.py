@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.sparse_structure import check_compressed
-from vicinal._base.state import Saveable, State, damage_if_refused
+from vicinal._core.arrays import Csr
+from vicinal._core.csr import check_compressed
+from vicinal._core.state import Saveable, State, damage_if_refused
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.registry import build, name_of
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.durable import naming, sync_folder
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable
+from vicinal._core.files import naming, sync_folder
+from vicinal._core.state import Saveable
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.arrays import FILE_NAME, Mapping, read_arrays, write_array
 from vicinal.persistence.encoding import Arrays, Json, decode, encode
 from vicinal.persistence.save_lock import SaveLock

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from importlib import import_module
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable, State
+from vicinal._core.state import Saveable, State
 from vicinal.datasets import Reading
 from vicinal.decision import (
     CardinalityThreshold,
@@ -21,15 +20,8 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
-from vicinal.preprocess import (
-    BM25,
-    Binary,
-    LabelWeights,
-    MinMax,
-    TextVectorizer,
-    TfIdf,
-    UnitRows,
-)
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.preprocess import BM25, Binary, LabelWeights, MinMax, TextVectorizer, TfIdf, UnitRows
 
 _TYPES: dict[str, type[Saveable]] = {
     "datasets.Reading": Reading,
@@ -55,7 +47,7 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.UnitRows": UnitRows,
 }
 
-HOMES = {"estimators": "estimators", "scoring": "estimators", "reduction": "reduction"}
+HOMES = {"methods": "methods", "reduction": "reduction"}
 """Packages of later layers that register types, by the prefix of the names; imported on demand."""
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vicinal._base.file_lock import lock, unlock
+from vicinal._core.threads import lock, unlock
 
 
 class SaveLock:

@@ -11,10 +11,9 @@ metric, the full table of results, and an estimator fitted with the best setting
        └ problem                      └ kept_values                    interrupted runs resume
 """
 
-from vicinal.selection.folds import IterativeStratification
-from vicinal.selection.nested import NestedResult, nested
+from vicinal.selection.stratification import IterativeStratification
 from vicinal.selection.table import Best, TuningTable
-from vicinal.selection.tuning import TuningResult, tune
+from vicinal.selection.tuning import NestedResult, TuningResult, nested, tune
 
 __all__ = [
     "Best",

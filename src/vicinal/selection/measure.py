@@ -1,21 +1,127 @@
-"""Every metric of every setting of a method on one fold."""
+"""Every metric of every setting of a method on one fold.
+
+Settings that differ only in their decision rule share their scores. Settings that also differ in k
+are computed in one sweep, which adds votes, weights and similarities neighbour by neighbour.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float
-from vicinal._base.progress import Advance, unseen
+from vicinal._core.arrays import Csr, Float
+from vicinal._core.progress import Advance, unseen
 from vicinal.decision.rule import is_fitted, needs_of
-from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.answers import answers_on, fit_on
-from vicinal.estimators.calibration import k_fold_scores
-from vicinal.estimators.fold import Fold
-from vicinal.metrics.inputs import check_labels, check_ranking
+from vicinal.methods import NeighborEstimator
+from vicinal.methods.folds import Fold, answers_on, fit_on, sweep_scores
+from vicinal.methods.training import k_fold_scores
+from vicinal.metrics import metric_info
+from vicinal.metrics._sums import check_labels, check_ranking
+from vicinal.metrics.at_k import inverse_propensities
+from vicinal.metrics.catalogue import Conventions, MetricInfo, check_conventions
+from vicinal.metrics.evaluate import Evidence
+from vicinal.scores import Scores
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.meter import Meter, Metrics
-from vicinal.selection.sweeps import Scored
+
+
+class Metrics:
+    """Metrics grouped by their input: predicted label sets or a ranking.
+
+    Parameters
+    ----------
+    names : tuple of str
+    conventions : str or Conventions
+        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
+
+    Examples
+    --------
+    >>> Metrics(("one-error", "micro-f1")).labels
+    ('micro-f1',)
+    """
+
+    def __init__(self, names: tuple[str, ...], conventions: str | Conventions = "vicinal") -> None:
+        self.names = names
+        self.rules = check_conventions(conventions)
+        self.infos = {name: metric_info(name) for name in names}
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The metrics of predicted label sets."""
+        return tuple(name for name in self.names if self.infos[name].needs == "labels")
+
+    @cached_property
+    def scores(self) -> tuple[str, ...]:
+        """The ranking metrics."""
+        return tuple(name for name in self.names if self.infos[name].needs == "scores")
+
+    def values(self, found: dict[str, float]) -> Float:
+        """Return values in the order of the names."""
+        return np.array([found[name] for name in self.names])
+
+
+class Meter:
+    """Evaluates predictions of a fold's held-out rows, as :func:`vicinal.metrics.evaluate` does.
+
+    True labels and propensities are read once. All inputs were created by the library, so nothing
+    is validated again.
+    """
+
+    def __init__(self, fold: Fold, metrics: Metrics, n_jobs: int | None) -> None:
+        self.metrics = metrics
+        self._truth, self._n_jobs = fold.Y, n_jobs
+        self._train = fold.training.Y
+
+    def of_labels(self, labels: Csr) -> dict[str, float]:
+        """Return the metrics of predicted sets."""
+        evidence = Evidence(self._truth, labels, None, None, self.metrics.rules, self._n_jobs)
+        return self._found(evidence, self.metrics.labels)
+
+    def of_scores(self, scores: Scores) -> dict[str, float]:
+        """Return the metrics of a ranking."""
+        weights, rules = self._weights, self.metrics.rules
+        evidence = Evidence(self._truth, None, scores, weights, rules, self._n_jobs)
+        return self._found(evidence, self.metrics.scores)
+
+    def _found(self, evidence: Evidence, names: tuple[str, ...]) -> dict[str, float]:
+        infos: dict[str, MetricInfo] = self.metrics.infos
+        return {name: evidence.value(infos[name]) for name in names}
+
+    @cached_property
+    def _weights(self) -> Float | None:
+        """Inverse propensities of the fold's training rows, if a metric needs them."""
+        if not any(info.needs_counts for info in self.metrics.infos.values()):
+            return None
+        return inverse_propensities(self._train, None, self._truth.shape[1])
+
+
+class Scored(NamedTuple):
+    """Settings with the same scores."""
+
+    positions: list[Position]
+    held_out: Scores
+    training: Scores | None
+    """Leave-one-out scores of the training rows, if a decision rule needs them."""
+
+
+def swept(
+    grid: Grid, positions: Sequence[Position], fold: Fold, with_training: bool
+) -> Iterator[Scored]:
+    """Score settings of a method on a fold."""
+    neighbors = grid.declared.neighbors
+    apart = (*grid.decision_axes, *(() if neighbors is None else (neighbors,)))
+    sweeps: dict[Position, dict[int, list[Position]]] = {}
+    for position in positions:
+        k = 0 if neighbors is None else int(grid.value(position, neighbors))
+        sweep = grid.places(position, without=apart)
+        sweeps.setdefault(sweep, {}).setdefault(k, []).append(position)
+    for by_k in sweeps.values():
+        ks = sorted(by_k)
+        model = grid.estimator(by_k[ks[0]][0])
+        scores = sweep_scores(model, fold, ks, with_training)
+        for k, (held_out, training) in zip(ks, scores, strict=True):
+            yield Scored(by_k[k], held_out, training)
+
 
 Sweep: TypeAlias = Callable[[Grid, Sequence[Position], Fold, bool], Iterator[Scored]]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from vicinal._base.arrays import Bool, Float
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.json_lines import without_nan
-from vicinal._base.tabular import Cells, Tabular
-from vicinal._base.validation import check_option
+from vicinal._core.arrays import Bool, Float
+from vicinal._core.checks import check_option
+from vicinal._core.files import without_nan
+from vicinal._core.html import Cells, Tabular
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
-from vicinal.results.digest import plain
+from vicinal.results import plain
 
 
 @dataclass(frozen=True)

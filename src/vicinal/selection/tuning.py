@@ -1,28 +1,232 @@
 """Tuning: the best settings of one or several methods for every metric, from one search."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.tabular import Cells, Tabular
-from vicinal._base.validation import check_flag
-from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.answers import dense_labels
-from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.pipeline import Pipeline
-from vicinal.metrics import Conventions, metric_info
+import numpy as np
+
+from vicinal._core.arrays import Csr, Float
+from vicinal._core.checks import check_flag, check_integer
+from vicinal._core.html import Cells, Tabular
+from vicinal._core.labels import read_labels
+from vicinal._core.progress import Advance, part, shown, unseen
+from vicinal._core.threads import using_threads
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import LCIF, NeighborEstimator, prepared
+from vicinal.methods.folds import Fold, answers, dense_labels
+from vicinal.methods.pipeline import Model, Pipeline, estimator_of
+from vicinal.metrics import Conventions, evaluate, metric_info
 from vicinal.metrics.catalogue import every_metric
-from vicinal.selection.explore import explore
-from vicinal.selection.fold_source import Folds, SharedFolds
-from vicinal.selection.grid import Grid, make_grids, search_of
-from vicinal.selection.kept_values import kept_values
-from vicinal.selection.meter import Metrics
-from vicinal.selection.plots import plot_mixing, plot_neighbors
-from vicinal.selection.problem import Problem, read_problem
-from vicinal.selection.runner import Runner
+from vicinal.results import ResumableStore, digest_of
+from vicinal.selection.folds import (
+    CurrentFold,
+    Folds,
+    Problem,
+    SharedFolds,
+    read_problem,
+    take_rows,
+)
+from vicinal.selection.grid import (
+    Grid,
+    Position,
+    Search,
+    around,
+    beyond,
+    beyond_edge,
+    coarse,
+    make_grids,
+    search_of,
+)
+from vicinal.selection.lcif import measure_lcif
+from vicinal.selection.measure import Metrics, measure_refits, measure_sweep, swept
+from vicinal.selection.plots import plot_mixing, plot_neighbors, plot_threshold
+from vicinal.selection.stratification import Split, read_splits
 from vicinal.selection.table import Best, TuningTable, settings_text
-from vicinal.selection.threshold_curve import plot_threshold
+
+HEAD = "tuning of"
+"""The name that the first line gives to the digest of rows, labels and folds."""
+
+KeptValues: TypeAlias = ResumableStore[str, Float]
+
+
+def kept_values(path: str | os.PathLike[str] | None, digest: str) -> KeptValues:
+    """Return the store of a tuning run; its results are only reused for the same digest."""
+    return ResumableStore(path, "results of a tuning", _read, _line, (HEAD, digest))
+
+
+def _line(name: str, values: Float) -> dict[str, Any]:
+    """Return a task and its values in hexadecimal."""
+    text = np.ascontiguousarray(values, dtype="<f8").tobytes().hex()
+    return {"work": name, "shape": values.shape, "values": text}
+
+
+def _read(parts: Mapping[str, Any]) -> tuple[str, Float]:
+    """Return the task and the values of a line."""
+    try:
+        numbers = np.frombuffer(bytes.fromhex(parts["values"]), dtype="<f8")
+        return str(parts.get("work")), numbers.reshape(parts["shape"]).astype(np.float64)
+    except (KeyError, TypeError, ValueError):
+        expected = "numbers in hexadecimal and their shape"
+        raise InvalidArgumentError("values", expected, repr(parts)[:60]) from None
+
+
+class Task(NamedTuple):
+    """Settings of one method that share a search."""
+
+    grid: Grid
+    positions: list[Position]
+    search: Search
+
+
+class Runner:
+    """Evaluates settings on every fold and stores the results.
+
+    Parameters
+    ----------
+    folds : SharedFolds or PreparedFolds
+    metrics : Metrics
+    store : KeptValues
+    n_jobs : int or None
+    show : bool
+        Whether to show a progress bar with the remaining time on a terminal.
+    """
+
+    def __init__(
+        self, folds: Folds, metrics: Metrics, store: KeptValues, n_jobs: int | None, show: bool
+    ) -> None:
+        self._folds, self._metrics, self._store = folds, metrics, store
+        self._n_jobs, self._show = n_jobs, show
+        self._found: dict[str, dict[Position, dict[int, Float]]] = {}
+        self.complete = True
+
+    def run(self, work: Mapping[str, tuple[Grid, Sequence[Position]]], description: str) -> None:
+        """Evaluate the settings that were not evaluated before; an interrupt stops early."""
+        tasks = [task for grid, positions in work.values() for task in self._tasks(grid, positions)]
+        pieces = [(fold, task) for fold in range(len(self._folds.splits)) for task in tasks]
+        if not self.complete or not pieces:
+            return
+        try:
+            current = CurrentFold(self._folds)
+            total = sum(len(task.positions) for _, task in pieces)
+            with shown(self._show), part(description, total) as advance:
+                for number, task in pieces:
+                    self._keep(task, number, self._values(task, number, current, advance))
+        except KeyboardInterrupt:
+            self.complete = False
+            if not self._found:
+                raise
+
+    def known(self, method: str) -> list[Position]:
+        """Return the settings of a method evaluated so far, in grid order."""
+        return sorted(self._found.get(method, {}))
+
+    def table(self, grids: Sequence[Grid]) -> TuningTable:
+        """Return the results so far."""
+        rows = [(grid, position) for grid in grids for position in self.known(grid.method)]
+        n_folds = len(self._folds.splits)
+        values = np.full((len(rows), n_folds, len(self._metrics.names)), np.nan)
+        done = np.zeros((len(rows), n_folds), dtype=np.bool_)
+        for row, (grid, position) in enumerate(rows):
+            for fold, measured in self._found[grid.method][position].items():
+                values[row, fold] = measured
+                done[row, fold] = True
+        methods = tuple(grid.method for grid, _ in rows)
+        params = tuple(grid.settings(position) for grid, position in rows)
+        return TuningTable(methods, params, self._metrics.names, values, done)
+
+    def _tasks(self, grid: Grid, positions: Sequence[Position]) -> Iterator[Task]:
+        """Yield settings not evaluated before, grouped by search."""
+        before = self._found.get(grid.method, {})
+        by_search: dict[Search, list[Position]] = {}
+        for position in positions:
+            if position not in before:
+                by_search.setdefault(grid.search(position), []).append(position)
+        for search, asked in by_search.items():
+            yield Task(grid, asked, search)
+
+    def _values(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> Float:
+        """Return the values of a task, one row per setting, stored or newly computed."""
+        key = self._key(task, number)
+        values = self._store.get(key)
+        if values is not None:
+            advance(len(task.positions))
+            return values
+        fold = current.fold(number, task.search)
+        with using_threads(self._n_jobs):
+            found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs, advance)
+        values = np.stack([found[position] for position in task.positions])
+        self._store[key] = values
+        return values
+
+    def _key(self, task: Task, number: int) -> str:
+        """Return a key that identifies a task."""
+        settings = [task.grid.settings(position) for position in task.positions]
+        parts = [part for each in settings for item in each.items() for part in item]
+        about = task.grid.method, number, self._metrics.names, self._metrics.rules
+        return digest_of(*about, *parts)
+
+    def _keep(self, task: Task, number: int, values: Float) -> None:
+        """Store the values of a task."""
+        of_method = self._found.setdefault(task.grid.method, {})
+        for position, measured in zip(task.positions, values, strict=True):
+            of_method.setdefault(position, {})[number] = measured
+
+
+def measure(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+    advance: Advance = unseen,
+) -> dict[Position, Float]:
+    """Return the metrics of settings of any method on a fold."""
+    if grid.kind is LCIF:
+        return measure_lcif(grid, positions, fold, metrics, n_jobs, advance)
+    if not issubclass(grid.kind, NeighborEstimator):
+        return measure_refits(grid, positions, fold, metrics, n_jobs, advance)
+    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs, advance)
+
+
+def explore(
+    runner: Runner, grids: Sequence[Grid], metric: str, edge: Sequence[str], fast: bool
+) -> list[Grid]:
+    """Evaluate the settings of the grids; return the grids, extended by the edge rule."""
+    first = {grid.method: (grid, coarse(grid) if fast else grid.positions()) for grid in grids}
+    runner.run(first, "Tuning")
+    if fast:
+        refine(runner, grids, metric)
+    longer = {}
+    for grid in grids:
+        tops = best_positions(runner, grid, edge)
+        after = beyond_edge(grid, tops)
+        if after is not None:
+            longer[grid.method] = (after, beyond(grid, after, tops[0], fast))
+    runner.run(longer, "Beyond the edge")
+    if fast:
+        refine(runner, [grid for grid, _ in longer.values()], metric)
+    return [longer[grid.method][0] if grid.method in longer else grid for grid in grids]
+
+
+def refine(runner: Runner, grids: Sequence[Grid], metric: str) -> None:
+    """Evaluate the settings around the best setting of each grid."""
+    work = {
+        grid.method: (grid, around(grid, best, runner.known(grid.method)))
+        for grid in grids
+        for best in best_positions(runner, grid, [metric])
+    }
+    runner.run(work, "Refining")
+
+
+def best_positions(runner: Runner, grid: Grid, metrics: Sequence[str]) -> list[Position]:
+    """Return the best setting of a grid so far for each metric for which one is defined."""
+    known, table = runner.known(grid.method), runner.table([grid])
+    rows = [table.best_row(metric) for metric in metrics]
+    return [known[row] for row in rows if row is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +314,7 @@ def tune(
     Parameters
     ----------
     methods : str or sequence of str
-        Names of :data:`vicinal.estimators.METHODS`, ``module:Class`` for your own class or any
+        Names of :data:`vicinal.methods.METHODS`, ``module:Class`` for your own class or any
         scikit-learn multi-label classifier (fitted for every setting and fold), or ``"all"`` for
         all ``METHODS``.
     X : array-like, sparse matrix or data frame, shape (n, m)
@@ -160,7 +364,7 @@ def tune(
     -----
     Neighbours are searched once per distance and index (``algorithm``), with slightly more than the
     largest k; each fold's graphs are derived from that search and, if the index is exact, equal
-    those of a new search (:mod:`vicinal.selection.shared_search`). Each value in the table is then
+    those of a new search (:mod:`vicinal.selection.folds`). Each value in the table is then
     bit-identical to that of the estimator fitted on the fold's training rows. The first setting in
     grid order wins ties. Memory: 12 bytes per row and neighbour, the rows of one fold per distance,
     and 8 bytes per setting, fold and metric.
@@ -242,3 +446,162 @@ def _refitted(
     else:
         model.fit(X, dense_labels(problem.labels.matrix))
     return Pipeline([*problem.steps, ("estimator", model)]) if problem.steps else model
+
+
+@dataclass(frozen=True, eq=False)
+class NestedResult(Tabular):
+    """The performance of tuning on rows that were not used for it.
+
+    Parameters
+    ----------
+    metric : str
+        The metric that was optimised.
+    chosen : tuple of Best
+        The setting chosen in each outer fold, with its mean over the inner folds.
+    metrics : tuple of str
+    values : ndarray of float64, shape (outer folds, metrics)
+        Results of the chosen setting, fitted on the fold's training rows, on its test rows.
+    complete : bool
+        False if it was interrupted; then only the completed folds are included.
+    """
+
+    metric: str
+    chosen: tuple[Best, ...]
+    metrics: tuple[str, ...]
+    values: Float
+    complete: bool = True
+
+    def __repr__(self) -> str:
+        """Summarise the result in one line."""
+        folds, measured = self.values.shape
+        return f"NestedResult({self.metric}; {folds} outer folds, {measured} metrics)"
+
+    def cells(self) -> Cells:
+        """Return mean, deviation and the value of each outer fold, one row per metric."""
+        mean, std = self.mean(), self.std()
+        rows: list[list[object]] = [
+            [name, mean[name], std[name], *self.values[:, at].tolist()]
+            for at, name in enumerate(self.metrics)
+        ]
+        return Cells(
+            ["metric", "mean", "std", *(f"fold {n + 1}" for n in range(len(self.values)))], rows
+        )
+
+    def mean(self) -> dict[str, float]:
+        """Return the mean of each metric over the outer folds."""
+        return dict(zip(self.metrics, self.values.mean(axis=0).tolist(), strict=True))
+
+    def std(self) -> dict[str, float]:
+        """Return the standard deviation of each metric over the outer folds (of n, not n − 1)."""
+        return dict(zip(self.metrics, self.values.std(axis=0).tolist(), strict=True))
+
+
+def nested(
+    methods: str | Sequence[str],
+    X: object,
+    Y: object,
+    metric: str = "example-f1",
+    outer: object = 5,
+    inner: int = 10,
+    grid: Mapping[str, object] | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    conventions: str | Conventions = "vicinal",
+    random_state: int | None = 0,
+    store: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> NestedResult:
+    """Tune on the training rows of each outer fold and test the chosen setting on its test rows.
+
+    Parameters
+    ----------
+    methods, X, Y, metric, grid, metrics, conventions, random_state
+        As for :func:`tune`.
+    outer : int, splitter or iterable of (train, test)
+        The outer folds.
+    inner : int
+        Number of inner folds of the outer fold's training rows.
+    store : path or None
+        Results folder with one file per outer fold. An interrupted run resumes from it and gives
+        the same result.
+    **options
+        Further arguments of :func:`tune`. ``preprocess`` is fitted on the training rows only.
+
+    Notes
+    -----
+    The test rows of an outer fold are held out before anything is fitted, searched or chosen. All
+    folds have the labels of all rows.
+
+    Examples
+    --------
+    >>> X = [[float(10 * (row % 2) + row / 100)] for row in range(24)]
+    >>> Y = [[1 - row % 2, row % 2] for row in range(24)]
+    >>> found = nested("brknn", X, Y, "micro-f1", 3, 2, {"n_neighbors": [20, 1]})
+    >>> found.mean()["micro-f1"], [best.params for best in found.chosen]
+    (1.0, [{'n_neighbors': 1}, {'n_neighbors': 1}, {'n_neighbors': 1}])
+    """
+    check_integer("inner", inner, low=2)
+    _check_options(options)
+    rows = np.asarray(X) if isinstance(X, list) and not (X and isinstance(X[0], str)) else X
+    labels = read_labels(Y, count_rows(rows)).matrix
+    names = metric_names(metric, metrics)
+    chosen: list[Best] = []
+    values: list[list[float]] = []
+    complete = True
+    given = options | {"metrics": names, "conventions": conventions, "random_state": random_state}
+    files = _files(store)
+    try:
+        for split in read_splits(outer, rows, labels, random_state):
+            train, known = take_rows(rows, split.train), labels[split.train]
+            found = tune(methods, train, known, metric, inner, grid, store=next(files), **given)
+            if not found.complete:
+                raise KeyboardInterrupt  # tuning would return the best setting so far
+            values.append(_tested(found, rows, labels, split, names, conventions))
+            chosen.append(found.best[metric])
+    except KeyboardInterrupt:
+        complete = False
+        if not chosen:
+            raise
+    return NestedResult(metric, tuple(chosen), names, np.array(values[: len(chosen)]), complete)
+
+
+def _files(store: str | os.PathLike[str] | None) -> Iterator[Path | None]:
+    """Yield the file of each outer fold, or none."""
+    if store is not None and Path(store).is_file():
+        raise InvalidArgumentError("store", "a folder, or a new path", f"the file {store}")
+    for number in count(1):
+        yield None if store is None else Path(store) / f"fold-{number}.jsonl"
+
+
+def _check_options(options: Mapping[str, object]) -> None:
+    """Refuse arguments of ``tune`` that a nested evaluation sets itself, or has no use for."""
+    for name in ("cv", "refit", "label_names"):
+        if name in options:
+            raise InvalidArgumentError("options", f"no {name} in a nested evaluation", "one")
+
+
+def _tested(
+    found: TuningResult,
+    X: object,
+    labels: Csr,
+    split: Split,
+    names: tuple[str, ...],
+    conventions: str | Conventions,
+) -> list[float]:
+    """Return the metrics of the chosen setting on rows it never saw."""
+    if found.estimator is None:
+        raise InvalidArgumentError("metric", "a metric that some setting has a value of", "none")
+    features, model = prepared(found.estimator, take_rows(X, split.test))
+    measured = evaluate(
+        labels[split.test],
+        *answers(model, features),
+        metrics=names,
+        conventions=conventions,
+        train_label_counts=labels[split.train],
+    )
+    return list(measured.values())
+
+
+def count_rows(X: Any) -> int:
+    """Return how many rows an array, a frame or a list has."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

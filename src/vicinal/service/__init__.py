@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from vicinal._base.errors import MissingExtraError
+from vicinal.errors import MissingExtraError
 from vicinal.service.limits import Limits
 
 if TYPE_CHECKING:

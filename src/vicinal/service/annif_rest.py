@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from vicinal._base.errors import DataFormatError
+from vicinal.errors import DataFormatError
 from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,

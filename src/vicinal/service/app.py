@@ -17,9 +17,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.estimators import NeighborEstimator, load
-from vicinal.estimators.model import Model, estimator_of
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import NeighborEstimator, load
+from vicinal.methods.pipeline import Model, estimator_of
 from vicinal.persistence.folder import MANIFEST
 from vicinal.service import annif_rest, api, label_studio, pages, served_model
 from vicinal.service.access import Access, Declarations, Gate, error_body

@@ -24,10 +24,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Int
-from vicinal._base.errors import ModelFormatError
-from vicinal.estimators import load, save
-from vicinal.estimators.model import Model
+from vicinal._core.arrays import Csr, Features, Int
+from vicinal.errors import ModelFormatError
+from vicinal.methods import load, save
+from vicinal.methods.pipeline import Model
 from vicinal.persistence.unfinished import ENDING, remove_unfinished
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, StoreError, bad_value

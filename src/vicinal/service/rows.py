@@ -7,10 +7,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Csr, Features
-from vicinal.estimators.column_names import column_names, feature_names, with_feature_names
-from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.pipeline_steps import transformers
+from vicinal._core.arrays import Csr, Features
+from vicinal.methods.pipeline import (
+    Model,
+    column_names,
+    estimator_of,
+    feature_names,
+    transformers,
+    with_feature_names,
+)
 from vicinal.preprocess import TextVectorizer
 from vicinal.service.limits import ServiceError, bad_value
 

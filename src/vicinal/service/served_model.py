@@ -13,16 +13,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.json_lines import without_nan
-from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.column_names import feature_names, with_feature_names
-from vicinal.estimators.incremental import IncrementalEstimator
-from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.version import Version
+from vicinal._core.arrays import Csr, Features, Int, Int32
+from vicinal._core.files import without_nan
+from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
-from vicinal.scoring.explaining import cells
+from vicinal.methods import NeighborEstimator
+from vicinal.methods._formulas import cells
+from vicinal.methods.fitted_state import Version
+from vicinal.methods.incremental import IncrementalEstimator
+from vicinal.methods.pipeline import Model, estimator_of, feature_names, with_feature_names
 from vicinal.service.rows import RowReader
 
 log = logging.getLogger("vicinal.service")

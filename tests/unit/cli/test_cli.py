@@ -11,11 +11,11 @@ from sklearn.dummy import DummyClassifier
 
 import vicinal
 from vicinal import datasets
-from vicinal._base import progress
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.cli.notes import printed_notes
-from vicinal.cli.searching import searching
+from vicinal._core import progress
+from vicinal.cli.app import printed_notes
+from vicinal.cli.train import searching
 from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native

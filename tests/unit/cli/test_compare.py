@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from vicinal.cli.rankings import conclusion, ranking_table, spent_seconds
+from vicinal.cli.compare import conclusion, ranking_table, spent_seconds
 from vicinal.comparison import rank_methods, run_comparison
 from vicinal.datasets import Dataset, read_file, write_file
-from vicinal.estimators import BRkNN, MLkNN
+from vicinal.methods import BRkNN, MLkNN
 from vicinal.results import Result, ResultStore
 
 pytestmark = pytest.mark.native
@@ -81,7 +81,7 @@ def test_the_store_is_shown_again_without_running(
     def refuse(*_, **__):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("vicinal.comparison.runner.run_trial", refuse)
+    monkeypatch.setattr("vicinal.comparison.experiment.run_trial", refuse)
     code, again, err = run("compare", *words, "--json")
     assert (code, again) == (0, first), err
     assert store.read_text() == lines

@@ -8,7 +8,7 @@ import pytest
 
 import vicinal
 from vicinal import datasets
-from vicinal.cli import demo_service
+from vicinal.cli import demo
 
 pytest.importorskip("fastapi", reason="needs the extra [serve]")
 
@@ -106,13 +106,13 @@ def test_without_the_extra_it_is_named(run, model, monkeypatch):
 def test_the_demo_serves_a_model_that_reads_texts(run, served, monkeypatch):
     data = datasets.load("debtags")
     few = data.subset(np.arange(300))
-    monkeypatch.setattr(demo_service, "load", {"debtags": few}.__getitem__)
+    monkeypatch.setattr(demo, "load", {"debtags": few}.__getitem__)
     seen = []
 
     def serve(app, host, port, limits):
         with TestClient(app) as client:
             page = client.get("/v1/models/debtags/examples").json()
-            text = demo_service.EXAMPLES[0][1]
+            text = demo.EXAMPLES[0][1]
             assert text in [example["text"] for example in page["examples"]]
             reply = client.post("/v1/models/debtags/predict", json={"rows": [{"text": text}]})
             seen.append((host, port, reply.json()))

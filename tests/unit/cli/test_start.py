@@ -11,7 +11,7 @@ import pytest
 from vicinal.cli import options
 from vicinal.comparison.candidates import BASELINES
 from vicinal.datasets import write_file
-from vicinal.estimators import METHODS, MLkNN
+from vicinal.methods import METHODS, MLkNN
 from vicinal.preprocess import STEPS
 
 pytestmark = pytest.mark.native
@@ -44,7 +44,7 @@ def packages(modules, names):
 
 
 def test_help_and_version_load_no_library_of_numbers():
-    heavy = ("numpy", "scipy", "sklearn", "matplotlib", "vicinal.estimators", "vicinal.datasets")
+    heavy = ("numpy", "scipy", "sklearn", "matplotlib", "vicinal.methods", "vicinal.datasets")
     commands = [("--version",), ("--help",), *((command, "--help") for command in COMMANDS)]
     for words, (code, modules) in zip(commands, loaded(*commands), strict=True):
         assert (code, packages(modules, heavy)) == (0, []), words
@@ -54,7 +54,7 @@ def test_prediction_loads_no_tuning_and_no_plotting(dataset, data_file, tmp_path
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
     ((code, modules),) = loaded(("predict", tmp_path / "model", data_file))
     assert code == 0
-    assert packages(modules, ["vicinal.estimators"]) == ["vicinal.estimators"]
+    assert packages(modules, ["vicinal.methods"]) == ["vicinal.methods"]
     unwanted = ("matplotlib", *(f"vicinal.{n}" for n in ("selection", "comparison", "report")))
     assert packages(modules, (*unwanted, "vicinal.baselines")) == []
 
@@ -76,7 +76,7 @@ def test_a_file_that_names_code_imports_none(run, dataset, tmp_path, monkeypatch
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
     manifest = tmp_path / "model" / "manifest.json"
     text = manifest.read_text().split("\n", 1)[1].rstrip("\n")
-    text = text.replace('"estimators.MLkNN"', '"trap:Trap"')
+    text = text.replace('"methods.MLkNN"', '"trap:Trap"')
     manifest.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
     code, _, errors = run("predict", "model", "data.npz")
     assert code == 2

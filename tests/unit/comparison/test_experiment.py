@@ -11,11 +11,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.baselines import BoosTexter
 from vicinal.comparison import run_comparison
 from vicinal.datasets import Dataset
-from vicinal.estimators import LCIF, METHODS, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, MLkNN
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import LCIF, METHODS, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.selection import IterativeStratification
 

@@ -13,11 +13,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.comparison import rank_methods, run_comparison
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
-from vicinal.report.compared.summary import verdict
+from vicinal.report.comparison import verdict
 
 pytestmark = pytest.mark.native
 

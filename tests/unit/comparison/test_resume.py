@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from vicinal.comparison import run_comparison, runner
+from vicinal.comparison import experiment, run_comparison
 from vicinal.datasets import Dataset
 from vicinal.decision import CardinalityThreshold, LabelThresholds
-from vicinal.estimators import LAMLkNN, MLkNN
-from vicinal.results import ResultStore
-from vicinal.results.digest import digest_of, plain
+from vicinal.methods import LAMLkNN, MLkNN
+from vicinal.results import ResultStore, digest_of, plain
 
 pytestmark = pytest.mark.native
 
@@ -29,13 +28,13 @@ def data():
 def ran(monkeypatch):
     """The methods that were run, one entry a fold."""
     names = []
-    original = runner.run_trial
+    original = experiment.run_trial
 
     def counted(candidate, *rest):
         names.append(candidate.name)
         return original(candidate, *rest)
 
-    monkeypatch.setattr(runner, "run_trial", counted)
+    monkeypatch.setattr(experiment, "run_trial", counted)
     return names
 
 
@@ -118,7 +117,7 @@ def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
 
 
 def test_an_interrupted_run_resumes(compare, ran, monkeypatch):
-    original = runner.run_trial
+    original = experiment.run_trial
 
     def stopped(candidate, fold, metrics, seed, n_jobs):
         if seed == 1:
@@ -126,7 +125,7 @@ def test_an_interrupted_run_resumes(compare, ran, monkeypatch):
         return original(candidate, fold, metrics, seed, n_jobs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "run_trial", stopped)
+        patch.setattr(experiment, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(seeds=(0, 1))
     ran.clear()
@@ -140,7 +139,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
 ):
     whole = compare(store=None)
     ran.clear()
-    counted = runner.run_trial
+    counted = experiment.run_trial
 
     def stopped(*arguments):
         if len(ran) == trials:
@@ -148,7 +147,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
         return counted(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "run_trial", stopped)
+        patch.setattr(experiment, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare()
     assert not (tmp_path / "results.jsonl").exists()
@@ -173,7 +172,7 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
     ],
 )
 def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypatch, change):
-    counted = runner.run_trial
+    counted = experiment.run_trial
 
     def stopped(*arguments):
         if len(ran) == 2:
@@ -182,7 +181,7 @@ def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypat
 
     methods = {"methods": {"a": MLkNN(3)}}
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "run_trial", stopped)
+        patch.setattr(experiment, "run_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(**methods)
     ran.clear()

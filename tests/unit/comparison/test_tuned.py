@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from vicinal.comparison import Tuned, run_comparison
-from vicinal.comparison import tuned as tuned_module
+from vicinal.comparison import candidates as tuned_module
 from vicinal.datasets import Dataset
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import evaluate
 from vicinal.selection import IterativeStratification, tune
 

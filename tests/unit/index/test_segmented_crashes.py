@@ -8,9 +8,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from vicinal._base.errors import ModelFormatError
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import SegmentedIndex, stored_postings
+from vicinal.errors import ModelFormatError
+from vicinal.index import SegmentedIndex, segment_files
 
 pytestmark = pytest.mark.native
 
@@ -53,7 +53,7 @@ def rewrite(folder):
 def stored(request, monkeypatch):
     """Postings of small runs are not written, unless a test asks for it."""
     fewest = 1 if request.param == "rows and postings" else 1_048_576
-    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", fewest)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", fewest)
     return fewest == 1
 
 

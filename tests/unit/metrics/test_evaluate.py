@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import vicinal.metrics
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import METRICS, MetricAccumulator, evaluate, metric_info, scorer
-from vicinal.metrics.score_tally import cut
+from vicinal.metrics.auc import cut
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native

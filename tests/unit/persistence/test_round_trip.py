@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 
 import vicinal
 from vicinal import preprocess
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.decision import (
     CardinalityThreshold,
     LabelThresholds,
@@ -25,6 +24,7 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
+from vicinal.errors import InvalidArgumentError
 
 pytestmark = pytest.mark.native
 

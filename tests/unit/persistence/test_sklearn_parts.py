@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
 )
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess import TextVectorizer
 
 pytestmark = pytest.mark.native

@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal.estimators.pipeline import named_pipeline
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.methods.pipeline import named_pipeline
 from vicinal.persistence import arrays, folder
 from vicinal.preprocess import MinMax, TextVectorizer
 
@@ -114,7 +114,7 @@ def test_file_names_that_lead_elsewhere(saved: Path, name: Any) -> None:
     refused(saved, "without a file name")
 
 
-@pytest.mark.parametrize("part", ["os.system", "estimators.Unheard", 3, None])
+@pytest.mark.parametrize("part", ["os.system", "methods.Unheard", 3, None])
 def test_unknown_parts(saved: Path, part: Any) -> None:
     edit_manifest(saved, lambda body: body["model"].update({"$part": part}))
     refused(saved, "part")

@@ -12,7 +12,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence import folder, save_lock
 from vicinal.persistence.arrays import write_array
 from vicinal.preprocess import MinMax

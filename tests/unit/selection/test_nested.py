@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
-from vicinal.selection import NestedResult, nested, runner, tune
+from vicinal.selection import NestedResult, nested, tune, tuning
 from vicinal.selection import nested as nested_function
-from vicinal.selection.splits import read_splits
+from vicinal.selection.stratification import read_splits
 
 pytestmark = pytest.mark.native
 
@@ -88,7 +88,7 @@ def test_a_number_of_outer_folds_is_stratified() -> None:
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
     """Let the user press Ctrl-C when so many pieces of work were done; a tuning here has two."""
-    measure, left = runner.measure, [pieces]
+    measure, left = tuning.measure, [pieces]
 
     def interrupted(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -96,7 +96,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
         left[0] -= 1
         return measure(*arguments)
 
-    monkeypatch.setattr(runner, "measure", interrupted)
+    monkeypatch.setattr(tuning, "measure", interrupted)
 
 
 @pytest.mark.parametrize("pieces", [2, 3])

@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 import vicinal
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TfIdf
 from vicinal.selection import TuningTable, nested, tune
-from vicinal.selection.splits import read_splits
+from vicinal.selection.stratification import read_splits
 
 pytestmark = pytest.mark.native
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from vicinal import decision
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import METRICS, evaluate
 from vicinal.selection import TuningResult, tune
-from vicinal.selection.splits import read_splits
+from vicinal.selection.stratification import read_splits
 
 pytestmark = [
     pytest.mark.native,

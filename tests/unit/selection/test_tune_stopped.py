@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vicinal.selection import TuningResult, runner, tune
+from vicinal.selection import TuningResult, tune, tuning
 
 pytestmark = pytest.mark.native
 
@@ -27,7 +27,7 @@ def run(**options: Any) -> TuningResult:
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
     """Let the user press Ctrl-C when so many pieces of work were done."""
-    measure, done = runner.measure, []
+    measure, done = tuning.measure, []
 
     def interrupted(*arguments: Any) -> Any:
         if len(done) == pieces:
@@ -35,7 +35,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
         done.append(1)
         return measure(*arguments)
 
-    monkeypatch.setattr(runner, "measure", interrupted)
+    monkeypatch.setattr(tuning, "measure", interrupted)
 
 
 def assert_same(a: TuningResult, b: TuningResult) -> None:

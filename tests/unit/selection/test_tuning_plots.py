@@ -12,7 +12,7 @@ import vicinal
 from vicinal.decision import PerLabelThreshold
 from vicinal.metrics import evaluate
 from vicinal.selection import TuningResult, tune
-from vicinal.selection.threshold_curve import plot_threshold, threshold_curve
+from vicinal.selection.plots import plot_threshold, threshold_curve
 
 pytestmark = pytest.mark.native
 

@@ -12,7 +12,34 @@
 #include <string_view>
 #include <vector>
 
-#include "vicinal/common/compiler.hpp"
+// A promise that no other pointer in scope refers to the same memory.
+#if defined(__GNUC__) || defined(__clang__) || defined(_MSC_VER)
+#define VICINAL_RESTRICT __restrict
+#else
+#define VICINAL_RESTRICT
+#endif
+
+// Unroll the loop that follows completely.
+#if defined(__clang__)
+#define VICINAL_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define VICINAL_UNROLL _Pragma("GCC unroll 16")
+#else
+#define VICINAL_UNROLL
+#endif
+
+namespace vicinal {
+
+// What compilers offer beyond the standard, with a fallback for those that do not.
+
+// Start loading a cache line that will be read soon.
+inline void prefetch([[maybe_unused]] const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#endif
+}
+
+}  // namespace vicinal
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && !defined(_MSC_VER)
 #define VICINAL_X86 1

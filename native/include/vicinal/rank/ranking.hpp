@@ -13,7 +13,6 @@
 
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/parallel.hpp"
-#include "vicinal/rank/base_order.hpp"
 #include "vicinal/rank/score_rows.hpp"
 
 namespace vicinal {

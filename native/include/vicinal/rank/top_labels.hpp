@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "vicinal/common/parallel.hpp"
-#include "vicinal/rank/base_order.hpp"
 #include "vicinal/rank/score_rows.hpp"
 
 namespace vicinal {

@@ -16,17 +16,12 @@
 #include <span>
 #include <vector>
 
-#include "vicinal/common/aligned.hpp"
-#include "vicinal/common/archive.hpp"
 #include "vicinal/common/array.hpp"
-#include "vicinal/search/impact.hpp"
 #include "vicinal/search/impact_kernels.hpp"
 #include "vicinal/search/postings.hpp"
 #include "vicinal/search/query_state.hpp"
 #include "vicinal/search/row_order.hpp"
-#include "vicinal/search/scorer.hpp"
 #include "vicinal/search/shortlist.hpp"
-#include "vicinal/search/threshold_estimate.hpp"
 
 namespace vicinal {
 

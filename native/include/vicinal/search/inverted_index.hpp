@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "vicinal/common/archive.hpp"
+#include "vicinal/common/array.hpp"
 #include "vicinal/common/parallel.hpp"
 #include "vicinal/search/count_index.hpp"
 #include "vicinal/search/impact_index.hpp"
-#include "vicinal/search/impact_pairs.hpp"
+#include "vicinal/search/pair_scorer.hpp"
 #include "vicinal/search/query_batch.hpp"
 #include "vicinal/search/row_order.hpp"
 #include "vicinal/search/self_search.hpp"

@@ -12,8 +12,6 @@
 #include "vicinal/common/parallel.hpp"
 #include "vicinal/search/query_state.hpp"
 #include "vicinal/search/row_order.hpp"
-#include "vicinal/search/scattered_query.hpp"
-#include "vicinal/search/scorer.hpp"
 
 namespace vicinal {
 

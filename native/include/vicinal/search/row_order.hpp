@@ -15,7 +15,6 @@
 #include <span>
 #include <vector>
 
-#include "vicinal/common/archive.hpp"
 #include "vicinal/common/array.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/exact.hpp"
@@ -111,5 +110,12 @@ inline std::vector<NormRange> norm_ranges(const RowOrder& order, std::int64_t ro
   }
   return ranges;
 }
+
+// A row of a block whose accumulated sum reached a threshold.
+
+struct Candidate {
+  std::int32_t local;  // row number within the block
+  std::int32_t sum;
+};
 
 }  // namespace vicinal

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array
+from vicinal._core.state import State, read_array
+from vicinal.errors import ModelFormatError
 from vicinal.persistence.sklearn_parts.codec import (
     AsPart,
     Codec,

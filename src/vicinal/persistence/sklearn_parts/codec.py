@@ -5,8 +5,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import (
+from vicinal._core.state import (
     Saveable,
     State,
     feature_names_of,
@@ -14,6 +13,7 @@ from vicinal._base.state import (
     read_part,
     restore_feature_names,
 )
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.sklearn_parts.classes import sklearn_class
 
 AsPart: TypeAlias = Callable[[str, Any], Saveable]

@@ -6,15 +6,10 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import clone
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_names, read_part, read_plain
+from vicinal._core.state import State, read_names, read_part, read_plain
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.sklearn_parts.classes import sklearn_class
-from vicinal.persistence.sklearn_parts.codec import (
-    AsPart,
-    Codec,
-    columns_state,
-    restore_columns,
-)
+from vicinal.persistence.sklearn_parts.codec import AsPart, Codec, columns_state, restore_columns
 
 WORDS = ("drop", "passthrough")
 """What may stand in place of a transformer."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_part
+from vicinal._core.state import State, read_part
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.sklearn_parts.codec import (
     AsPart,
     Codec,

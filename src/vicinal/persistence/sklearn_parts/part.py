@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import Saveable, State, read_part, read_plain
+from vicinal._core.state import Saveable, State, read_part, read_plain
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.registry import register
 from vicinal.persistence.sklearn_parts import arrays, containers, one_hot, vectorizers
 from vicinal.persistence.sklearn_parts.classes import HOMES, sklearn_class

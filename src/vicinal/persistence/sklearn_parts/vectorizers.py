@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.errors import ModelFormatError
-from vicinal._base.state import State, read_array, read_names, read_plain
+from vicinal._core.state import State, read_array, read_names, read_plain
+from vicinal.errors import ModelFormatError
 from vicinal.persistence.sklearn_parts.codec import (
     AsPart,
     Codec,
