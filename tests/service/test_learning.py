@@ -185,7 +185,7 @@ def test_a_restart_uses_the_saved_graph_or_searches_it(
     client.post("/v1/models/pets/snapshot", headers={"Authorization": f"Bearer {WRITE}"})
     client.learn("a cat and a dog", "cats")
     before = client.predict(*QUERIES)
-    client.app.state.engines["pets"]._schedule = None  # ends without a snapshot, as if killed
+    client.app.state.engines["pets"]._upkeep = None  # ends without a snapshot, as if killed
     start(store=tmp_path / "other.sqlite")
     file = tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001.graph.npz"
     content = bytearray(file.read_bytes())

@@ -1,7 +1,7 @@
 """``vicinal serve``: serve models over HTTP."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +41,12 @@ def serve(
     write_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the write token.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name by which a loopback service may be reached, such as that of a proxy."
+        ),
+    ] = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
@@ -56,7 +62,7 @@ def serve(
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
     measured = evaluations(metrics or [], list(sources))
-    start(sources, host, port, kept, read, write, vocabulary, measured)
+    start(sources, host, port, kept, read, write, vocabulary, measured, hosts=allow_host or ())
 
 
 def start(
@@ -69,6 +75,7 @@ def start(
     vocabulary: Path | None = None,
     metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
+    hosts: Sequence[str] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
     try:
@@ -91,6 +98,7 @@ def start(
         read_token=read_token,
         write_token=write_token,
         loopback=is_local,
+        hosts=hosts,
         limits=limits,
         about=about,
     )

@@ -269,7 +269,7 @@ def _lifespan(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         for engine in engines.values():
-            engine.save_if_due()  # what a long replay has applied is not replayed again
+            engine.begin()
         log.info("ready", extra={"models": list(engines)})
         yield
         for engine in engines.values():

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from vicinal.service import served_model
 from vicinal.service.access import Access
-from vicinal.service.learner import Learner, Outcome, Replacement, Request, SnapshotSchedule
+from vicinal.service.learner import Learner, Outcome, Replacement, Request, Upkeep
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
 from vicinal.service.rows import Row
 from vicinal.service.served_model import MOST_ROWS, Answer, ServedModel, add_contributions
@@ -230,6 +230,7 @@ class Description:
         """Return method, numbers of rows and labels, version, and what the model can do."""
         metrics = self._about.metrics
         with self._served.reading() as (estimator, number, _):
+            calibration = served_model.state_of(estimator).calibration
             return {
                 "id": self._id,
                 "method": type(estimator).__name__,
@@ -237,6 +238,7 @@ class Description:
                 "labels": len(served_model.state_of(estimator).label_names),
                 "features": self._served.reader.n_features,
                 "version": number,
+                "rows_since_threshold": calibration.learned + calibration.forgotten,
                 "reads_text": self._served.reader.reads_text,
                 "can_learn": self._learner is not None and served_model.can_learn(estimator),
                 "writes": self._access.writes,
@@ -368,9 +370,7 @@ class Engine:
         self._limits = limits
         self._metrics = metrics
         self._description = Description(model_id, served, learner, access, about)
-        self._schedule = (
-            None if learner is None else SnapshotSchedule(learner, limits.rows_per_snapshot)
-        )
+        self._upkeep = None if learner is None else Upkeep(learner, limits.rows_per_snapshot)
         self._slow = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="slow")
         self._quick = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
         self._running: set[Stop] = set()
@@ -500,7 +500,8 @@ class Engine:
             if error.code.startswith(("store", "disk")):
                 self._metrics.store_failures.inc()
             raise
-        self.save_if_due()
+        if self._upkeep is not None:
+            self._upkeep.after_change()
         return outcomes
 
     def _process(self, requests: list[Request]) -> list[list[Outcome] | Exception]:
@@ -514,15 +515,15 @@ class Engine:
 
     async def snapshot(self) -> tuple[str, int]:
         """Write a snapshot now; return its name and version."""
-        if self._schedule is None:
+        if self._upkeep is None:
             raise _no_store()
         async with self._time_limit():
-            return await self._schedule.write()
+            return await self._upkeep.write()
 
-    def save_if_due(self) -> None:
-        """Start writing a snapshot in the background if enough rows have changed."""
-        if self._schedule is not None:
-            self._schedule.write_if_due()
+    def begin(self) -> None:
+        """Start what can be done in the background before the first request."""
+        if self._upkeep is not None:
+            self._upkeep.begin()
 
     async def close(self) -> None:
         """Stop work that nobody waits for, finish the rest, then save what was learned."""
@@ -532,12 +533,13 @@ class Engine:
         await self._changes.close()
         for pool in (self._slow, self._quick):
             pool.shutdown(wait=False, cancel_futures=True)
-        if self._schedule is not None:
-            await self._schedule.close()
+        if self._upkeep is not None:
+            await self._upkeep.close()
 
     async def facts(self) -> dict[str, Any]:
         """Return what is known of the model."""
-        return await self._quickly(self._description.facts)
+        doing = "nothing" if self._upkeep is None else self._upkeep.doing
+        return {**await self._quickly(self._description.facts), "upkeep": doing}
 
     async def labels(self, contains: str, offset: int, limit: int) -> bytes:
         """Return the reply with some labels and the number of their rows."""

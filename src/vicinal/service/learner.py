@@ -14,12 +14,13 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -516,8 +517,8 @@ MODEL_SHARE = 50
 """A snapshot is due after one row per this many rows of the model, if that is more."""
 
 
-class SnapshotSchedule:
-    """Writes snapshots of one model in the background, one at a time.
+class Upkeep:
+    """Work on one model beside its lessons: preparation, thresholds, snapshots.
 
     A restart loads the newest snapshot and replays the rows taught after it, so the number of rows
     decides how long it takes, not the number of requests. Large models are saved less often,
@@ -534,30 +535,57 @@ class SnapshotSchedule:
     def __init__(self, learner: Learner, rows: int) -> None:
         self._learner = learner
         self._rows = rows
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="upkeep")
         self._saving: asyncio.Task[None] | None = None
+        self._tending: asyncio.Task[None] | None = None
+        self.doing: Literal["nothing", "preparing", "recalibrating"] = "nothing"
+
+    def begin(self) -> None:
+        """Prepare the model for lessons, and save what a long replay has applied."""
+        self._tend("preparing", self._learner.served.prepare)
+        self.after_change()
+
+    def after_change(self) -> None:
+        """Start what is due, in the background."""
+        due = max(self._rows, self._learner.n_rows // MODEL_SHARE)
+        if self._learner.unsaved_rows >= due and not _is_running(self._saving):
+            self._saving = asyncio.get_running_loop().create_task(self._write_quietly())
+        if self._learner.served.is_stale and not _is_running(self._tending):
+            self._tend("recalibrating", self._learner.served.recalibrate)
 
     async def write(self) -> tuple[str, int]:
-        """Write a snapshot now; return its path and version."""
+        """Write a snapshot now; return its name and version."""
         return await asyncio.to_thread(self._learner.snapshot)
-
-    def write_if_due(self) -> None:
-        """Start writing a snapshot in the background if enough rows have changed."""
-        is_running = self._saving is not None and not self._saving.done()
-        due = max(self._rows, self._learner.n_rows // MODEL_SHARE)
-        if not is_running and self._learner.unsaved_rows >= due:
-            self._saving = asyncio.get_running_loop().create_task(self._write_quietly())
 
     async def close(self) -> None:
         """Finish the snapshot being written, then save what it does not contain."""
+        if self._tending is not None:
+            self._tending.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
         if self._saving is not None:
             await self._saving
         if self._learner.served.version > self._learner.saved_version:
             await self._write_quietly()
 
+    def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
+        """Run work on the model in the thread for it."""
+
+        async def tend() -> None:
+            self.doing = what
+            running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+            (error,) = await asyncio.gather(running, return_exceptions=True)
+            self.doing = "nothing"
+            if error is not None:
+                extra = {"model": self._learner.model_id, "work": what, "reason": repr(error)}
+                log.error("upkeep failed", extra=extra)
+
+        self._tending = asyncio.get_running_loop().create_task(tend())
+
     async def _write_quietly(self) -> None:
         """Write a snapshot; a failure is logged, since the store holds every event anyway."""
-        try:
+        with suppress(ServiceError):  # `Learner.snapshot` has logged it
             await self.write()
-        except ServiceError as error:
-            extra = {"model": self._learner.model_id, "reason": error.message}
-            log.error("snapshot failed", extra=extra)
+
+
+def _is_running(task: "asyncio.Task[None] | None") -> bool:
+    return task is not None and not task.done()

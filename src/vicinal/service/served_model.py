@@ -351,6 +351,17 @@ class HeldVersion(NamedTuple):
     history: str
 
 
+class Lesson(NamedTuple):
+    """A change that can be made to a copy of the model too."""
+
+    rows: int
+    teach: Callable[[NeighborEstimator], None]
+
+
+CATCH_UP_ROWS = 4
+"""Rows that lessons may wait for while a recalibrated copy takes the model's place."""
+
+
 class ServedModel:
     """A model with its version number, which can be read while it is changed.
 
@@ -374,8 +385,13 @@ class ServedModel:
         self._names = feature_names(model)
         nameless = model if self._names is None else with_feature_names(model, None)
         self._estimator = estimator_of(nameless).snapshot()
+        # A lesson does not wait until the threshold is fitted again: see `recalibrate`.
+        self._recalibrate_at: object = getattr(self._estimator, "recalibrate_at", "never")
+        if isinstance(self._recalibrate_at, float):
+            self._estimator.set_params(recalibrate_at="never")
         self._writing = threading.Lock()
         self._is_changed = False
+        self._since: list[Lesson] | None = None
         self.publish(version, history)
 
     @property
@@ -398,22 +414,28 @@ class ServedModel:
         """Let this thread alone change the model; if the block fails, nothing has changed."""
         with self._writing:
             before, self._is_changed = self._estimator.snapshot(), False
+            n_since = len(self._since or ())
             try:
                 yield
             except BaseException:
                 if self._is_changed:
                     self._estimator = before
+                if self._since is not None:
+                    del self._since[n_since:]
                 raise
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo the changes of the block if it fails; only within :meth:`changing`."""
         before, was_changed, self._is_changed = self._estimator.snapshot(), self._is_changed, False
+        n_since = len(self._since or ())
         try:
             yield
         except BaseException:
             if self._is_changed:
                 self._estimator = before
+            if self._since is not None:
+                del self._since[n_since:]
             self._is_changed = was_changed
             raise
         self._is_changed |= was_changed
@@ -421,13 +443,19 @@ class ServedModel:
     def learn(self, X: Features, labels: list[list[str]]) -> tuple[int, ...]:
         """Learn rows and return their ids; only within :meth:`changing`."""
         learn(self._estimator, X, labels)  # a model that refuses rows is as it was before
-        self._is_changed = True
+        self._note(Lesson(len(labels), lambda model: learn(model, X, labels)))
         return tuple(row_ids(self._estimator)[-len(labels) :].tolist())
 
     def forget(self, ids: Sequence[int]) -> None:
         """Forget rows; only within :meth:`changing`."""
         forget(self._estimator, ids)
+        self._note(Lesson(len(ids), lambda model: forget(model, ids)))
+
+    def _note(self, lesson: "Lesson") -> None:
+        """Remember a change until it is published, and for a recalibration that is under way."""
         self._is_changed = True
+        if self._since is not None:
+            self._since.append(lesson)
 
     def draft_row_ids(self) -> Int:
         """Return the ids of the rows, with the changes that are not published yet."""
@@ -446,8 +474,60 @@ class ServedModel:
             held, graph = self._current, _known_graph(self._estimator)
         return self._whole(held.estimator), graph, held
 
+    def prepare(self) -> None:
+        """Compute what the first lesson needs, so that it takes no longer than the next ones."""
+        with self._writing:
+            if isinstance(self._estimator, IncrementalEstimator):
+                self._estimator.prepare()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether so many rows have changed that the threshold should be fitted again."""
+        at, state = self._recalibrate_at, state_of(self._current.estimator)
+        return (
+            isinstance(at, float)
+            and not state.calibration.is_current
+            and (state.calibration.stale_share >= at)
+        )
+
+    def recalibrate(self) -> None:
+        """Fit the threshold again on a copy, while readers and lessons go on; then put it in place.
+
+        The copy catches up with the lessons that were taught meanwhile. Memory: a second live
+        graph, until the copy has taken the model's place.
+        """
+        with self._writing:
+            twin, self._since = self._estimator.snapshot(), []
+        if not isinstance(twin, IncrementalEstimator):
+            return
+        try:
+            twin.recalibrate().prepare()
+            while not self._has_replaced(twin):
+                pass
+        finally:
+            with self._writing:
+                self._since = None
+
+    def _has_replaced(self, twin: IncrementalEstimator) -> bool:
+        """Teach a copy what it missed; if that was little, put it in the model's place."""
+        with self._writing:
+            missed, self._since = self._since or [], []
+            is_little = sum(lesson.rows for lesson in missed) <= CATCH_UP_ROWS
+            if is_little:
+                for lesson in missed:
+                    lesson.teach(twin)
+                self._estimator = twin
+                self.publish(self.version, self.history)
+        if not is_little:
+            for lesson in missed:
+                lesson.teach(twin)
+        return is_little
+
     def _whole(self, estimator: NeighborEstimator) -> Model:
         """Return the model that was loaded with another estimator in its place."""
+        if isinstance(self._recalibrate_at, float):
+            estimator = estimator.snapshot()
+            estimator.set_params(recalibrate_at=self._recalibrate_at)
         model: Model = estimator
         if isinstance(self._model, Pipeline):
             model = copy.copy(self._model)

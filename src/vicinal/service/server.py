@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import signal
+import threading
 from typing import Any
 
 import uvicorn
@@ -147,3 +149,16 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     uvicorn.Server(config).run()
+    _leave_unfinished_work()
+
+
+def _leave_unfinished_work() -> None:
+    """End the process although a thread still computes something; everything is saved by now."""
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(1.0)
+    left = [thread.name for thread in threading.enumerate() if not thread.daemon][1:]
+    if left:
+        log.warning("ended without waiting for threads", extra={"threads": left})
+        logging.shutdown()
+        os._exit(0)
