@@ -137,7 +137,9 @@ def _ordered(arrays: Arrays) -> Arrays:
 
 def _bytes(array: NDArray[Any]) -> memoryview:
     """Return the bytes of an array without a copy."""
-    return memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+    return (
+        memoryview(cast("Any", array.reshape(-1).view(np.uint8))) if array.size else memoryview(b"")
+    )
 
 
 def _header(encoded: Json, arrays: Arrays) -> bytes:

@@ -18,7 +18,8 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from importlib import import_module
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from vicinal._core.arrays import Csr
 from vicinal._core.state import Saveable, State, read_array, read_names, read_part, read_value
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
@@ -191,9 +193,13 @@ def restored(part: object) -> Any:
 
 def _skops() -> Any:
     """Import skops late: it imports all of scikit-learn."""
-    import skops.io
+    return import_module("skops.io")
 
-    return skops.io
+
+def _protocol() -> int:
+    """Return the number of skops's format; older ones have laxer checks."""
+    number: int = import_module("skops.io._protocol").PROTOCOL
+    return number
 
 
 def _walk(root: Any) -> Iterator[Any]:
@@ -226,7 +232,8 @@ def _piece(value: Any, with_arrays: bool) -> State:
     if sparse.issparse(value):
         if value.format != "csr":
             raise ValueError(f"a sparse matrix in {value.format} format cannot be saved")
-        return {"csr": sparse.csr_array(value), "is_matrix": sparse.isspmatrix(value)}
+        rows: Csr = sparse.csr_array(cast("Any", value))
+        return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
         return _saved_vocabulary(value)
     if not isinstance(value, np.ndarray) or not with_arrays:
@@ -239,7 +246,7 @@ def _piece(value: Any, with_arrays: bool) -> State:
     return None
 
 
-def _saved_transformer(part: Saveable) -> State:
+def _saved_transformer(part: Any) -> State:
     """Return a transformer of vicinal: fitted, or its parameters if it is not."""
     try:
         check_is_fitted(part)
@@ -311,9 +318,7 @@ def _audit(content: bytes, trusted: Collection[str]) -> None:
         if sum(info.file_size for info in archive.infolist()) > len(content):
             raise ValueError("the members of the archive overlap")
         schema = json.loads(archive.read("schema.json"))
-    from skops.io._protocol import PROTOCOL
-
-    if not isinstance(schema, dict) or schema.get("protocol") != PROTOCOL:
+    if not isinstance(schema, dict) or schema.get("protocol") != _protocol():
         raise ValueError("written by another version of skops")
     users: dict[str, Any] = {}
     for node in _nodes(schema):
