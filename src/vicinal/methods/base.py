@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -95,6 +95,16 @@ class NeighborEstimator(
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name a remedy where a method does not learn incrementally."""
+            kind = type(self).__name__
+            if name in ("partial_fit", "forget", "recalibrate"):
+                remedy = "call fit again, or use MLkNN"
+                raise AttributeError(f"{kind} does not learn incrementally: {remedy}")
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _finish_fit(self, scoring: Scoring, training: Training) -> None:
         """Warn of what was learned, or keep more of it.
