@@ -137,9 +137,8 @@ def _ordered(arrays: Arrays) -> Arrays:
 
 def _bytes(array: NDArray[Any]) -> memoryview:
     """Return the bytes of an array without a copy."""
-    return (
-        memoryview(cast("Any", array.reshape(-1).view(np.uint8))) if array.size else memoryview(b"")
-    )
+    flat: Any = array.reshape(-1).view(np.uint8) if array.size else b""
+    return memoryview(flat)
 
 
 def _header(encoded: Json, arrays: Arrays) -> bytes:

@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,8 @@ class SklearnStep:
                 pieces.append(piece)
         content = _skops().dumps(copy.deepcopy(self.estimator, memo))
         _audit(content, self.trusted)
-        return {"skops": np.frombuffer(content, dtype=np.uint8), "pieces": pieces}
+        skops = np.frombuffer(content, dtype=np.uint8)
+        return {"kind": _type_name(self.estimator), "skops": skops, "pieces": pieces}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -161,6 +162,8 @@ class SklearnStep:
             }
             model = copy.deepcopy(model, dict(memo)) if memo else model
             check_step(model, trusted)
+            if _type_name(model) != read_value(state, "kind"):
+                raise ValueError(f"got a {_type_name(model)}, which the header does not name")
         except ModelFormatError:
             raise
         except _WRONG_VALUES as error:
@@ -230,9 +233,10 @@ def _piece(value: Any, with_arrays: bool) -> State:
     if isinstance(value, Saveable):
         return _saved_transformer(value)
     if sparse.issparse(value):
-        if value.format != "csr":
-            raise ValueError(f"a sparse matrix in {value.format} format cannot be saved")
-        rows: Csr = sparse.csr_array(cast("Any", value))
+        matrix: Any = value
+        if matrix.format != "csr":
+            raise ValueError(f"a sparse matrix in {matrix.format} format cannot be saved")
+        rows: Csr = sparse.csr_array(matrix)
         return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
         return _saved_vocabulary(value)
