@@ -148,6 +148,7 @@ def _header(encoded: Json, arrays: Arrays) -> bytes:
         "written_by": {
             "vicinal": version("vicinal"),
             "numpy": np.__version__,
+            "scikit-learn": version("scikit-learn"),
             "python": platform.python_version(),
         },
         "model": encoded,
@@ -255,13 +256,13 @@ def damaged_arrays(path: FilePath) -> list[str]:
 
 @contextmanager
 def _naming_damage(path: FilePath) -> Iterator[None]:
-    """Report whatever wrong values raise as damage of that file."""
+    """Report whatever wrong values raise as damage of that file, on one line."""
     try:
         yield
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{path}: {error}") from None
     except _WRONG_VALUES as error:
-        raise ModelFormatError(f"{path}: {type(error).__name__}: {error}") from None
+        kind = "" if isinstance(error, ModelFormatError) else f"{type(error).__name__}: "
+        reason = " ".join(f"{kind}{error}".split())
+        raise ModelFormatError(f"{path}: {reason:.500}") from None
 
 
 @contextmanager
