@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, row_ids
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import adopted, checked_csr, with_values
+from vicinal._core.csr import checked_csr, trust, with_values
 from vicinal._core.state import State, read_csr, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -54,11 +54,11 @@ from vicinal.methods._formulas import (
     column_graph,
     combined_rows,
     kept_similarities,
+    label_values,
     native_matrix,
-    said_by,
 )
 from vicinal.methods.base import NeighborEstimator
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import ODD_K, ODD_K_BEYOND, Method
 from vicinal.methods.training import Scoring, Training, check_given, read_indicator
 from vicinal.scores import Scores
@@ -165,7 +165,7 @@ class FeatureKNNScoring:
             return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
         return Scores.sparse(sums.values)
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 
@@ -179,7 +179,7 @@ class FeatureKNNScoring:
         row = as_csr(check_given(X, 1, self.n_features))
         has = row.data > 0
         columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
-        similarities = said_by(self.similarity, columns, labels)
+        similarities = label_values(self.similarity, columns, labels)
         found = []
         for similarity in similarities.T:
             kept = similarity > 0
@@ -253,7 +253,7 @@ class FeatureColumns:
     def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
         """Transpose rows."""
         return cls(
-            adopted(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
+            trust(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
         )
 
     def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
@@ -268,7 +268,7 @@ class FeatureColumns:
         `features` must ascend.
         """
         n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
-        old = adopted(self.columns[features])
+        old = trust(self.columns[features])
         indptr, rows = csr_parts(old)
         if n_rows == n_old and not len(self.gone):
             return old
@@ -396,7 +396,7 @@ class ChangedFeatureKNNScoring:
         ids, values = column_search(items, native_matrix(self.Y), width, threads, norms)
         return NeighborGraph.trusted(ids, values, COSINE.name, n_labels)
 
-    def settled(self, Y: Csr, X: Features) -> FeatureKNNScoring:
+    def as_fitted(self, Y: Csr, X: Features) -> FeatureKNNScoring:
         """Return the state of a new fit on the same rows, at places without gaps."""
         nobody = no_neighbors(int(Y.shape[0]), int(Y.shape[0]), COSINE.name)
         training = Training(nobody, Y, X)
@@ -426,7 +426,7 @@ def revised_feature_part(
         columns = scoring.columns.changed(X, gone)
     else:
         columns = FeatureColumns.of(X, gone)
-    return ChangedFeatureKNNScoring(columns, n_kept, aggregate, adopted(Y), label_counts)
+    return ChangedFeatureKNNScoring(columns, n_kept, aggregate, trust(Y), label_counts)
 
 
 class FeatureKNN(IncrementalEstimator):
@@ -529,11 +529,11 @@ class FeatureKNN(IncrementalEstimator):
             training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
         )
 
-    def _can_revise(self) -> bool:
+    def _can_update(self) -> bool:
         """Tell whether a small change can be revised: not if labels keep features."""
         return self.neighbors_of == "feature"
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Compute the similarities that changed only when they are needed."""
         return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
 
@@ -550,7 +550,7 @@ class FeatureKNN(IncrementalEstimator):
 
 
 def revised_features(
-    scoring: Scoring, revision: Revision, k: int, aggregate: str
+    scoring: Scoring, revision: ChangedRows, k: int, aggregate: str
 ) -> ChangedFeatureKNNScoring:
     """Return the scoring of feature kNN after a small change."""
     rows = revision.rows

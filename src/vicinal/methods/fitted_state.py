@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.checks import check_encodable, check_option, check_sequence
-from vicinal._core.csr import MOST_ROWS, GrowingArray, adopted
+from vicinal._core.csr import MOST_ROWS, GrowingArray, trust
 from vicinal._core.labels import Kind, Labels
 from vicinal._core.state import (
     State,
@@ -203,7 +203,7 @@ def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] |
 class RevisedScoring(Scoring, Protocol):
     """A scoring that supports small changes and can be converted to what a fit would give."""
 
-    def settled(self, Y: Csr, X: Features) -> Scoring:
+    def as_fitted(self, Y: Csr, X: Features) -> Scoring:
         """Return what a fit would give on these labels and features, without empty places."""
 
 
@@ -245,7 +245,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Version:
+class FittedState:
     """The fitted state of a model.
 
     Parameters
@@ -289,7 +289,7 @@ class Version:
         return Labels(self.scoring.Y, self.label_names, self.label_kind, self.label_dtype)
 
     @cached_property
-    def whole(self) -> "Version":
+    def as_fitted(self) -> "FittedState":
         """The same model as a fit would make it: without empty places or pending computations."""
         if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
             return self
@@ -298,10 +298,10 @@ class Version:
         rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
         if self.rows.n_empty:
             kept = np.flatnonzero(~self.rows.gone)
-            Y = adopted(Y[kept])
+            Y = trust(Y[kept])
             names = None if names is None else tuple(names[place] for place in kept.tolist())
         with using_threads(rows.n_jobs):
-            scoring = self.scoring.settled(Y, rows.X)
+            scoring = self.scoring.as_fitted(Y, rows.X)
         return replace(self, rows=rows, scoring=scoring, row_names=names)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -314,8 +314,8 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 """Names of the parameters of each class."""
 
 
-class Versioned(BaseEstimator):
-    """An estimator whose fitted state is one value (:class:`Version`).
+class FittedAttributes(BaseEstimator):
+    """An estimator whose fitted state is one value (:class:`FittedState`).
 
     Every attribute below is read from the newest version. While another thread changes the model,
     two attributes read one after the other may come from different versions; read them from a
@@ -331,16 +331,16 @@ class Versioned(BaseEstimator):
         vars(twin).pop("_writes", None)
         return twin
 
-    def _fitted(self) -> Version:
+    def _fitted(self) -> FittedState:
         """Return the current version; call it once per prediction."""
         version = vars(self).get("_version")
         if version is None:
             check_is_fitted(self)
-        known = cast("Version", version)
+        known = cast("FittedState", version)
         known.readers.add(get_ident())
         return known
 
-    def _publish(self, version: Version) -> None:
+    def _publish(self, version: FittedState) -> None:
         """Make a version the current one, by one assignment."""
         self._version = version
 
@@ -351,12 +351,12 @@ class Versioned(BaseEstimator):
         learned only when it is needed. This computes all of it. Predictions are the same.
         """
         twin = self.snapshot()
-        twin._publish(self._fitted().whole)
+        twin._publish(self._fitted().as_fitted)
         return twin
 
-    def _state(self, attribute: str) -> Version:
+    def _state(self, attribute: str) -> FittedState:
         """Return the current version, from which attributes are read; none of them computes."""
-        version: Version | None = vars(self).get("_version")
+        version: FittedState | None = vars(self).get("_version")
         if version is None:
             name = type(self).__name__
             raise AttributeError(f"{name!r} object has no attribute {attribute!r} before fit")
@@ -411,7 +411,7 @@ class Versioned(BaseEstimator):
     @row_names_.setter
     def row_names_(self, names: Sequence[str] | None) -> None:
         """Replace the names of the training rows."""
-        version = self._state("row_names_").whole
+        version = self._state("row_names_").as_fitted
         checked = None if names is None else check_row_names(names, version.rows.n_rows)
         self._publish(replace(version, row_names=checked))
 
@@ -452,7 +452,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
 
     The index is built again from `X` when the model is loaded.
     """
-    version = model._fitted().whole
+    version = model._fitted().as_fitted
     return {
         "params": plain_parameters(model),
         "scoring": version.scoring,
@@ -516,7 +516,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     ids = _row_ids(state, X.shape[0])
-    version = Version(
+    version = FittedState(
         TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm),
         scoring,
         decision,

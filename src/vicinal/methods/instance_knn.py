@@ -53,8 +53,14 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
 from vicinal.index import TrainingRows
-from vicinal.methods._formulas import RowSums, nearest, neighbor_sums, neighbor_weights, said_by
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods._formulas import (
+    RowSums,
+    label_values,
+    neighbor_places,
+    neighbor_sums,
+    neighbor_weights,
+)
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import ODD_K, ODD_K_BEYOND, Method
 from vicinal.methods.training import KeptLabels, Scoring, Training, read_indicator
 from vicinal.scores import Scores
@@ -134,9 +140,11 @@ def weighted_votes(
     graph: NeighborGraph, k: int, rows: Csr, labels: Sequence[int], power: float = 1.0
 ) -> list[Breakdown]:
     """Return breakdowns of the weighted mean of the neighbours' `rows`, for one query."""
-    places = nearest(graph, k)
+    places = neighbor_places(graph, k)
     weights = neighbor_weights(graph, power)[0, : len(places)]
-    return list(weighted_breakdowns("neighbor", places, weights, said_by(rows, places, labels)))
+    return list(
+        weighted_breakdowns("neighbor", places, weights, label_values(rows, places, labels))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +347,7 @@ class InstanceKNN(IncrementalEstimator):
             raise InvalidArgumentError("power", "1, because second_order=True", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Keep the current labels; the second order is never revised, but fitted again."""
         if not isinstance(scoring, InstanceKNNScoring):
             raise TypeError(f"expected InstanceKNNScoring, got {type(scoring).__name__}")

@@ -103,6 +103,11 @@ def saved_name(kind: type[Any]) -> str:
     return full_name(kind)
 
 
+def _is_baseline(kind: type[Any]) -> bool:
+    """Tell whether a class is not one of the neighbour methods, which lists name first."""
+    return not kind.__module__.startswith("vicinal.methods.")
+
+
 def full_name(kind: type[Any]) -> str:
     """Return ``module:Class``."""
     return f"{kind.__module__}:{kind.__qualname__}"
@@ -128,7 +133,8 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
-        expected = f"a method ({', '.join(_REGISTERED)}) or module:Class"
+        own = sorted(_REGISTERED, key=lambda each: (_is_baseline(_REGISTERED[each]), each))
+        expected = f"a method ({', '.join(own)}) or module:Class"
         raise InvalidArgumentError(argument, expected, repr(name))
     try:
         found: object = import_module(module)

@@ -174,7 +174,7 @@ class KeptLabels(FieldState):
         """Store the labels."""
         return cls(k, training.Y)
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 

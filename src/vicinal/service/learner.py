@@ -10,9 +10,7 @@ reply sends its request again with the same idempotency key and gets the result 
 import asyncio
 import json
 import logging
-import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,10 +24,10 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int
+from vicinal._core.files import UNFINISHED, remove_stale, replacing
 from vicinal.errors import ModelFormatError
 from vicinal.methods import load, save
 from vicinal.methods.pipeline import Model
-from vicinal.persistence.unfinished import ENDING, remove_unfinished
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, StoreError, bad_value
 from vicinal.service.rows import Row
@@ -456,7 +454,7 @@ class Snapshots:
         log.error("snapshot skipped", extra={"path": str(path), "reason": reason})
         with suppress(OSError):  # on a read-only disk it stays where it is
             aside = path.with_name(f"{path.name}.{ending}")
-            _remove(aside)
+            aside.unlink(missing_ok=True)
             path.rename(aside)
 
     def write(self, served: ServedModel) -> tuple[str, int]:
@@ -475,25 +473,20 @@ class Snapshots:
         finally:
             self._remove_leftovers()
         for old in self.versions()[self.kept :]:
-            _remove(self._path(old))
+            self._path(old).unlink(missing_ok=True)
             graph_file(self._path(old)).unlink(missing_ok=True)
             self._history_file(old).unlink(missing_ok=True)
         return str(path.relative_to(self.folder.parent.parent)), held.number
 
     def _write_history(self, version: int, digest: str) -> None:
         """Write which history a snapshot will contain, durable before the snapshot itself."""
-        target = self._history_file(version)
-        unfinished = target.with_suffix(".unfinished")
-        with unfinished.open("w", encoding="utf-8") as stream:
-            json.dump({"version": version, "digest": digest}, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.replace(target)
+        with replacing(self._history_file(version)) as beside:
+            beside.write_text(json.dumps({"version": version, "digest": digest}), encoding="utf-8")
 
     def _remove_leftovers(self) -> None:
         """Remove what failed saves and killed processes left: unfinished files, parts alone."""
-        for folder in self.folder.glob(f".*{ENDING}"):
-            remove_unfinished(self.folder / folder.name.split(".")[1])
+        for file in self.folder.glob(f".*{UNFINISHED}"):
+            remove_stale(self.folder / file.name[1:].removesuffix(UNFINISHED).rpartition(".")[0])
         for part in (*self.folder.glob("*.graph.*"), *self.folder.glob("*.history.*")):
             if not self._path(int(part.name.split(".")[0])).exists():
                 part.unlink(missing_ok=True)
@@ -503,14 +496,6 @@ class Snapshots:
 
     def _path(self, version: int) -> Path:
         return self.folder / f"{version:012d}"
-
-
-def _remove(path: Path) -> None:
-    """Remove a model, whether it is a file or a folder, if it is there."""
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 MODEL_SHARE = 50

@@ -149,7 +149,7 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
     >>> check_limits([{"text": "abcd"}], Limits(text_characters=3))
     Traceback (most recent call last):
     ...
-    vicinal.service.errors.ServiceError: rows.0.text: longer than 3 characters
+    vicinal.service.limits.ServiceError: rows.0.text: longer than 3 characters
     """
     if len(rows) > limits.rows:
         raise ServiceError(422, "too-many-rows", f"rows: more than {limits.rows} in one request")
@@ -177,7 +177,7 @@ def check_most(field: str, value: int, most: int) -> None:
     >>> check_most("top", 7, most=5)
     Traceback (most recent call last):
     ...
-    vicinal.service.errors.ServiceError: top: expected at most 5, got 7
+    vicinal.service.limits.ServiceError: top: expected at most 5, got 7
     """
     if value > most:
         raise bad_value(field, f"at most {most}", value)

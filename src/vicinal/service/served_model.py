@@ -5,7 +5,7 @@ import logging
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
-from vicinal._core.files import without_nan
+from vicinal._core.files import replacing, without_nan
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator
 from vicinal.methods._formulas import cells
-from vicinal.methods.fitted_state import Version
+from vicinal.methods.fitted_state import FittedState
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.pipeline import Model, estimator_of, feature_names, with_feature_names
 from vicinal.service.rows import RowReader
@@ -44,16 +44,8 @@ def graph_file(snapshot: Path) -> Path:
 
 def write_graph(graph: NeighborGraph, snapshot: Path) -> None:
     """Write the graph of a snapshot; complete or not at all."""
-    target = graph_file(snapshot)
-    unfinished = target.with_suffix(".unfinished")
-    try:
-        with unfinished.open("wb") as stream:
-            np.savez(stream, ids=graph.ids, values=graph.values)
-        unfinished.replace(target)
-    except OSError:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+    with replacing(graph_file(snapshot)) as beside, beside.open("xb") as stream:
+        np.savez(stream, ids=graph.ids, values=graph.values)
 
 
 def read_graph(model: Model, snapshot: Path) -> None:
@@ -335,7 +327,7 @@ def example_words(
     return shown
 
 
-def state_of(estimator: NeighborEstimator) -> Version:
+def state_of(estimator: NeighborEstimator) -> FittedState:
     """Return what a model learned, as it is: nothing is computed, and places may be empty."""
     return estimator._fitted()
 

@@ -26,7 +26,18 @@ for words in json.loads(sys.argv[1]):
     except SystemExit as end:
         print("\\nloaded", json.dumps([end.code or 0, sorted(sys.modules)]))
 """
-COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
+COMMANDS = (
+    "train",
+    "evaluate",
+    "predict",
+    "explain",
+    "tune",
+    "compare",
+    "bench",
+    "demo",
+    "serve",
+    "plan",
+)
 
 
 def loaded(*commands):
@@ -61,7 +72,7 @@ def test_prediction_loads_no_tuning_and_no_plotting(dataset, data_file, tmp_path
 
 def test_the_help_lists_what_there_is():
     assert ", ".join(sorted(METHODS)) == options.METHODS
-    assert set(options.BASELINES) == set(BASELINES)
+    assert set(options.BASELINE_NAMES) == set(BASELINES)
     assert tuple(STEPS) == options.STEPS
     for name, kind in METHODS.items():
         assert options.command_name(kind.__name__) == name

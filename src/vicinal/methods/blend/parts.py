@@ -37,7 +37,7 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, build_index
-from vicinal.methods._formulas import best_micro_f1, said_by
+from vicinal.methods._formulas import best_micro_f1, label_values
 from vicinal.methods.blend.plan import FEW_UNKNOWNS, Plan
 from vicinal.methods.instance_knn import InstanceKNNScoring
 from vicinal.methods.label_ridge import RidgeScoring, RidgeSettings
@@ -346,7 +346,7 @@ class FeatureSimilarityScoring(FieldState, EveryLabel):
         """Return the term of each feature."""
         row = as_csr(check_given(X, graph.n_queries, self.similarity.shape[0]))
         columns = row.indices.astype(np.int64)
-        said = said_by(self.similarity, columns, labels)
+        said = label_values(self.similarity, columns, labels)
         return [Breakdown(0.0, (Terms("feature", columns, row.data * each),)) for each in said.T]
 
     @classmethod
