@@ -406,7 +406,7 @@ def neighbor_widths(grids: Sequence[Grid]) -> Widths:
             k = model.needed_neighbors()
             search = search_of(model)
             widths[search] = max(widths.get(search, 0), k)
-            if getattr(model, "second_order", False):
+            if getattr(model, "second_order", False) is True:
                 widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
     deepest = max(widths.values(), default=0)
     # Axes are inspected one by one, so combinations of k and search that do not occur are covered

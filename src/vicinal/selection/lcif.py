@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from vicinal._core.arrays import Csr, Float, Int
-from vicinal._core.checks import check_flag, check_integer, check_option, check_real
+from vicinal._core.checks import check_integer, check_option, check_real
 from vicinal._core.progress import Advance, part, unseen
 from vicinal._core.threads import thread_count, using_threads
 from vicinal._core.validation import csr_parts
@@ -36,7 +36,12 @@ from vicinal.methods import NeighborEstimator
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.feature_knn import FeatureKNNScoring
 from vicinal.methods.folds import Fold, FoldScores, score_states
-from vicinal.methods.instance_knn import InstanceKNNScoring, SecondOrderScoring
+from vicinal.methods.instance_knn import (
+    LITERAL,
+    InstanceKNNScoring,
+    SecondOrderScoring,
+    check_order,
+)
 from vicinal.methods.lcif import mix, stored
 from vicinal.methods.training import Scoring
 from vicinal.metrics import metric_info
@@ -62,16 +67,18 @@ class PartScores:
         return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
 
 
-def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool) -> Iterator[PartScores]:
+def instance_parts(
+    fold: Fold, ks: Sequence[int], second_order: bool | str
+) -> Iterator[PartScores]:
     """Yield the instance part for each k of `ks` (ascending), of the first or second order."""
     graphs = (fold.training.graph, fold.graph)
     _check_width("training.graph", graphs[0], min(ks[-1], fold.training.n_rows - 1))
     _check_width("graph", graphs[1], min(ks[-1], fold.training.n_rows))
-    if second_order:
-        joint = fold.training.joint
-        if joint is not None:
+    if check_order(second_order):
+        joint, literal = fold.training.joint, second_order == LITERAL
+        if joint is not None and not literal:
             _check_width("joint", joint, min(ks[-1], fold.training.n_rows) - 1)
-        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks):
+        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks, literal):
             yield PartScores.of(*(scoring.scores(graph) for graph in graphs))
         return
     first = InstanceKNNScoring.fit(fold.training, ks[-1])
@@ -188,7 +195,7 @@ def lcif_grid(
     ks_instance: Sequence[int],
     ks_feature: Sequence[int],
     mixings: Sequence[float],
-    second_order: bool = False,
+    second_order: bool | str = False,
     neighbors_of: str = "feature",
     aggregate: str = "mean",
     threshold: str = "cardinality",
@@ -207,9 +214,9 @@ def lcif_grid(
         Numbers of neighbours of the two parts, in any order.
     mixings : sequence of float
         Shares of the instance part, from 0 to 1.
-    second_order : bool
+    second_order : bool or "literal"
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max", "kept-mean"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
         As in :class:`vicinal.methods.LCIF`.
     threshold : {"cardinality", "two-pass"}
         Fitted for every setting on the leave-one-out scores of the training rows; every row gets at
@@ -262,7 +269,7 @@ def lcif_grid(
         n_threads = thread_count()
         features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
         core = _core(fold, features, shares, threshold, n_threads)
-        parts = instance_parts(fold, first_ks, check_flag("second_order", second_order))
+        parts = instance_parts(fold, first_ks, second_order)
         found: list[Float] = []
         with part("Label sets of LCIF", len(first_ks)) as advance:
             for each in parts:
@@ -365,8 +372,9 @@ def _block(
     scores = score_states(states, fold, ks_feature, with_training)
     features = dict(zip(ks_feature, scores, strict=True))
     parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
-    if model.second_order:
-        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance)
+    if check_order(model.second_order):
+        literal = model.second_order == LITERAL
+        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance, literal)
     instances = score_states(parts, fold, ks_instance, with_training)
     for ins, instance in zip(ks_instance, instances, strict=True):
         for (feat, mixing), same in wanted[ins].items():
