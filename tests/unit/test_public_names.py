@@ -10,10 +10,10 @@ import vicinal
 from vicinal.methods import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
-        NeighborGraph Pipeline Scores baselines comparison datasets decision distances explain graph
-        index load make_pipeline metrics preprocess reduction report results save selection
-        service""",
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
+        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines comparison datasets decision
+        distances explain graph index load make_pipeline metrics preprocess reduction report results
+        save selection service""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
@@ -75,6 +75,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "neighbors_of": "feature",
         "aggregate": "mean",
     },
+    "LocalRidge": {"n_neighbors": 50, "alpha": 1.0, "center": None},
     "LabelRidge": {
         "alpha": 1.0,
         "kernel": None,
@@ -87,8 +88,11 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
-COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
-INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR", "InstanceKNN", "FeatureKNN", "LCIF")
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
+INCREMENTAL = (
+    *("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR"),
+    *("InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge"),
+)
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,

@@ -9,7 +9,6 @@ import typer
 
 from vicinal.cli.output import say
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.service import Limits, create_app
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -71,6 +70,8 @@ def start(
     examples: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
+    from vicinal.service import Limits, create_app
+
     try:
         from vicinal.service.annif_rest import read_vocabulary
         from vicinal.service.engine import About

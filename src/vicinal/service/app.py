@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import NeighborEstimator, load
 from vicinal.methods.pipeline import Model, estimator_of
-from vicinal.persistence.folder import MANIFEST
+from vicinal.persistence import read_header
 from vicinal.service import annif_rest, api, label_studio, pages, served_model
 from vicinal.service.access import Access, Gate, error_body, need_of
 from vicinal.service.engine import About, Engine
@@ -37,7 +37,7 @@ Sources = Mapping[str, Source] | Sequence[str | os.PathLike[str]] | str | os.Pat
 
 
 def named_sources(models: Sources) -> dict[str, Source]:
-    """Return the models by id: as given, or the names of their folders.
+    """Return the models by id: as given, or the names of their files.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def named_sources(models: Sources) -> dict[str, Source]:
     else:
         paths = [models] if isinstance(models, str | os.PathLike) else list(models)
         for path in paths:
-            model_id = Path(path).resolve().name
+            model_id = Path(path).resolve().name.removesuffix(".vicinal")
             if model_id in named:
-                raise InvalidArgumentError("models", "different folder names", f"{model_id} twice")
+                raise InvalidArgumentError("models", "different file names", f"{model_id} twice")
             named[model_id] = path
     if not named:
         raise InvalidArgumentError("models", "at least one model", "none")
@@ -81,8 +81,6 @@ def serve_model(
     if store is None:
         return ServedModel(_model(source)), None
     identity = fingerprint(source)
-    if not identity:
-        _model(source)  # says what is wrong with the folder, before the store takes it for a model
     store.bind(model_id, identity)
     snapshots = Snapshots(store.path, model_id, limits.snapshots_kept)
     newest = snapshots.newest()
@@ -102,18 +100,17 @@ def serve_model(
 
 
 def _model(source: Source) -> Model:
-    """Return a model, verified if it comes from a folder."""
+    """Return a model, verified if it comes from a file."""
     return load(source, verify=True) if isinstance(source, str | os.PathLike) else source
 
 
 def fingerprint(source: Source) -> str:
-    """Return what identifies a trained model: the checksum of its folder's manifest.
+    """Return what identifies a trained model: the checksum of its file's manifest.
 
     For a model in memory: a digest of its method, its number of rows and its labels.
     """
     if isinstance(source, str | os.PathLike):
-        manifest = Path(source) / MANIFEST
-        return manifest.read_text(encoding="utf-8").partition("\n")[0] if manifest.is_file() else ""
+        return read_header(source).fingerprint
     estimator: NeighborEstimator = estimator_of(source)
     facts = (
         repr(estimator),

@@ -9,7 +9,6 @@ the result of the first one.
 import asyncio
 import logging
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -20,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vicinal._core.arrays import Int
+from vicinal._core.files import UNFINISHED, remove_stale
 from vicinal.errors import ModelFormatError
 from vicinal.methods import load
 from vicinal.methods.pipeline import Model
-from vicinal.persistence.unfinished import ENDING, remove_unfinished
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, bad_value
 from vicinal.service.served_model import ServedModel, graph_file, read_graph
@@ -172,14 +171,14 @@ class Snapshots:
         finally:
             self._remove_leftovers()
         for old in self.versions()[self.kept :]:
-            shutil.rmtree(self._path(old), ignore_errors=True)
+            self._path(old).unlink(missing_ok=True)
             graph_file(self._path(old)).unlink(missing_ok=True)
         return self._path(version), version
 
     def _remove_leftovers(self) -> None:
         """Remove what failed saves and killed processes left: unfinished files, graphs alone."""
-        for folder in self.folder.glob(f".*{ENDING}"):
-            remove_unfinished(self.folder / folder.name.split(".")[1])
+        for file in self.folder.glob(f".*{UNFINISHED}"):
+            remove_stale(self.folder / file.name[1:].removesuffix(UNFINISHED).rpartition(".")[0])
         for graph in self.folder.glob("*.graph.*"):
             if not self._path(int(graph.name.split(".")[0])).exists():
                 graph.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ import logging
 import threading
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int
-from vicinal._core.files import without_nan
+from vicinal._core.files import replacing, without_nan
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator, save
@@ -43,16 +43,8 @@ def write_graph(model: Model, snapshot: Path) -> None:
     graph = estimator.known_graph() if isinstance(estimator, IncrementalEstimator) else None
     if graph is None:
         return
-    target = graph_file(snapshot)
-    unfinished = target.with_suffix(".unfinished")
-    try:
-        with unfinished.open("wb") as stream:
-            np.savez(stream, ids=graph.ids, values=graph.values)
-        unfinished.replace(target)
-    except OSError:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+    with replacing(graph_file(snapshot)) as beside, beside.open("xb") as stream:
+        np.savez(stream, ids=graph.ids, values=graph.values)
 
 
 def read_graph(model: Model, snapshot: Path) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from vicinal._core.files import sync_folder
 from vicinal.service.limits import ConflictError, ServiceError, StoreError
 
 Kind = Literal["learn", "forget"]
@@ -275,7 +276,7 @@ def _open(path: Path) -> sqlite3.Connection:
         reason = "the disk is full" if _is_full(path.parent) else str(error)
         raise StoreError(f"{path}: the store cannot be opened: {reason}; {RECOVERY}") from None
     if is_new:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     return connection
 
 
@@ -304,16 +305,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
 def _is_full(folder: Path) -> bool:
     """Tell whether the disk has no room for the files that SQLite needs beside the store."""
     return shutil.disk_usage(folder).free < NEEDED_BYTES
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of new files durable, where folders can be synced."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _event(path: Path, row: tuple[Any, ...]) -> Event:

@@ -26,7 +26,18 @@ for words in json.loads(sys.argv[1]):
     except SystemExit as end:
         print("\\nloaded", json.dumps([end.code or 0, sorted(sys.modules)]))
 """
-COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
+COMMANDS = (
+    "train",
+    "evaluate",
+    "predict",
+    "explain",
+    "tune",
+    "compare",
+    "bench",
+    "demo",
+    "serve",
+    "plan",
+)
 
 
 def loaded(*commands):
