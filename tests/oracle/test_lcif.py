@@ -71,9 +71,7 @@ def literally_reweighted(X, Y, k):
     """Return the second order with the norms that the paper prints: roots of sums."""
     both = [[*x, *y] for x, y in zip(X, Y, strict=True)]
     lengths = [sum((abs(v) for v in row), 0.0) or 1.0 for row in both]
-    scaled = [
-        [v * (1 / math.sqrt(t)) for v in row] for row, t in zip(both, lengths, strict=True)
-    ]
+    scaled = [[v * (1 / math.sqrt(t)) for v in row] for row, t in zip(both, lengths, strict=True)]
     said = [list(map(float, y)) for y in Y]
     own = [sum((v * v for v in row), 0.0) for row in scaled]
     return [
@@ -276,7 +274,7 @@ def test_literal_second_order(problem, k, metric, kind):
 @given(problems(), neighbors)
 @settings(deadline=None, max_examples=60)
 def test_the_literal_second_order_is_the_cosine_for_binary_rows(problem, k):
-    X, Y, Q = problem
+    X, Y, _ = problem
     rows = (X > 0).astype(float)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "rows have .* labels and .* features", UserWarning)
