@@ -189,7 +189,7 @@ class Answers:
     @classmethod
     def of(cls, model: Any, X: Any) -> "Answers":
         near = model.neighbor_graph(X, 6)
-        return cls(model.predict(X), model.predict_proba(X), model.graph_, near)
+        return cls(model.predict(X), model.predict_proba(X), model.training_graph(), near)
 
 
 @cache

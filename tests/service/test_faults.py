@@ -32,11 +32,11 @@ def test_a_commit_is_on_disk_when_append_returns(tmp_path) -> None:
         pytest.skip("strace is not installed")
     script = (
         "import os, pathlib\n"
-        "from vicinal.service.store import EventStore\n"
-        "from vicinal.service.store import Change, Event\n"
+        "from vicinal.service.store import Change, Event, EventStore, first_digest\n"
         f"s = EventStore(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
         "os.getppid()\n"
-        "s.append([Event('m', 1, Change('learn', ({'text': 'x', 'labels': []},)), (0,), 't')])\n"
+        "change = Change('learn', ({'text': 'x', 'labels': []},))\n"
+        "s.append([Event('m', 1, change, (0,), 't', first_digest('f'))])\n"
         "os.getppid()\n"
     )
     trace = tmp_path / "trace"
@@ -173,7 +173,7 @@ def test_a_process_whose_model_was_replaced_teaches_nothing(tmp_path) -> None:
     with closing(former), closing(new):
         former.bind("pets", "as it was")
         new.bind("pets", "trained again")
-        event = Event("pets", 1, Change("forget", (0,)), (0,), "2026-01-01T00:00:00Z")
+        event = Event("pets", 1, Change("forget", (0,)), (0,), "2026-01-01T00:00:00Z", "")
         with pytest.raises(StoreError, match="another model named 'pets'"):
             former.append([event])
         assert new.last_version("pets") == 0
@@ -250,33 +250,30 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     assert times == ["2015", "2020", "2025"]
 
 
-def test_a_failure_between_commit_and_reply_loses_and_doubles_nothing(start, monkeypatch) -> None:
-    """The injected failure: the commit is done, the model is not changed, no reply is sent."""
-    from vicinal.service.learner import Learner
-
+def test_a_failed_commit_changes_neither_the_model_nor_its_ids(start, monkeypatch) -> None:
+    """The injected failure: the model has learned the row, the store cannot take it."""
     client = start()
     with monkeypatch.context() as patch:
 
         def fail(self, events):
-            raise MemoryError("injected")
+            raise ServiceError(503, "store-failed", "injected")
 
-        patch.setattr(Learner, "_apply", fail)
-        reply = client.learn("a parrot", "birds", key="one")
-        assert reply.status_code == 503
-        assert "stored durably" in reply.json()["error"]["message"]
-        assert client.facts()["version"] == 0
+        patch.setattr(EventStore, "append", fail)
+        assert client.learn("a parrot", "birds", key="one").status_code == 503
+        assert (client.facts()["version"], client.facts()["rows"]) == (0, 6)
     second = client.learn("a dog", "dogs")
-    assert second.json() == {"row_ids": [7], "version": 2, "repeated": False}
+    assert second.json() == {"row_ids": [6], "version": 1, "repeated": False}
     retried = client.learn("a parrot", "birds", key="one")
-    assert retried.json() == {"row_ids": [6], "version": 1, "repeated": True}
+    assert retried.json() == {"row_ids": [7], "version": 2, "repeated": False}
     assert client.facts()["rows"] == 8
+    assert start().facts()["rows"] == 8
 
 
 def test_a_failed_commit_leaves_no_trace(tmp_path) -> None:
     kept = EventStore(tmp_path / "s.sqlite")
     kept.bind("m", "f")
     change = Change("learn", ({"text": "x", "labels": []},))
-    events = [Event("m", version, change, (0,), "t") for version in (1, 2, 2)]
+    events = [Event("m", version, change, (0,), "t", "") for version in (1, 2, 2)]
     with pytest.raises(ServiceError) as caught:
         kept.append(events)
     assert caught.value.code == "store-conflict"

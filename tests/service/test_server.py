@@ -226,7 +226,7 @@ def test_slow_oversized_and_broken_clients(launch) -> None:
     slow_body = answers_of(
         server,
         [
-            b"POST /v1/models/pets/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n",
+            b"POST /v1/models/pets/predict HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 100\r\n\r\n",
             b"{",
         ],
     )

@@ -46,8 +46,8 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, neighbor_cardinality
-from vicinal.methods._formulas import nearest, said_by
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods._formulas import label_values, neighbor_places
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import Method
 from vicinal.methods.training import KeptLabels, Scoring, Training, read_indicator
 from vicinal.scores import Scores
@@ -224,7 +224,7 @@ class LocalRidgeScoring(KeptLabels):
         alpha = check_positive("alpha", alpha)
         return cls(k, training.Y, training.X, alpha, _check_center(center))
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places."""
         return replace(self, Y=Y, X=X)
 
@@ -280,9 +280,9 @@ class LocalRidgeScoring(KeptLabels):
     ) -> list[Breakdown]:
         """Return each neighbour's :math:`w_j (y_j(l) - μ_l)`; the base is :math:`μ_l`."""
         near = graph.prefix(min(self.k, graph.k))
-        places = nearest(near, self.k)
+        places = neighbor_places(near, self.k)
         weights = self._weights(near, [near.k])[0, 0, : len(places)]
-        has = said_by(self.Y, places, labels)
+        has = label_values(self.Y, places, labels)
         means = (
             has.sum(axis=0) / max(1, len(places)) if self._is_centered else np.zeros(len(labels))
         )
@@ -411,9 +411,9 @@ class LocalRidge(IncrementalEstimator):
         """Keep the rows and the labels."""
         return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha, self.center)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Keep the current rows and labels."""
-        return _checked(scoring).settled(revision.Y, revision.rows.X)
+        return _checked(scoring).as_fitted(revision.Y, revision.rows.X)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts; the rows are in it once."""

@@ -71,7 +71,7 @@ class NeighborQueries(FittedAttributes):
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` converts to distances and ids."""
         version = self._fitted()
-        rows = version.as_fitted.rows if X is None else version.rows
+        rows = version.rows.compacted() if X is None else version.rows
         most = rows.n_rows - (X is None)
         k = min(version.scoring.k, most)
         if n_neighbors is not None:
