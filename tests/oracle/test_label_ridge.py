@@ -274,7 +274,7 @@ def test_of_several_alphas_the_best_by_leave_one_out_micro_f1():
 def test_rows_are_left_out_in_any_order(kind, kernel):
     rng = np.random.default_rng(4)
     X, Y = rng.choice([0.0, 0.5, 1.0, 3.0], size=(30, 5)), (rng.random((30, 3)) < 0.4).astype(int)
-    model = LabelRidge(kernel=solver, keep_loo=True).fit(kind(X), Y)
+    model = LabelRidge(kernel=kernel, keep_loo=True).fit(kind(X), Y)
     nobody = np.empty((30, 0), dtype=np.int32), np.empty((30, 0))
     graph = NeighborGraph(*nobody, model.metric_, n_rows=30)
     training = Training(graph, sparse.csr_array(Y.astype(np.int32)), kind(X))

@@ -34,7 +34,7 @@ def names_of(Y):
 
 def afresh(model):
     """The same model with parts built from its current rows."""
-    version = model._fitted().whole
+    version = model._fitted().as_fitted
     scoring = version.scoring.rebuilt(version.rows.X, version.scoring.Y)
     return replace(version, scoring=replace(scoring, taught=version.scoring.taught))
 

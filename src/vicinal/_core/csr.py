@@ -279,7 +279,7 @@ def known_parts(matrix: object) -> Parts | None:
     return parts if attributes["indptr"] is parts.indptr32 else None
 
 
-def owned_csr(matrix: Csr) -> Csr:
+def private_copy(matrix: Csr) -> Csr:
     """Return a matrix with a copy of the structure, which the caller may change.
 
     It is checked again if it is passed back. Its values are not copied.
@@ -314,7 +314,7 @@ def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
     return checked_csr(data, parts.indices, parts.indptr, shape, parts.indptr32)
 
 
-def adopted(matrix: Csr) -> Csr:
+def trust(matrix: Csr) -> Csr:
     """Return a canonical, finite matrix as a checked one, sharing arrays if their types fit.
 
     Matrices of 2^31 entries or more are returned unchanged.
@@ -330,7 +330,7 @@ def adopted(matrix: Csr) -> Csr:
     return checked_csr(data, indices, indptr, (int(n_rows), int(n_columns)), indptr32)
 
 
-def plain_csr(matrix: Csr) -> Csr:
+def to_user(matrix: Csr) -> Csr:
     """Return a copy as an ordinary SciPy matrix, to be pickled or saved."""
     if known_parts(matrix) is None:
         return matrix
@@ -366,7 +366,7 @@ def with_rows(matrix: Csr, fresh: Csr) -> Csr:
     ((4, 2), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
     n_rows, n_columns = (int(size) for size in matrix.shape)
-    old, more = adopted(matrix), adopted(fresh)
+    old, more = trust(matrix), trust(fresh)
     parts, added = known_parts(old), known_parts(more)
     if parts is None or added is None:
         return sparse.vstack([matrix, fresh], format="csr")
@@ -406,7 +406,7 @@ def stacked(matrices: Sequence[Csr]) -> Csr:
         return matrices[0]
     total = sum(int(each.indptr[-1]) for each in known)
     if len(known) < len(matrices) or total >= LARGEST:
-        return adopted(sparse.vstack(list(matrices), format="csr"))
+        return trust(sparse.vstack(list(matrices), format="csr"))
     starts = [np.zeros(1, dtype=np.int64)]
     n_entries = 0
     for each in known:
@@ -489,7 +489,7 @@ def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
     """
     if not is_canonical_indicator(Y, n_labels) or Y.shape[0] != n_rows:
         return None
-    return copied_csr(Y, np.int32)
+    return frozen_copy(Y, np.int32)
 
 
 def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
@@ -506,7 +506,7 @@ def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
     return matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
 
 
-def copied_csr(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
+def frozen_copy(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
     """Return a copy of a canonical matrix of fewer than 2^31 entries, which is never changed."""
     data = matrix.data.astype(matrix.dtype if dtype is None else dtype)
     indices = matrix.indices.astype(np.int32)

@@ -12,11 +12,11 @@ from vicinal._core.arrays import Bool, Csr, Int32
 from vicinal._core.checks import check_encodable, check_sequence
 from vicinal._core.csr import (
     LARGEST,
-    adopted,
     bare_csr,
     dense_csr,
     is_canonical_indicator,
     quick_indicator,
+    trust,
     widened,
     with_rows,
 )
@@ -222,9 +222,9 @@ def further_labels(
         if len(fresh.names) != len(known):
             expected = f"{len(known)} labels, as in the model"
             raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
-        return adopted(fresh.matrix), known
+        return trust(fresh.matrix), known
     moved, names = aligned(fresh.matrix, fresh.names, known)
-    return adopted(moved), names
+    return trust(moved), names
 
 
 def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:

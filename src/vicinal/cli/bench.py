@@ -3,14 +3,10 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from scipy import sparse
 
-from vicinal._core.arrays import Features
-from vicinal._core.threads import thread_count
 from vicinal.cli.options import (
     METHODS,
     DataArgument,
@@ -20,16 +16,13 @@ from vicinal.cli.options import (
     reads_tables,
 )
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json, print_table
-from vicinal.datasets import Dataset
 from vicinal.errors import InvalidArgumentError
-from vicinal.index import Index, build_index
-from vicinal.methods import NeighborEstimator
-from vicinal.methods.folds import Fold, fit_on, graph_for
-from vicinal.methods.training import Training
-from vicinal.preprocess import make_steps
-from vicinal.selection.folds import PreparedFolds, Widths
-from vicinal.selection.grid import Search
-from vicinal.selection.stratification import Split
+
+if TYPE_CHECKING:
+    from vicinal._core.arrays import Features
+    from vicinal.datasets import Dataset
+    from vicinal.index import Index
+    from vicinal.methods.folds import Fold
 
 
 @reads_tables
@@ -123,8 +116,16 @@ class MethodTime:
     predict: float
 
 
-def held_out(dataset: Dataset, metric: str) -> Fold:
+def held_out(dataset: "Dataset", metric: str) -> "Fold":
     """Return the published split, or one made here, without neighbours; dense rows are scaled."""
+    import numpy as np
+    from scipy import sparse
+
+    from vicinal.preprocess import make_steps
+    from vicinal.selection.folds import Folds, Widths
+    from vicinal.selection.grid import Search
+    from vicinal.selection.stratification import Split
+
     train, test = dataset.train, dataset.test
     if train is None or test is None:
         ids = np.arange(dataset.n_rows)
@@ -133,12 +134,14 @@ def held_out(dataset: Dataset, metric: str) -> Fold:
         expected = "at least two training rows and one test row"
         raise InvalidArgumentError("DATA", expected, f"{dataset.n_rows} rows")
     steps = make_steps("auto", sparse.issparse(dataset.X))
-    folds = PreparedFolds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), steps, None)
+    folds = Folds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), None, steps)
     return folds.fold(0, Search(metric))
 
 
-def sizes(fold: Fold, neighbors: int) -> dict[str, object]:
+def sizes(fold: "Fold", neighbors: int) -> dict[str, object]:
     """Return the sizes that the times depend on."""
+    from vicinal._core.threads import thread_count
+
     return {
         "rows searched": fold.training.n_rows,
         "queries": fold.X.shape[0],
@@ -150,8 +153,13 @@ def sizes(fold: Fold, neighbors: int) -> dict[str, object]:
     }
 
 
-def time_search(fold: Fold, k: int) -> tuple[dict[str, object], Fold]:
+def time_search(fold: "Fold", k: int) -> "tuple[dict[str, object], Fold]":
     """Time the index, a batch of queries, single queries and the graph of the training rows."""
+    import numpy as np
+
+    from vicinal.index import build_index
+    from vicinal.methods.training import Training
+
     training = fold.training
     began = time.perf_counter()
     index = build_index(training.X, fold.graph.metric)
@@ -172,7 +180,7 @@ def time_search(fold: Fold, k: int) -> tuple[dict[str, object], Fold]:
     return facts, replace(fold, training=searched, graph=query_graph)
 
 
-def time_single_queries(index: Index, rows: Features, k: int) -> Sequence[float]:
+def time_single_queries(index: "Index", rows: "Features", k: int) -> Sequence[float]:
     """Return the milliseconds of each query on its own, after one query to warm up."""
     index.query(rows[:1], k)
     spent = []
@@ -184,8 +192,11 @@ def time_single_queries(index: Index, rows: Features, k: int) -> Sequence[float]
     return spent
 
 
-def time_method(name: str, model: Any, fold: Fold) -> MethodTime:
+def time_method(name: str, model: Any, fold: "Fold") -> MethodTime:
     """Time the fit and the prediction of a method, with the fold's graphs if it uses neighbours."""
+    from vicinal.methods import NeighborEstimator
+    from vicinal.methods.folds import fit_on, graph_for
+
     with errors.status(f"Timing {name}"):
         began = time.perf_counter()
         fit_on(model, fold)

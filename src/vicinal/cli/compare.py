@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from vicinal._core.checks import check_integer
-from vicinal.cli.data_source import file_options, is_table_file, table_source, table_steps
 from vicinal.cli.options import (
     BASELINE_NAMES,
     METHODS,
@@ -21,17 +18,11 @@ from vicinal.cli.options import (
     reads_tables,
 )
 from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
-from vicinal.cli.settings import make_estimator
-from vicinal.comparison import Ranking, Tuned
-from vicinal.comparison.candidates import BASELINES, ComparedData
-from vicinal.datasets import Reading, load
-from vicinal.datasets.catalogue import known
 from vicinal.errors import InvalidArgumentError
-from vicinal.methods.registry import find_method, method_of
-from vicinal.methods.registry import parameters as parameters_of
-from vicinal.report.comparison import verdict
-from vicinal.report.comparison_details import metric_form, metric_title
-from vicinal.results import Result, digest_of
+
+if TYPE_CHECKING:
+    from vicinal.comparison import Ranking, Tuned
+    from vicinal.results import Result
 
 DataArguments = Annotated[
     list[str] | None,
@@ -100,7 +91,7 @@ def compare(
 ) -> None:
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
-    from vicinal.comparison import run_comparison
+    from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric
 
     check_target("--report", report)
@@ -114,7 +105,7 @@ def compare(
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
         chosen = names or method_words(["quick"])
-        results = run_comparison(
+        results = compare_methods(
             named_sources(data, table),
             chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],
@@ -232,6 +223,12 @@ def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
 
 def _compared(data: str, table: TableChoice) -> Any:
     """Return one data set of a comparison."""
+    from vicinal.cli.data_source import file_options, is_table_file, table_source, table_steps
+    from vicinal.comparison.candidates import ComparedData
+    from vicinal.datasets import Reading, load
+    from vicinal.datasets.catalogue import known
+    from vicinal.results import digest_of
+
     options = {} if known(data) else file_options(table)
     if not is_table_file(data):
         return load(data, **options) if options else data
@@ -250,6 +247,8 @@ def _compared(data: str, table: TableChoice) -> Any:
 
 def _content(X: Any) -> object:
     """Return rows in a form that can be hashed: mixed columns as text."""
+    import numpy as np
+
     is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
     return repr(X.tolist()) if is_mixed else X
 
@@ -274,6 +273,9 @@ def candidates(
     {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
      'mlknn k=10': MLkNN(smoothing=0.5)}
     """
+    from vicinal.cli.settings import make_estimator
+    from vicinal.methods.registry import find_method, method_of
+
     _check_settings(methods, settings)
     found: dict[str, Any] = {}
     for method in methods:
@@ -291,7 +293,7 @@ def candidates(
 
 def tuned_candidates(
     methods: Sequence[str], settings: Mapping[str, object], metric: str
-) -> dict[str, Tuned]:
+) -> "dict[str, Tuned]":
     """Return methods whose settings are tuned inside each fold, except those in `settings`.
 
     Examples
@@ -299,6 +301,9 @@ def tuned_candidates(
     >>> tuned_candidates(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
     {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
     """
+    from vicinal.comparison import Tuned
+    from vicinal.comparison.candidates import BASELINES
+
     for method in methods:
         if method in BASELINES:
             raise InvalidArgumentError("--tune", "methods that are not baselines", repr(method))
@@ -317,6 +322,8 @@ def parse_numbers(option: str, words: str | None) -> list[int]:
     >>> parse_numbers("--neighbors", "5,10"), parse_numbers("--neighbors", None)
     ([5, 10], [])
     """
+    from vicinal._core.checks import check_integer
+
     if words is None:
         return []
     try:
@@ -348,17 +355,22 @@ def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> N
 
 def parameters(method: str) -> list[str]:
     """Return the names of a method's parameters."""
+    from vicinal.methods.registry import find_method
+    from vicinal.methods.registry import parameters as parameters_of
+
     return parameters_of(find_method(method, "--methods"))
 
 
 STEPS = ("search", "fit", "predict")
 
 
-def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
+def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
     """Return a table of data sets × methods by mean rank, with the best values in bold.
 
     If the terminal is too narrow for one column per method, methods are rows instead.
     """
+    from vicinal.report.comparison_details import metric_title
+
     if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:
         return _by_method(found, seconds)
     table = Table(title=metric_title(found.metric), title_justify="left")
@@ -377,8 +389,10 @@ def ranking_table(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) ->
     return table
 
 
-def _by_method(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Table:
+def _by_method(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
     """Return a table of methods × data sets, for narrow terminals."""
+    from vicinal.report.comparison_details import metric_title
+
     table = Table(title=metric_title(found.metric), title_justify="left")
     table.add_column("method", no_wrap=True)
     for name in (*found.data, "mean rank", *(["group"] if found.differ else []), "seconds"):
@@ -393,8 +407,10 @@ def _by_method(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> Ta
     return table
 
 
-def conclusion(found: Ranking) -> str:
+def conclusion(found: "Ranking") -> str:
     """Return a sentence on what the table shows, with markup escaped."""
+    from vicinal.report.comparison import verdict
+
     notes = [verdict(found)]
     if found.left_out:
         notes.append(f"Left out because values are missing: {', '.join(found.left_out)}.")
@@ -405,7 +421,7 @@ def conclusion(found: Ranking) -> str:
     return escape(" ".join(notes))
 
 
-def spent_seconds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
+def spent_seconds(results: "Sequence[Result]") -> dict[str, dict[str, float]]:
     """Return the total seconds of each method, by step."""
     spent: dict[str, dict[str, float]] = {}
     for result in results:
@@ -415,8 +431,10 @@ def spent_seconds(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     return spent
 
 
-def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
+def ranking_json(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
     """Return the ranking as plain values."""
+    from vicinal.report.comparison import verdict
+
     tests = found.tests
     return {
         "metric": found.metric,
@@ -440,8 +458,10 @@ def ranking_json(found: Ranking, seconds: Mapping[str, Mapping[str, float]]) -> 
     }
 
 
-def _values(found: Ranking, data: str) -> list[str]:
+def _values(found: "Ranking", data: str) -> list[str]:
     """Return the cells of one data set, with the best values in bold."""
+    from vicinal.report.comparison_details import metric_form
+
     form = metric_form(found.metric)
     marks = [found.marks.get((data, method)) for method in found.methods]
     means = [mark.mean for mark in marks if mark is not None]

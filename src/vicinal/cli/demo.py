@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sklearn.pipeline import Pipeline
 
 from vicinal.cli.output import errors, out, print_facts, say
 from vicinal.cli.serve import PortOption, start
-from vicinal.datasets import Dataset, load
-from vicinal.methods import MLkNN, NeighborEstimator, save
-from vicinal.preprocess import TextVectorizer
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from vicinal.datasets import Dataset
     from vicinal.graph import NeighborGraph
+    from vicinal.methods import NeighborEstimator
 
 
 SHOWN = (
@@ -147,6 +147,9 @@ EXAMPLES = (
 
 def serve_demo(neighbors: int, port: int) -> None:
     """Train on the embedded data, save the model in a temporary folder and serve it."""
+    from vicinal.datasets import load
+    from vicinal.methods import MLkNN, save
+
     data = load("debtags")
     say(f"Training ML-kNN on {data.n_rows:,} Debian packages …")
     model = text_model(data, MLkNN(neighbors, metric="cosine"))
@@ -158,8 +161,12 @@ def serve_demo(neighbors: int, port: int) -> None:
         start({"debtags": path}, "127.0.0.1", port, store, None, None, examples=EXAMPLES)
 
 
-def text_model(data: Dataset, estimator: NeighborEstimator) -> Pipeline:
+def text_model(data: "Dataset", estimator: "NeighborEstimator") -> "Pipeline":
     """Fit a model that reads texts, on a data set whose columns are words."""
+    from sklearn.pipeline import Pipeline
+
+    from vicinal.preprocess import TextVectorizer
+
     words = TextVectorizer(weighting="binary")
     words.vocabulary_ = {word: column for column, word in enumerate(data.feature_names)}
     words.idf_ = None

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vicinal._core.files import without_nan
 from vicinal.errors import InvalidArgumentError
 
 _DIRECTIONS = (*range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -73,6 +72,8 @@ def check_target(option: str, path: Path | None) -> None:
 
 def dump_json(value: object, *, ascii_only: bool = False) -> str:
     """Return one JSON document on one line; NaN becomes null."""
+    from vicinal._core.files import without_nan
+
     text = json.dumps(without_nan(value), ensure_ascii=ascii_only, allow_nan=False)
     return visible_json(text)
 

@@ -8,20 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from scipy.optimize import nnls
 
-from vicinal._core.arrays import Csr
-from vicinal._core.checks import check_integer, check_positive
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
-from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import InvalidArgumentError
-from vicinal.index._common import MOST_IDS
-from vicinal.index.inverted import InvertedIndex
-from vicinal.index.segmented import BYTES_PER_ENTRY, DEFAULT_MEMORY, LEAST_MEMORY, SegmentedIndex
+
+if TYPE_CHECKING:
+    from vicinal._core.arrays import Csr
 
 SEEN_SCALE, SEEN_EXPONENT = 0.385, 0.86
 """How many of F features occur among E entries drawn by Zipf's law
@@ -116,6 +111,9 @@ class Workload:
 
     def __post_init__(self) -> None:
         """Raise if the numbers are not positive or exceed what an index can hold."""
+        from vicinal._core.checks import check_positive
+        from vicinal.index._common import MOST_IDS
+
         for name in ("rows", "entries", "features", "neighbors", "queries"):
             check_positive(name, getattr(self, name))
         if self.rows >= MOST_IDS:
@@ -134,11 +132,13 @@ class Machines:
     cores: int = 16
     memory_gb: float = 64.0
     price_per_hour: float = 0.0
-    build_gb: float = DEFAULT_MEMORY / 1e9
+    build_gb: float = 2**30 / 1e9
 
     @property
     def range_entries(self) -> float:
         """The largest number of entries of a range; each core builds one range at a time."""
+        from vicinal.index.segmented import BYTES_PER_ENTRY
+
         return self.build_gb * 1e9 / (2 * BYTES_PER_ENTRY * self.cores)
 
 
@@ -275,6 +275,9 @@ def calibrated(
     >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
     (True, True)
     """
+    from vicinal._core.checks import check_integer
+    from vicinal.datasets.generated import zipf_rows
+
     check_integer("n_rows", n_rows, low=1000)
     quarter = n_rows // 4
     parts = [zipf_rows(quarter, int(n_features), seed, entries) for seed in range(4)]
@@ -297,8 +300,10 @@ def calibrated(
     )
 
 
-def _query_seconds(parts: Sequence[Csr], queries: Csr, neighbors: int) -> float:
+def _query_seconds(parts: "Sequence[Csr]", queries: "Csr", neighbors: int) -> float:
     """Return the time of queries on one core, the postings of each part being stored together."""
+    from vicinal.index.segmented import BYTES_PER_ENTRY, LEAST_MEMORY, SegmentedIndex
+
     largest = max(part.nnz for part in parts)
     memory = max(2 * BYTES_PER_ENTRY * (largest + 1), LEAST_MEMORY)
     with tempfile.TemporaryDirectory() as folder:
@@ -317,7 +322,11 @@ class _Building:
     stored_bytes: int
 
 
-def _building(rows: Csr) -> _Building:
+def _building(rows: "Csr") -> _Building:
+    import numpy as np
+
+    from vicinal.index.inverted import InvertedIndex
+
     write = _best(lambda: _write(rows, postings=False), time.process_time)
     whole = _best(lambda: _write(rows), time.process_time)
     build = max(whole - write, 0.1 * write)
@@ -327,6 +336,9 @@ def _building(rows: Csr) -> _Building:
 
 def _by_entry_and_feature(small: _Building, large: _Building) -> tuple[float, float]:
     """Return the stored bytes per entry and per feature, neither of them negative."""
+    import numpy as np
+    from scipy.optimize import nnls
+
     both = np.array([[each.n_entries, each.n_features] for each in (small, large)], dtype=float)
     stored = np.array([small.stored_bytes, large.stored_bytes], dtype=float)
     per_entry, per_feature = (max(float(each), TINY) for each in nnls(both, stored)[0])
@@ -345,6 +357,8 @@ def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_cou
 
 def _write(X: object, *, postings: bool = True) -> int:
     """Write an index; return the bytes of its postings on disk."""
+    from vicinal.index.segmented import SegmentedIndex
+
     with tempfile.TemporaryDirectory() as folder:
         SegmentedIndex.build([X], Path(folder) / "index", n_jobs=1, postings=postings)
         return sum(file.stat().st_size for file in Path(folder).glob("index/run-*/postings-*"))
@@ -352,6 +366,8 @@ def _write(X: object, *, postings: bool = True) -> int:
 
 def _merge_ns(n_queries: int, neighbors: int) -> float:
     """Return the time per neighbour to merge the lists of eight shards."""
+    import numpy as np
+
     rng = np.random.default_rng(1)
     keys = rng.random((n_queries, 8 * neighbors))
     places = rng.integers(0, 10**6, keys.shape)
@@ -361,6 +377,8 @@ def _merge_ns(n_queries: int, neighbors: int) -> float:
 
 def _disk_rate(megabytes: int) -> float:
     """Return how many MB per second reach the disk of the temporary folder."""
+    import numpy as np
+
     block = np.random.default_rng(1).bytes(2**20)
     with tempfile.TemporaryFile() as stream:
         began = time.perf_counter()

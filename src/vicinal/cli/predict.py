@@ -7,15 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
-from scipy import sparse
-from sklearn.pipeline import Pipeline
 
-from vicinal._core.arrays import Features
 from vicinal._core.progress import part
-from vicinal.cli.data_source import Source
 from vicinal.cli.options import (
     ImportOption,
     ModelArgument,
@@ -25,13 +21,14 @@ from vicinal.cli.options import (
     reads_tables,
 )
 from vicinal.cli.output import JsonFlag, check_target, dump_json, print_json, say, visible
-from vicinal.datasets.files import write_data, written_beside
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.methods import NeighborEstimator, load, prepared
-from vicinal.methods._formulas import cells
-from vicinal.methods.pipeline import Model, estimator_of, named_pipeline, ordered_by_name
-from vicinal.preprocess import MinMax
-from vicinal.scores import Scores
+
+if TYPE_CHECKING:
+    from vicinal._core.arrays import Features
+    from vicinal.cli.data_source import Source
+    from vicinal.methods import NeighborEstimator
+    from vicinal.methods.pipeline import Model
+    from vicinal.scores import Scores
 
 
 @reads_tables
@@ -105,8 +102,8 @@ class Prediction(NamedTuple):
 
 
 def predictions(
-    estimator: NeighborEstimator,
-    scores: Scores,
+    estimator: "NeighborEstimator",
+    scores: "Scores",
     names: tuple[str, ...] | None,
     top: int,
     start: int = 0,
@@ -115,6 +112,8 @@ def predictions(
 
     `names` are the names of these rows; without names, the first row has number `start`.
     """
+    from vicinal.methods._formulas import cells
+
     decided = estimator.decide(scores)
     ids, values = scores.top(top)
     label_names = estimator.label_names_
@@ -157,6 +156,8 @@ def answer_writer(path: Path) -> Writer:
 
 def _write_json_lines(answers: Iterable[Prediction], path: Path) -> int:
     """Write one JSON object per line."""
+    from vicinal.datasets.files import write_data
+
     count = Counted(answers)
     write_data(path, (answer.as_json() + "\n" for answer in count))
     return count.n_rows
@@ -164,6 +165,8 @@ def _write_json_lines(answers: Iterable[Prediction], path: Path) -> int:
 
 def _write_csv(answers: Iterable[Prediction], path: Path) -> int:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
+    from vicinal.datasets.files import write_data
+
     count = Counted(answers)
     write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()]))
     return count.n_rows
@@ -189,6 +192,8 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
+    from vicinal._core.files import replacing
+
     remaining = iter(answers)
     group = list(islice(remaining, GROUP_ROWS))
     is_named = bool(group) and isinstance(group[0].row, str)
@@ -196,7 +201,7 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     kinds = (pa.string() if is_named else pa.int64(), words, numbers, words, numbers)
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
     n_rows = 0
-    with written_beside(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
+    with replacing(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
         while group:
             columns = zip(*map(table_cells, group), strict=True)
             values = {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}
@@ -258,8 +263,11 @@ def _check_pyarrow() -> None:
     del pa
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path) -> "Model":
     """Return a saved model, for rows whose columns :func:`rows_for` puts in its order."""
+    from vicinal.methods import load
+    from vicinal.methods.pipeline import ordered_by_name
+
     return ordered_by_name(load(path))
 
 
@@ -267,15 +275,18 @@ class ScoredRows(NamedTuple):
     """Some rows with their scores; `start` is the number of the first of them."""
 
     start: int
-    source: Source
-    scores: Scores
+    source: "Source"
+    scores: "Scores"
 
 
-def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRows]:
+def scored_blocks(model: "Model", sources: "Iterable[Source]") -> Iterator[ScoredRows]:
     """Yield blocks of rows with their scores, all by the current version of the model.
 
     Memory: one block.
     """
+    from vicinal.methods import prepared
+    from vicinal.methods.pipeline import estimator_of
+
     estimator = estimator_of(model).snapshot()
     start = 0
     with part("Predicting rows") as advance:
@@ -288,14 +299,24 @@ def scored_blocks(model: Model, sources: Iterable[Source]) -> Iterator[ScoredRow
             advance(source.n_rows)
 
 
-def save_named(model: Model, source: Source, path: Path) -> None:
+def save_named(model: "Model", source: "Source", path: Path) -> None:
     """Save a model with the names of its training columns, if they have names."""
+    from sklearn.pipeline import Pipeline
+
+    from vicinal.methods.pipeline import named_pipeline
+
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
     named_pipeline(steps, source.columns, source.reading).save(path)
 
 
-def rows_for(model: Model, source: Source) -> object:
+def rows_for(model: "Model", source: "Source") -> object:
     """Return the rows of a source with the columns of a model, matched by name."""
+    from scipy import sparse
+    from sklearn.pipeline import Pipeline
+
+    from vicinal.methods.pipeline import estimator_of
+    from vicinal.preprocess import MinMax
+
     X = source.X
     columns: tuple[str, ...] | None = getattr(model, "columns_", None)
     if columns is not None and source.columns is not None:
@@ -309,8 +330,8 @@ def rows_for(model: Model, source: Source) -> object:
 
 
 def in_order(
-    X: Features, names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
-) -> Features:
+    X: "Features", names: Sequence[str], wanted: Sequence[str], labels: Sequence[str]
+) -> "Features":
     """Return the `wanted` columns of `X`; the other columns in `names` must be labels.
 
     Examples

@@ -1,7 +1,7 @@
 """``vicinal serve``: serve models over HTTP."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +9,6 @@ import typer
 
 from vicinal.cli.output import say
 from vicinal.errors import InvalidArgumentError, MissingExtraError
-from vicinal.service import Limits, create_app
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -41,6 +40,12 @@ def serve(
     write_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the write token.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name by which a loopback service may be reached, such as that of a proxy."
+        ),
+    ] = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
@@ -56,7 +61,7 @@ def serve(
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
     measured = evaluations(metrics or [], list(sources))
-    start(sources, host, port, kept, read, write, vocabulary, measured)
+    start(sources, host, port, kept, read, write, vocabulary, measured, hosts=allow_host or ())
 
 
 def start(
@@ -69,8 +74,11 @@ def start(
     vocabulary: Path | None = None,
     metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
+    hosts: Sequence[str] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
+    from vicinal.service import Limits, create_app
+
     try:
         from vicinal.service.annif_rest import read_vocabulary
         from vicinal.service.engine import About
@@ -90,7 +98,8 @@ def start(
         store=store,
         read_token=read_token,
         write_token=write_token,
-        loopback_writes=is_local,
+        loopback=is_local,
+        hosts=hosts,
         limits=limits,
         about=about,
     )

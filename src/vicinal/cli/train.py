@@ -5,17 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from sklearn.base import clone
 
-from vicinal._core.arrays import Csr, stack_rows
-from vicinal._core.labels import indicator_of
 from vicinal._core.progress import part, shown
-from vicinal._core.validation import as_csr, check_features
-from vicinal.cli.data_source import Source, is_table_file, text_step
 from vicinal.cli.options import (
     DataArgument,
     ImportOption,
@@ -27,14 +21,15 @@ from vicinal.cli.options import (
     reads_tables,
 )
 from vicinal.cli.output import JsonFlag, print_facts, print_json
-from vicinal.cli.settings import make_steps
-from vicinal.datasets import Reading
-from vicinal.datasets.blocks import RowChunk, TextChunk, text_chunks, xc_chunks
 from vicinal.errors import InvalidArgumentError
-from vicinal.index import SegmentedAlgorithm, SegmentedIndex
-from vicinal.index.segment_files import BLOCK_ENTRIES, RowRun
-from vicinal.methods import Blend, LabelRidge
-from vicinal.preprocess import TextVectorizer
+
+if TYPE_CHECKING:
+    from vicinal._core.arrays import Csr
+    from vicinal.cli.data_source import Source
+    from vicinal.datasets import Reading
+    from vicinal.datasets.blocks import RowChunk, TextChunk
+    from vicinal.index import SegmentedIndex
+    from vicinal.preprocess import TextVectorizer
 
 
 @reads_tables
@@ -72,7 +67,7 @@ def train(
     from vicinal.cli.predict import save_named
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
-    from vicinal.persistence.folder import check_replaceable
+    from vicinal.persistence import check_replaceable
 
     check_replaceable(output)
     import_modules(imports, [method])
@@ -134,7 +129,7 @@ def _training_rows(
 
 
 @contextmanager
-def searching(estimator: Any, rows: SegmentedIndex | None, cluster: str | None) -> Iterator[None]:
+def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block.
 
     Parameters
@@ -145,6 +140,8 @@ def searching(estimator: Any, rows: SegmentedIndex | None, cluster: str | None) 
     cluster : str or None
         Address of a Dask scheduler.
     """
+    from vicinal.index import SegmentedAlgorithm
+
     if (cluster is not None or rows is not None) and "algorithm" not in estimator.get_params():
         got = type(estimator).__name__
         raise InvalidArgumentError("--method", "a method that searches neighbours", got)
@@ -173,7 +170,7 @@ def streamed_source(
     preprocess: str,
     estimator: Any,
     max_memory: float,
-) -> tuple[Source, list[tuple[str, Any]], SegmentedIndex]:
+) -> "tuple[Source, list[tuple[str, Any]], SegmentedIndex]":
     """Write the rows of a file to a folder in chunks; return them memory-mapped, and fitted steps.
 
     The third result is the index of the rows that `estimator` will be fitted on, with postings on
@@ -181,6 +178,10 @@ def streamed_source(
     the vocabulary. The preprocessing steps are fitted on the memory-mapped rows and applied in
     chunks.
     """
+    from vicinal.cli.data_source import Source, is_table_file, text_step
+    from vicinal.cli.settings import make_steps
+    from vicinal.datasets.blocks import xc_chunks
+
     check_method(estimator)
     if not max_memory >= 2**20 / 1e9:
         raise InvalidArgumentError("--max-memory", "at least 0.002 GB", max_memory)
@@ -215,6 +216,8 @@ def streamed_source(
 
 def check_method(estimator: Any) -> None:
     """Refuse a method that copies all rows, before anything is read."""
+    from vicinal.methods import Blend, LabelRidge
+
     if "algorithm" not in estimator.get_params() or isinstance(estimator, Blend | LabelRidge):
         expected = (
             "a method that leaves the rows on disk, with --out-of-core: instance-knn, mlknn, lcif"
@@ -223,8 +226,10 @@ def check_method(estimator: Any) -> None:
         raise InvalidArgumentError("--method", expected, got)
 
 
-def _reading(table: TableChoice) -> Reading:
+def _reading(table: TableChoice) -> "Reading":
     """Return how to read a streamed table; guessing would need the whole file in memory."""
+    from vicinal.datasets import Reading
+
     for option in ("label_columns", "feature_columns", "row_names"):
         if getattr(table, option) is not None:
             name = "--" + option.replace("_", "-")
@@ -239,7 +244,9 @@ def _reading(table: TableChoice) -> Reading:
     )
 
 
-def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
+def _texts(data: str, reading: "Reading") -> "Iterator[TextChunk]":
+    from vicinal.datasets.blocks import text_chunks
+
     return text_chunks(
         data,
         reading.text[0],
@@ -251,9 +258,11 @@ def _texts(data: str, reading: Reading) -> Iterator[TextChunk]:
 
 
 def _fitted_words(
-    data: str, reading: Reading, vectorizer: TextVectorizer
-) -> tuple[TextVectorizer, tuple[str, ...]]:
+    data: str, reading: "Reading", vectorizer: "TextVectorizer"
+) -> "tuple[TextVectorizer, tuple[str, ...]]":
     """Return a vectorizer of all words, and all label names: the first of two passes."""
+    from sklearn.base import clone
+
     frequency: Counter[str] = Counter()
     names: set[str] = set()
     counter = clone(vectorizer).set_params(min_df=1, weighting="binary")
@@ -261,6 +270,7 @@ def _fitted_words(
         for chunk in _texts(data, reading):
             with suppress(InvalidArgumentError):  # a chunk without a single word
                 rows = counter.fit_transform(chunk.texts)
+                counter.set_params(language=counter.language_)  # guessed from the first chunk
                 frequency.update(dict(zip(counter.vocabulary_, rows.sum(axis=0), strict=True)))
             names.update(name for row in chunk.labels for name in row)
             advance(len(chunk.texts))
@@ -270,20 +280,31 @@ def _fitted_words(
         raise InvalidArgumentError("DATA", expected, data)
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
     vectorizer.idf_ = None
+    vectorizer.language_ = counter.language_
     return vectorizer, tuple(sorted(names))
 
 
 def _vectorised(
-    data: str, reading: Reading, words: TextVectorizer, names: tuple[str, ...]
-) -> Iterator[RowChunk]:
+    data: str, reading: "Reading", words: "TextVectorizer", names: tuple[str, ...]
+) -> "Iterator[RowChunk]":
     """Yield the texts as rows: the second pass."""
+    from vicinal._core.labels import indicator_of
+    from vicinal._core.validation import as_csr, check_features
+    from vicinal.datasets.blocks import RowChunk
+
     for chunk in _texts(data, reading):
         rows = as_csr(check_features(words.transform(chunk.texts)))
         yield RowChunk(rows, indicator_of(chunk.labels, names))
 
 
-def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
+def _transformed(X: "Csr", step: Any) -> "Iterator[RowChunk]":
     """Yield blocks of memory-mapped rows, transformed by a fitted step."""
+    import numpy as np
+
+    from vicinal._core.validation import as_csr, check_features
+    from vicinal.datasets.blocks import RowChunk
+    from vicinal.index.segment_files import BLOCK_ENTRIES, RowRun
+
     run = RowRun.of(X, 0)
     for start, stop in run.ranges(BLOCK_ENTRIES):
         rows = as_csr(check_features(step.transform(run.rows(start, stop))))
@@ -291,12 +312,15 @@ def _transformed(X: Csr, step: Any) -> Iterator[RowChunk]:
 
 
 def _written(
-    chunks: Iterable[RowChunk], folder: Path, **options: Any
-) -> tuple[SegmentedIndex, Csr]:
+    chunks: "Iterable[RowChunk]", folder: Path, **options: Any
+) -> "tuple[SegmentedIndex, Csr]":
     """Write rows to a folder; return their index, and their labels in memory."""
+    from vicinal._core.arrays import stack_rows
+    from vicinal.index import SegmentedIndex
+
     labels: list[Csr] = []
 
-    def rows() -> Iterator[Csr]:
+    def rows() -> "Iterator[Csr]":
         with part("Writing rows") as advance:
             for chunk in chunks:
                 labels.append(chunk.Y)

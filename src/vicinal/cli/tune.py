@@ -2,11 +2,10 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.data_source import Source
 from vicinal.cli.options import (
     METHODS,
     DataArgument,
@@ -18,8 +17,10 @@ from vicinal.cli.options import (
     reads_tables,
 )
 from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
-from vicinal.results import plain
-from vicinal.selection import Best, TuningResult
+
+if TYPE_CHECKING:
+    from vicinal.cli.data_source import Source
+    from vicinal.selection import Best, TuningResult
 
 MANY_ROWS = 10_000
 """Number of rows above which ``--fast`` is the default."""
@@ -125,7 +126,7 @@ def tune_settings(
 def _check_files(table: Path | None, save: Path | None) -> None:
     """Raise for files that cannot be written, before any work is done."""
     from vicinal._core.checks import check_option
-    from vicinal.persistence.folder import check_replaceable
+    from vicinal.persistence import check_replaceable
 
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))
@@ -177,7 +178,7 @@ SHORT = {
 """Short names of parameters in printed tables; JSON and files have the full names."""
 
 
-def show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) -> None:
+def show(found: "TuningResult", source: "Source", seconds: float, *, as_json: bool) -> None:
     """Print the best setting for each metric, and each method's best for the chosen metric."""
     names = list(dict.fromkeys(found.table.methods))
     by_method = {name: found.table.best(found.metric, name) for name in names}
@@ -202,7 +203,7 @@ def show(found: TuningResult, source: Source, seconds: float, *, as_json: bool) 
 
 
 def _print(
-    found: TuningResult, source: Source, seconds: float, by_method: dict[str, Best | None]
+    found: "TuningResult", source: "Source", seconds: float, by_method: "dict[str, Best | None]"
 ) -> None:
     """Print tables for people."""
     header = ["metric", "method", "settings", "mean", "±"]
@@ -214,13 +215,17 @@ def _print(
     out.print(f"{measured} in {seconds:.1f} s")
 
 
-def _facts(best: Best) -> dict[str, object]:
+def _facts(best: "Best") -> dict[str, object]:
     """Return a setting as plain values for JSON."""
+    from vicinal.results import plain
+
     params = {name: plain(value) for name, value in best.params.items()}
     return {"method": best.method, "params": params, "mean": best.mean, "std": best.std}
 
 
-def _cells(best: Best) -> list[object]:
+def _cells(best: "Best") -> list[object]:
     """Return a setting as a row of a table."""
+    from vicinal.results import plain
+
     params = [f"{SHORT.get(name, name)}={plain(value)}" for name, value in best.params.items()]
     return [best.method, ", ".join(params), best.mean, best.std]

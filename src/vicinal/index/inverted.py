@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, contiguous
 from vicinal._core.checks import check_integer
-from vicinal._core.csr import adopted, stacked
+from vicinal._core.csr import stacked, trust
 from vicinal._core.threads import ForkLock, thread_count
 from vicinal._core.validation import as_csr, check_features, check_rows, csr_parts, owned
 from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
@@ -164,7 +164,7 @@ class SparseRows(RowParts[Segment]):
     def of(cls, rows: Csr, build: Build) -> "SparseRows":
         """Index rows, whose ids start at 0."""
         n_rows = int(rows.shape[0])
-        return cls((Segment.of(adopted(rows), np.arange(n_rows, dtype=np.int32), build),), n_rows)
+        return cls((Segment.of(trust(rows), np.arange(n_rows, dtype=np.int32), build),), n_rows)
 
     @property
     def parts(self) -> tuple[Segment, ...]:
@@ -184,7 +184,7 @@ class SparseRows(RowParts[Segment]):
             absorbed.insert(0, kept.pop())
             count += len(absorbed[0])
         rows, ids = _remaining(absorbed)
-        rows.append(adopted(fresh))
+        rows.append(trust(fresh))
         ids.append(np.arange(self.n_ids, n_ids, dtype=np.int32))
         return SparseRows((*kept, _joined(rows, ids, build)), n_ids)
 
@@ -211,7 +211,7 @@ class SparseRows(RowParts[Segment]):
 
 def _remaining(segments: list[Segment]) -> tuple[list[Csr], list[Int32]]:
     """Return the rows and ids of segments, without removed rows."""
-    rows = [adopted(s.rows[s.removed == 0]) if s.removed.any() else s.rows for s in segments]
+    rows = [trust(s.rows[s.removed == 0]) if s.removed.any() else s.rows for s in segments]
     return rows, [s.ids[s.removed == 0] if s.removed.any() else s.ids for s in segments]
 
 

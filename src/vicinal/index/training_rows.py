@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
-from vicinal._core.csr import GrowingArray, adopted, plain_csr, with_rows
+from vicinal._core.csr import GrowingArray, to_user, trust, with_rows
 from vicinal._core.progress import blocks, is_seen
 from vicinal._core.threads import ForkLock
 from vicinal._core.validation import as_csr
@@ -60,7 +60,7 @@ class TrainingRows:
         *,
         algorithm: object = "auto",
     ) -> None:
-        self.X: Features = adopted(X) if isinstance(X, sparse.csr_array) else X
+        self.X: Features = trust(X) if isinstance(X, sparse.csr_array) else X
         self.metric = metric
         self.n_jobs = n_jobs
         self.algorithm = algorithm
@@ -161,7 +161,7 @@ class TrainingRows:
         index, index_ids = self._index_and_ids()
         queries = self.X[places]
         if isinstance(queries, sparse.csr_array):
-            queries = adopted(queries)
+            queries = trust(queries)
         graph = self._from_index(index.query(queries, width + 1), index_ids)
         # Once a row is removed from its own list, the `width` nearest other rows remain. If it is
         # not in the list (ties with preceding rows, or no features), they are the first `width`.
@@ -180,7 +180,7 @@ class TrainingRows:
         n_ids = self.n_ids + int(X.shape[0])
         check_room_for_ids(self.n_ids, int(X.shape[0]))
         if isinstance(self.X, sparse.csr_array):
-            X = adopted(as_csr(X))
+            X = trust(as_csr(X))
         rows, rooms = self._with(X, np.arange(self.n_ids, n_ids))
         larger = self._like(rows, rooms[1].head(rows.shape[0]), n_ids)
         larger._rooms = rooms
@@ -338,7 +338,7 @@ class TrainingRows:
     def __getstate__(self) -> dict[str, Any]:
         """Omit the index, the lock and spare capacity, which are not pickled."""
         kept = ("metric", "n_jobs", "algorithm", "place_ids", "n_ids", "gone")
-        X = plain_csr(self.X) if isinstance(self.X, sparse.csr_array) else self.X
+        X = to_user(self.X) if isinstance(self.X, sparse.csr_array) else self.X
         return {"X": X, **{name: getattr(self, name) for name in kept}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

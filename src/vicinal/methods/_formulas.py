@@ -16,7 +16,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer
-from vicinal._core.csr import adopted, checked_csr, no_rows, take_rows, with_values
+from vicinal._core.csr import checked_csr, no_rows, take_rows, trust, with_values
 from vicinal._core.posterior import likelihood, posterior, prior
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -259,7 +259,7 @@ def kept_similarities(graph: NeighborGraph) -> Csr:
     parts = (graph.similarity[kept], graph.ids[kept], indptr)
     matrix = cast("Csr", sparse.csr_array(parts, shape=shape))
     matrix.sort_indices()
-    return adopted(matrix)
+    return trust(matrix)
 
 
 __all__ = ["likelihood", "posterior", "prior", "tally"]
@@ -454,9 +454,11 @@ def one_by_one(
     Exact for every method, because the shares are differences of its own scores. The base is the
     score without neighbours.
     """
-    places = nearest(graph, scoring.k)
+    places = neighbor_places(graph, scoring.k)
     n_steps = len(places) + 1
-    steps = picked(graph, [np.arange(n_shown) for n_shown in range(n_steps)], max(1, len(places)))
+    steps = with_neighbors(
+        graph, [np.arange(n_shown) for n_shown in range(n_steps)], max(1, len(places))
+    )
     rows = None if X is None else X[np.zeros(n_steps, dtype=np.int64)]
     scores = scoring.scores(steps, rows)
     chosen = np.array([cells(scores, step, labels) for step in range(n_steps)])
@@ -466,20 +468,20 @@ def one_by_one(
     ]
 
 
-def nearest(graph: NeighborGraph, k: int) -> Int:
+def neighbor_places(graph: NeighborGraph, k: int) -> Int:
     """Return the places of the (at most k) neighbours of the one query of `graph`."""
     ids = graph.ids[0, :k]
     return ids[ids >= 0].astype(np.int64)
 
 
-def picked(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGraph:
+def with_neighbors(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGraph:
     """Return copies of the one query of `graph`, one per pick, each with only these neighbours.
 
     Examples
     --------
     >>> ids = np.array([[4, 9, 2]], dtype=np.int32)
     >>> graph = NeighborGraph(ids, np.array([[0.5, 0.25, 0.125]]), "cosine", n_rows=10)
-    >>> picked(graph, [np.array([0, 2]), np.array([1])], width=2).ids
+    >>> with_neighbors(graph, [np.array([0, 2]), np.array([1])], width=2).ids
     array([[ 4,  2],
            [ 9, -1]], dtype=int32)
     """
@@ -491,13 +493,13 @@ def picked(graph: NeighborGraph, picks: Sequence[Int], width: int) -> NeighborGr
     return NeighborGraph(ids, values, graph.metric, graph.n_rows)
 
 
-def said_by(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
+def label_values(rows: Csr, places: Int, labels: Sequence[int]) -> Float:
     """Return the values of these rows and labels, shape (places, labels).
 
     Examples
     --------
     >>> Y = sparse.csr_array(np.array([[1, 0, 1], [0, 1, 1]]))
-    >>> said_by(Y, np.array([1, 0]), [2, 0])
+    >>> label_values(Y, np.array([1, 0]), [2, 0])
     array([[1., 0.],
            [1., 1.]])
     """

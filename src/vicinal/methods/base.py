@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, unchanged_on_failure
-from vicinal._core.csr import adopted
+from vicinal._core.csr import trust
 from vicinal._core.labels import Labels, read_labels
 from vicinal._core.state import State
 from vicinal._core.threads import using_threads
@@ -37,8 +37,8 @@ from vicinal.methods._arguments import (
 from vicinal.methods.explaining import Explainable
 from vicinal.methods.fitted_state import (
     Calibration,
+    FittedState,
     RowNames,
-    Version,
     check_row_names,
     estimator_state,
     restore_estimator,
@@ -46,7 +46,7 @@ from vicinal.methods.fitted_state import (
 from vicinal.methods.predicting import Predictions, SubsetAccuracy
 from vicinal.methods.registry import Method, declare, method_of
 from vicinal.methods.training import Scoring, Training, fold_scores, leave_one_out, training_blocks
-from vicinal.persistence import write_folder
+from vicinal.persistence import write_model
 
 
 class NeighborEstimator(
@@ -95,6 +95,16 @@ class NeighborEstimator(
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name a remedy where a method does not learn incrementally."""
+            kind = type(self).__name__
+            if name in ("partial_fit", "forget", "recalibrate"):
+                remedy = "call fit again, or use MLkNN"
+                raise AttributeError(f"{kind} does not learn incrementally: {remedy}")
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _finish_fit(self, scoring: Scoring, training: Training) -> None:
         """Warn of what was learned, or keep more of it.
@@ -211,12 +221,12 @@ class NeighborEstimator(
     ) -> None:
         """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""
         rule = self.decision_rule()
-        training = Training(graph, adopted(labels.matrix), search.X, weights=weights)
+        training = Training(graph, trust(labels.matrix), search.X, weights=weights)
         with using_threads(search.n_jobs):
             scoring = self._fit_scoring(training)
             decision = self._fit_decision(rule, scoring, training, search)
             self._finish_fit(scoring, training)
-        version = Version(
+        version = FittedState(
             search,
             scoring,
             decision,
@@ -257,9 +267,9 @@ class NeighborEstimator(
         return decision.fit(scores, training.Y)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
+        """Save the fitted model as one file, which :func:`vicinal.load` reads."""
         self._fitted()
-        write_folder(self, path)
+        write_model(self, path)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""

@@ -23,8 +23,8 @@ from vicinal._core.csr import with_values
 from vicinal.decision import Decision, NeverEmpty, Threshold, TopS
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes, votes_by_k
-from vicinal.methods._formulas import nearest, said_by
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods._formulas import label_values, neighbor_places
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import KeptLabels, Scoring, Training
 from vicinal.scores import Scores
@@ -61,8 +61,8 @@ class BRkNNScoring(KeptLabels):
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
         """Return :math:`y_a(l) / |N(x)|` for each neighbour *a* of the one query of `graph`."""
-        places = nearest(graph, self.k)
-        return equal_votes(places, said_by(self.Y, places, labels))
+        places = neighbor_places(graph, self.k)
+        return equal_votes(places, label_values(self.Y, places, labels))
 
 
 def equal_votes(places: Int, said: Float) -> list[Breakdown]:
@@ -160,7 +160,7 @@ class BRkNN(IncrementalEstimator):
         """Keep the labels."""
         return BRkNNScoring.fit(training, self.n_neighbors)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Keep the current labels."""
         return BRkNNScoring(scoring.k, revision.Y)
 

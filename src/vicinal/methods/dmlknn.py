@@ -39,7 +39,7 @@ from vicinal.errors import ModelFormatError, warn_user
 from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
-from vicinal.methods._formulas import nearest, said_by
+from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.folds import votes_at_each_k
 from vicinal.methods.registry import FEW_K, Method
@@ -158,11 +158,11 @@ class DMLkNNScoring(FieldState, EveryLabel):
         label of the model.
         """
         near = graph.prefix(min(self.k, graph.k))
-        asked, places = votes(near, self.Y), nearest(graph, self.k)
+        asked, places = votes(near, self.Y), neighbor_places(graph, self.k)
         matching = self.matching(asked)
         likelihoods = self.likelihoods(*matching)
         scores = _formulas.posterior(self.prior, *likelihoods)[0]
-        said = said_by(self.Y, places, labels)
+        said = label_values(self.Y, places, labels)
         facts: list[dict[str, Fact]] = [
             {
                 "votes": int(column.sum()),

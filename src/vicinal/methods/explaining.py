@@ -24,7 +24,7 @@ from vicinal.explain import (
     Word,
 )
 from vicinal.graph import NeighborGraph
-from vicinal.methods._formulas import cells, explain_scoring, nearest
+from vicinal.methods._formulas import cells, explain_scoring, neighbor_places
 from vicinal.methods.fitted_state import check_row_names, row_name
 from vicinal.methods.training import block_rows
 from vicinal.methods.what_if import (
@@ -55,7 +55,7 @@ class ExplainedRow:
     def named(self, name: str | int) -> Explanation:
         """Return the explanation, with `name` as the name of the row."""
         explainer, model = self.explainer, self.explainer.model
-        places = nearest(self.near, self.near.k)
+        places = neighbor_places(self.near, self.near.k)
         neighbors = self._neighbors(places)
         labels = self._labels(places, neighbors)
         text = explainer.source.text(self.row)
@@ -372,7 +372,7 @@ class Explainable:
         >>> [(part.name, part.share) for part in why["odd"].parts]
         [('0', 0.0), ('1', 0.5)]
         """
-        model = cast("NeighborEstimator", self).snapshot()
+        model = cast("NeighborEstimator", self).as_fitted()
         rows = model._read_new_X(X)
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
         if feature_names is not None:

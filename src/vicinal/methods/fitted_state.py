@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.checks import check_encodable, check_option, check_sequence
-from vicinal._core.csr import MOST_ROWS, GrowingArray, adopted
+from vicinal._core.csr import MOST_ROWS, GrowingArray, trust
 from vicinal._core.labels import Kind, Labels
 from vicinal._core.state import (
     State,
@@ -203,7 +203,7 @@ def unpacked_names(state: Mapping[str, State], n_rows: int) -> tuple[str, ...] |
 class RevisedScoring(Scoring, Protocol):
     """A scoring that supports small changes and can be converted to what a fit would give."""
 
-    def settled(self, Y: Csr, X: Features) -> Scoring:
+    def as_fitted(self, Y: Csr, X: Features) -> Scoring:
         """Return what a fit would give on these labels and features, without empty places."""
 
 
@@ -245,7 +245,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, eq=False)
-class Version:
+class FittedState:
     """The fitted state of a model.
 
     Parameters
@@ -289,7 +289,7 @@ class Version:
         return Labels(self.scoring.Y, self.label_names, self.label_kind, self.label_dtype)
 
     @cached_property
-    def whole(self) -> "Version":
+    def as_fitted(self) -> "FittedState":
         """The same model as a fit would make it: without empty places or pending computations."""
         if not self.rows.n_empty and getattr(self.scoring, "is_settled", True):
             return self
@@ -298,10 +298,10 @@ class Version:
         rows, Y, names = self.rows.compacted(), self.scoring.Y, self.row_names
         if self.rows.n_empty:
             kept = np.flatnonzero(~self.rows.gone)
-            Y = adopted(Y[kept])
+            Y = trust(Y[kept])
             names = None if names is None else tuple(names[place] for place in kept.tolist())
         with using_threads(rows.n_jobs):
-            scoring = self.scoring.settled(Y, rows.X)
+            scoring = self.scoring.as_fitted(Y, rows.X)
         return replace(self, rows=rows, scoring=scoring, row_names=names)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -314,8 +314,8 @@ _NAMES: dict[type, tuple[str, ...]] = {}
 """Names of the parameters of each class."""
 
 
-class Versioned(BaseEstimator):
-    """An estimator whose fitted state is one value (:class:`Version`).
+class FittedAttributes(BaseEstimator):
+    """An estimator whose fitted state is one value (:class:`FittedState`).
 
     Every attribute below is read from the newest version. While another thread changes the model,
     two attributes read one after the other may come from different versions; read them from a
@@ -331,72 +331,87 @@ class Versioned(BaseEstimator):
         vars(twin).pop("_writes", None)
         return twin
 
-    def _fitted(self) -> Version:
+    def _fitted(self) -> FittedState:
         """Return the current version; call it once per prediction."""
         version = vars(self).get("_version")
         if version is None:
             check_is_fitted(self)
-        known = cast("Version", version)
+        known = cast("FittedState", version)
         known.readers.add(get_ident())
         return known
 
-    def _publish(self, version: Version) -> None:
+    def _publish(self, version: FittedState) -> None:
         """Make a version the current one, by one assignment."""
         self._version = version
 
-    def _whole(self, attribute: str) -> Version:
-        """Return the current version without empty places, as the attributes show it."""
-        version: Version | None = vars(self).get("_version")
+    def as_fitted(self) -> Self:
+        """Return a copy of the model in the form that a fit on its rows would give.
+
+        After small changes a model has empty places of forgotten rows and computes some of what it
+        learned only when it is needed. This computes all of it. Predictions are the same.
+        """
+        twin = self.snapshot()
+        twin._publish(self._fitted().as_fitted)
+        return twin
+
+    def _state(self, attribute: str) -> FittedState:
+        """Return the current version, from which attributes are read; none of them computes."""
+        version: FittedState | None = vars(self).get("_version")
         if version is None:
             name = type(self).__name__
             raise AttributeError(f"{name!r} object has no attribute {attribute!r} before fit")
-        return version.whole
+        return version
 
     @property
     def scoring_(self) -> Scoring:
-        """What the method learned, as plain arrays."""
-        return self._whole("scoring_").scoring
+        """What the method learned; after small changes, parts of it may not be computed yet."""
+        return self._state("scoring_").scoring
 
     @property
     def decision_(self) -> FittedDecision:
         """The fitted rule that turns scores into labels."""
-        return self._whole("decision_").decision
+        return self._state("decision_").decision
 
     @property
     def search_(self) -> TrainingRows:
-        """The training rows."""
-        return self._whole("search_").rows
+        """The training rows; after small changes, places of forgotten rows may be empty."""
+        return self._state("search_").rows
 
     @property
     def metric_(self) -> str:
         """The metric of the neighbour graph that the model was fitted on."""
-        return self._whole("metric_").rows.metric
+        return self._state("metric_").rows.metric
 
     @property
     def label_names_(self) -> tuple[str, ...]:
         """Names of the labels."""
-        return self._whole("label_names_").label_names
+        return self._state("label_names_").label_names
 
     @property
     def label_kind_(self) -> Kind:
         """Whether ``predict`` returns dense, sparse or one-dimensional (flat) arrays."""
-        return self._whole("label_kind_").label_kind
+        return self._state("label_kind_").label_kind
 
     @property
     def label_dtype_(self) -> str:
         """The dtype of the arrays that ``predict`` returns."""
-        return self._whole("label_dtype_").label_dtype
+        return self._state("label_dtype_").label_dtype
 
     @property
     def row_names_(self) -> tuple[str, ...] | None:
         """Names of the training rows, or None if none were given."""
-        names = self._whole("row_names_").row_names
+        version = self._state("row_names_")
+        names = version.row_names
+        if names is None:
+            return None
+        if version.rows.n_empty:
+            return tuple(names[place] for place in np.flatnonzero(~version.rows.gone).tolist())
         return names.as_tuple if isinstance(names, GrowingNames) else names
 
     @row_names_.setter
     def row_names_(self, names: Sequence[str] | None) -> None:
         """Replace the names of the training rows."""
-        version = self._whole("row_names_")
+        version = self._state("row_names_").as_fitted
         checked = None if names is None else check_row_names(names, version.rows.n_rows)
         self._publish(replace(version, row_names=checked))
 
@@ -437,7 +452,7 @@ def estimator_state(model: "NeighborEstimator") -> dict[str, State]:
 
     The index is built again from `X` when the model is loaded.
     """
-    version = model._fitted().whole
+    version = model._fitted().as_fitted
     return {
         "params": plain_parameters(model),
         "scoring": version.scoring,
@@ -501,7 +516,7 @@ def restore_estimator(kind: type[Fitted], state: Mapping[str, State]) -> Fitted:
     except (TypeError, InvalidArgumentError) as error:
         raise ModelFormatError(str(error)) from None
     ids = _row_ids(state, X.shape[0])
-    version = Version(
+    version = FittedState(
         TrainingRows(X, metric, model.n_jobs, *ids, algorithm=model.algorithm),
         scoring,
         decision,

@@ -49,7 +49,7 @@ from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
 from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
-from vicinal.methods._formulas import nearest
+from vicinal.methods._formulas import neighbor_places
 from vicinal.methods.folds import votes_at_each_k
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.registry import FEW_K, Method
@@ -360,7 +360,7 @@ class IBLRScoring(FieldState, EveryLabel):
         IBLR-ML+ adds a part per feature. A label that all or no rows carry scores its base.
         """
         n_rows, n_labels = self.Y.shape
-        places = nearest(graph, self.k)
+        places = neighbor_places(graph, self.k)
         own = as_csr(check_given(X, 1, len(self.weights) - n_labels)) if self.augment else None
         found = []
         for label in labels:

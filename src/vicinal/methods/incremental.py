@@ -13,7 +13,7 @@ the leave-one-out graph and fits the method on it again:
 A lock serialises changes. Predictions take no lock: each uses the version of the model that was
 current when it started (``version.py``).
 
-For methods that define how a change revises what they learned (``_revise``). All other methods,
+For methods that define how a change revises what they learned (``_update``). All other methods,
 small models and large changes are fitted again on the updated graph (``incremental.py``).
 
 Threads of one interpreter take turns, and one that learns rows without a pause would take more
@@ -50,15 +50,15 @@ from vicinal.methods._arguments import check_decides, refuse_classes
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.fitted_state import (
     Calibration,
+    FittedState,
     RowNames,
-    Version,
     check_row_names,
     extended_row_names,
 )
 from vicinal.methods.training import Scoring, Training
 
 
-class Writer:
+class LiveData:
     """Serialises changes of a model, and keeps the data they need up to date with its version.
 
     This data is changed in place, so it is dropped whenever a change is incomplete: it failed, was
@@ -69,17 +69,17 @@ class Writer:
         self.lock = ForkLock()
         self.graph: LiveGraph | None = None
         self._counts: Int | None = None
-        self._of: Version | None = None
+        self._of: FittedState | None = None
         self._is_changing = False
         self.rule: Decision | None = None
         self.fits_threshold = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """Start with an empty writer in a copy or another process."""
-        return Writer, ()
+        return LiveData, ()
 
     @contextmanager
-    def changing(self, version: Version) -> Iterator[None]:
+    def changing(self, version: FittedState) -> Iterator[None]:
         """Drop data that does not belong to this version, and all data if the change fails."""
         if self._is_changing or self._of is not version:
             self.drop()
@@ -96,11 +96,11 @@ class Writer:
         """Drop all data."""
         self.graph = self._counts = self._of = self.rule = None
 
-    def follows(self, version: Version) -> bool:
+    def follows(self, version: FittedState) -> bool:
         """Tell whether the data belongs to a version."""
         return self._of is version and not self._is_changing
 
-    def keep_for(self, version: Version) -> None:
+    def keep_for(self, version: FittedState) -> None:
         """Record that the data now belongs to this version."""
         self._of = version
 
@@ -134,7 +134,7 @@ FEWEST_EMPTY = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Revision:
+class ChangedRows:
     """A change of the training rows, from which a method revises what it learned.
 
     Parameters
@@ -145,13 +145,13 @@ class Revision:
         Labels by place.
     graph : LiveGraph or None
         The leave-one-out graph after the change, for methods that need one.
-    writer : Writer
+    writer : LiveData
     """
 
     rows: TrainingRows
     Y: Csr
     graph: LiveGraph | None
-    writer: Writer
+    writer: LiveData
 
     def label_counts(self) -> Int:
         """Return how many rows have each label; later changes update this array in place."""
@@ -165,21 +165,21 @@ class Revision:
 
 
 @dataclass(frozen=True, eq=False)
-class Reviser:
+class SmallChange:
     """Makes the next version of a model after a small change.
 
     Parameters
     ----------
     model : IncrementalEstimator
-    writer : Writer
+    writer : LiveData
         The caller holds its lock.
-    version : Version
+    version : FittedState
         The current version of the model.
     """
 
     model: "IncrementalEstimator"
-    writer: Writer
-    version: Version
+    writer: LiveData
+    version: FittedState
 
     @cached_property
     def has_same_parameters(self) -> bool:
@@ -204,9 +204,9 @@ class Reviser:
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of `n_changed` rows that leaves `n_left` can be revised."""
         model, version = self.model, self.version
-        if not revises_itself(type(model)) or not model._can_revise():
+        if not revises_itself(type(model)) or not model._can_update():
             return False
-        if not hasattr(version.scoring, "settled"):
+        if not hasattr(version.scoring, "as_fitted"):
             return False
         if not model._searches_rows:
             return self.has_same_parameters
@@ -222,27 +222,27 @@ class Reviser:
 
     def learned(
         self, X: Features, Y: Csr, names: tuple[str, ...], row_names: tuple[str, ...] | None
-    ) -> Version:
+    ) -> FittedState:
         """Return the version with further rows."""
-        version, graph = self._with_graph()
+        version, graph = self.with_graph()
         if graph is not None:
             graph.learn(X, Y, self.model._vote_groups(version.scoring, X))
         self.writer.count(Y, 1)
         labels = with_rows(widened(version.scoring.Y, len(names)), Y)
-        revision = Revision(version.rows.grown(X), labels, graph, self.writer)
+        revision = ChangedRows(version.rows.grown(X), labels, graph, self.writer)
         more = self._revised(version, revision, names, learned=int(X.shape[0]))
         known = extended_row_names(version.row_names, row_names, more.rows.place_ids)
         return replace(more, row_names=known)
 
-    def forgotten(self, places: Int) -> Version:
+    def forgotten(self, places: Int) -> FittedState:
         """Return the version without the rows at these places."""
         ids = self.version.rows.place_ids[places]
-        version, graph = self._with_graph()
+        version, graph = self.with_graph()
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
         self.writer.count(Y[places], -1)
         rows = self._rows_without(version.rows, places, graph)
-        revision = Revision(rows, Y, graph, self.writer)
+        revision = ChangedRows(rows, Y, graph, self.writer)
         fewer = self._revised(version, revision, version.label_names, forgotten=len(places))
         most = max(FEWEST_EMPTY, EMPTY_SHARE * fewer.rows.n_rows)
         return self.compacted(fewer) if fewer.rows.n_empty > most else fewer
@@ -258,22 +258,22 @@ class Reviser:
             graph.forget(place, rows)
         return rows
 
-    def compacted(self, version: Version) -> Version:
+    def compacted(self, version: FittedState) -> FittedState:
         """Return the version without empty places, after compacting the graph as well."""
         if version.rows.n_empty and self.writer.graph is not None:
             self.writer.graph.compact()
-        return version.whole
+        return version.as_fitted
 
     def _needs_graph(self) -> bool:
         """Tell whether the method, or the fit of its rule, uses the leave-one-out graph."""
         return self.version.scoring.k > 0 and (self.model._learns_from_graph or self.fits_threshold)
 
-    def _with_graph(self) -> tuple[Version, LiveGraph | None]:
+    def with_graph(self) -> tuple[FittedState, LiveGraph | None]:
         """Return the version and its live graph, which is built if it does not exist yet."""
         if not self._needs_graph():
             return self.version, None
         if self.writer.graph is None:
-            whole = self.version.whole
+            whole = self.version.as_fitted
             k = whole.scoring.k
             known = whole.graph
             graph = whole.rows.query_self(k) if known is None else narrowed(known, k)
@@ -283,10 +283,10 @@ class Reviser:
         return self.version, self.writer.graph
 
     def _revised(
-        self, version: Version, revision: Revision, names: tuple[str, ...], **changed: int
-    ) -> Version:
+        self, version: FittedState, revision: ChangedRows, names: tuple[str, ...], **changed: int
+    ) -> FittedState:
         """Return the version after a change; a threshold fitted on scores stays unchanged."""
-        scoring = self.model._revise(version.scoring, revision)
+        scoring = self.model._update(version.scoring, revision)
         decision, calibration = version.decision, version.calibration
         if self.fits_threshold:
             calibration = calibration.after(**changed)
@@ -304,7 +304,7 @@ class Reviser:
         )
 
     def _fixed(
-        self, rule: Decision, decision: FittedDecision, scoring: Scoring, revision: Revision
+        self, rule: Decision, decision: FittedDecision, scoring: Scoring, revision: ChangedRows
     ) -> FittedDecision:
         """Return a rule that needs no scores, fitted on the current labels."""
         same: object = decision
@@ -325,12 +325,12 @@ EXACT = ("auto", "inverted", "dense")
 
 @cache
 def revises_itself(kind: type[Any]) -> bool:
-    """Tell whether a class has a ``_revise`` that matches its ``_fit_scoring``.
+    """Tell whether a class has a ``_update`` that matches its ``_fit_scoring``.
 
-    An inherited ``_revise`` is used only if the class inherits ``_fit_scoring`` as well.
+    An inherited ``_update`` is used only if the class inherits ``_fit_scoring`` as well.
     """
     for each in kind.__mro__:
-        if "_revise" in vars(each):
+        if "_update" in vars(each):
             return True
         if "_fit_scoring" in vars(each):
             return False
@@ -347,9 +347,14 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
+    """Tell whether parameters are unchanged; arrays only if they are the same objects.
+
+    `recalibrate_at` is left out: it decides when the threshold is fitted, not what is learned.
+    """
     return before.keys() == now.keys() and all(
-        now[name] is value or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
+        now[name] is value
+        or name == "recalibrate_at"
+        or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
         for name, value in before.items()
     )
 
@@ -364,7 +369,7 @@ LONGEST_PAUSE = 0.01
 """In seconds; a long change is rare, so that readers get their turns afterwards anyway."""
 
 
-def give_way(replaced: Version, took: float) -> None:
+def _pause_for_readers(replaced: FittedState, took: float) -> None:
     """Pause after a change of so many seconds if other threads have read what it replaced."""
     if replaced.readers - {get_ident()}:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
@@ -373,7 +378,7 @@ def give_way(replaced: Version, took: float) -> None:
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without a fit from scratch.
 
-    A subclass may define ``_revise``; one that does not is fitted again on the updated graph.
+    A subclass may define ``_update``; one that does not is fitted again on the updated graph.
     """
 
     recalibrate_at: float | str = 0.01
@@ -383,15 +388,15 @@ class IncrementalEstimator(NeighborEstimator):
     """Whether the rows of the model are searched; a blend searches its own views of them, and is
     outdated after a change even if its threshold is fixed."""
 
-    def _can_revise(self) -> bool:
-        """Tell whether ``_revise`` supports the current parameters."""
+    def _can_update(self) -> bool:
+        """Tell whether ``_update`` supports the current parameters."""
         return True
 
     def _vote_groups(self, scoring: Scoring, X: Features) -> VoteGroups | None:
         """Return the groups of rows whose votes are counted apart; None for one group."""
         return None
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Return what the method learned, revised after a small change of the rows.
 
         Used only if the class that defines ``_fit_scoring`` defines this method too.
@@ -443,9 +448,9 @@ class IncrementalEstimator(NeighborEstimator):
             version = reviser.version
             labels, names = further_labels(version.label_names, Y, count, label_names)
             if reviser.can_revise(count, version.rows.n_rows + count, fresh):
-                self._settle(reviser, reviser.learned(fresh, labels, names, new_names))
+                self._commit(reviser, reviser.learned(fresh, labels, names, new_names))
             else:
-                self._learn_by_refit(version.whole, fresh, labels, names, new_names)
+                self._learn_by_refit(version.as_fitted, fresh, labels, names, new_names)
         return self
 
     def forget(self, rows: object) -> Self:
@@ -473,9 +478,9 @@ class IncrementalEstimator(NeighborEstimator):
                 expected = "rows of which at least one is left in the model"
                 raise InvalidArgumentError("rows", expected, f"all {len(gone)} rows")
             if reviser.can_revise(len(gone), n_left):
-                self._settle(reviser, reviser.forgotten(gone))
+                self._commit(reviser, reviser.forgotten(gone))
             else:
-                self._forget_by_refit(version.whole, ids)
+                self._forget_by_refit(version.as_fitted, ids)
         return self
 
     def recalibrate(self) -> Self:
@@ -485,37 +490,75 @@ class IncrementalEstimator(NeighborEstimator):
         Predictions in other threads do not wait.
         """
         with self._changing() as reviser:
-            self._settle(reviser, reviser.version, recalibrate=True)
+            self._commit(reviser, reviser.version, recalibrate=True)
         return self
+
+    def take_threshold(self, copy: Self) -> bool:
+        """Use the threshold of a copy that was recalibrated while this model changed further.
+
+        Parameters
+        ----------
+        copy : estimator
+            A :meth:`snapshot` of this model after :meth:`recalibrate`.
+
+        Returns
+        -------
+        bool
+            False, without an effect, if the method recalibrates more than its threshold; the copy
+            then has to learn what it missed and take the place of this model.
+        """
+        if type(self)._recalibrated is not IncrementalEstimator._recalibrated:
+            return False
+        with self._changing() as reviser:
+            version, fitted = reviser.version, copy._fitted()
+            learned = version.rows.n_ids - fitted.rows.n_ids
+            forgotten = fitted.rows.n_rows + learned - version.rows.n_rows
+            if decides(fitted.decision, version.scoring, version.rows):
+                since = fitted.calibration.after(learned, forgotten)
+                version = replace(version, decision=fitted.decision, calibration=since)
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return True
 
     def compact(self) -> Self:
         """Release the memory that forgotten rows still use."""
         with self._changing() as reviser:
             version = reviser.compacted(reviser.version)
             version.rows.compact()
-            self._settle(reviser, version, recalibrate=False)
+            self._commit(reviser, version, recalibrate=False)
         return self
 
-    @property
-    def graph_(self) -> NeighborGraph:
-        """The leave-one-out graph of the training rows: the stored one, or a new search."""
+    def training_graph(self) -> NeighborGraph:
+        """Return the leave-one-out graph of the training rows: the known one, or a new search."""
         known = self.known_graph()
         if known is not None:
             return known
-        version = self._whole("graph_")
-        return version.rows.query_self(version.scoring.k)
+        version = self._fitted()
+        return version.rows.compacted().query_self(version.scoring.k)
 
     def known_graph(self) -> NeighborGraph | None:
-        """Return :attr:`graph_` if the model has it, and None if it would have to be searched."""
-        version = self._whole("graph_")
-        if version.graph is not None:
-            return version.graph
+        """Return the leave-one-out graph if the model has it; nothing is searched."""
         with self._writer.lock:
-            graph, newest = self._writer.graph, self._fitted()
-            is_known = self._writer.follows(newest) and newest.whole is version
-            if graph is not None and is_known:
-                return graph.graph(newest.rows.gone)
+            graph, version = self._writer.graph, self._fitted()
+            if version.graph is not None:
+                return version.graph
+            if graph is not None and self._writer.follows(version):
+                return graph.graph(version.rows.gone)
         return None
+
+    def prepare(self) -> Self:
+        """Compute now what the first small change would need: the live leave-one-out graph.
+
+        Predictions do not change. For programs that load a model to teach it: their first change
+        then takes no longer than the next ones.
+        """
+        with self._changing() as reviser:
+            version = reviser.version
+            if reviser.can_revise(1, version.rows.n_rows):
+                version, _ = reviser.with_graph()
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return self
 
     def use_graph(self, graph: NeighborGraph) -> Self:
         """Store a leave-one-out graph that is known from elsewhere, so that none is searched.
@@ -526,8 +569,8 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         graph : NeighborGraph
-            :attr:`graph_` of a model with the same rows and parameters. Its shape, its metric and
-            its ids are checked, its distances are not.
+            :meth:`training_graph` of a model with the same rows and parameters. Its shape, its
+            metric and its ids are checked, its distances are not.
         """
         with self._writer.lock:
             version = self._fitted()
@@ -538,15 +581,15 @@ class IncrementalEstimator(NeighborEstimator):
         return self
 
     @property
-    def _writer(self) -> Writer:
+    def _writer(self) -> LiveData:
         """The lock and the state that only changes of the model use."""
         known = vars(self).get("_writes")
         return cast(
-            "Writer", vars(self).setdefault("_writes", Writer()) if known is None else known
+            "LiveData", vars(self).setdefault("_writes", LiveData()) if known is None else known
         )
 
     @contextmanager
-    def _changing(self) -> Iterator[Reviser]:
+    def _changing(self) -> Iterator[SmallChange]:
         """Wait for the lock, and restore the model if the change within fails.
 
         After a change, predictions in other threads have their turn.
@@ -558,13 +601,15 @@ class IncrementalEstimator(NeighborEstimator):
             before = self._fitted()
             try:
                 with writer.changing(before):
-                    yield Reviser(self, writer, before)
+                    yield SmallChange(self, writer, before)
             except BaseException:
                 self._publish(before)
                 raise
-        give_way(before, time.perf_counter() - start)
+        _pause_for_readers(before, time.perf_counter() - start)
 
-    def _settle(self, reviser: Reviser, version: Version, recalibrate: bool | None = None) -> None:
+    def _commit(
+        self, reviser: SmallChange, version: FittedState, recalibrate: bool | None = None
+    ) -> None:
         """Publish a version; refit its threshold always, never, or if it is too outdated (None)."""
         if recalibrate is None:
             recalibrate = self._is_outdated(reviser.version, version)
@@ -573,7 +618,7 @@ class IncrementalEstimator(NeighborEstimator):
         reviser.writer.keep_for(version)
         self._publish(version)
 
-    def _is_outdated(self, before: Version, version: Version) -> bool:
+    def _is_outdated(self, before: FittedState, version: FittedState) -> bool:
         """Tell whether the threshold must be refitted now."""
         if version.calibration.is_current:
             return False
@@ -586,11 +631,16 @@ class IncrementalEstimator(NeighborEstimator):
             return at == "always"
         return version.calibration.stale_share >= at
 
-    def _recalibrated(self, reviser: Reviser, version: Version) -> Version:
+    def _recalibrated(self, reviser: SmallChange, version: FittedState) -> FittedState:
         """Return the version without empty places, with a threshold fitted on its rows."""
         version = reviser.compacted(version)
         live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
-        graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
+        if live is not None:
+            graph = live.graph(rows.gone)
+        elif version.graph is not None:
+            graph = narrowed(version.graph, scoring.k)
+        else:
+            graph = rows.query_self(scoring.k)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
             decision = self._fit_decision(reviser.rule, scoring, training, rows)
@@ -598,7 +648,7 @@ class IncrementalEstimator(NeighborEstimator):
 
     def _learn_by_refit(
         self,
-        version: Version,
+        version: FittedState,
         fresh: Features,
         labels: Csr,
         names: tuple[str, ...],
@@ -613,7 +663,7 @@ class IncrementalEstimator(NeighborEstimator):
         every_name = extended_row_names(version.row_names, row_names, rows.place_ids)
         self._adopt(rows, graph_with(graph, rows, fresh, k), known, every_name)
 
-    def _forget_by_refit(self, version: Version, ids: Int) -> None:
+    def _forget_by_refit(self, version: FittedState, ids: Int) -> None:
         """Forget rows by updating the whole graph and fitting again."""
         gone = version.rows.places_of(ids)
         kept = np.setdiff1d(np.arange(version.rows.n_rows), gone)
@@ -639,7 +689,7 @@ class IncrementalEstimator(NeighborEstimator):
             self._writer.drop()
             super()._adopt(search, graph, labels, row_names, weights)
 
-    def _training_graph(self, version: Version, k: int) -> NeighborGraph:
+    def _training_graph(self, version: FittedState, k: int) -> NeighborGraph:
         """Return the leave-one-out graph for k: the known one, or a new search."""
         known = version.graph
         live = self._writer.graph

@@ -47,9 +47,9 @@ from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.index import build_index
 from vicinal.index.live_graph import VoteGroups
 from vicinal.methods import _formulas
-from vicinal.methods._formulas import nearest, said_by
+from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.folds import votes_at_each_k
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.mlknn import looked_up, vote_posterior, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import (
@@ -198,7 +198,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
             tables = tallies(counts, training.Y, cluster, len(centers), k)
             yield cls(k, smoothing, centers, *tables, training.Y)
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the same for the same rows at other places."""
         return replace(self, Y=Y)
 
@@ -239,8 +239,8 @@ class LAMLkNNScoring(FieldState, EveryLabel):
         w = int(nearest_center(row, self.centers)[0])
         with_label, without_label = self.with_label[w], self.without_label[w]
         tables = (self.prior[w], with_label, without_label, self.posterior[w])
-        places = nearest(graph, self.k)
-        said = said_by(self.Y, places, labels)
+        places = neighbor_places(graph, self.k)
+        said = label_values(self.Y, places, labels)
         size = int(with_label[0].sum() + without_label[0].sum())
         return [
             replace(one, facts={**one.facts, "cluster": w, "cluster_rows": size})
@@ -386,7 +386,7 @@ class LAMLkNN(IncrementalEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return LAMLkNNScoring.fit(training, self.n_neighbors, smoothing, self._centers(training))
 
-    def _can_revise(self) -> bool:
+    def _can_update(self) -> bool:
         """Tell whether the clusters stay as they are when rows change."""
         return self.centers is not None
 
@@ -397,7 +397,7 @@ class LAMLkNN(IncrementalEstimator):
         with using_threads(self.n_jobs):
             return VoteGroups(len(scoring.centers), nearest_center(X, scoring.centers))
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Take over the tables, which the live graph keeps cluster by cluster."""
         if revision.graph is None or not isinstance(scoring, LAMLkNNScoring):
             raise RuntimeError("a change without the graph")

@@ -34,7 +34,7 @@ from vicinal.methods.feature_knn import (
     revised_features,
     with_matching_features,
 )
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.instance_knn import InstanceKNNScoring, SecondOrderScoring, fit_instance_part
 from vicinal.methods.registry import ODD_K, ODD_K_BEYOND, Method
 from vicinal.methods.training import Scoring, Training
@@ -103,13 +103,13 @@ class LCIFScoring:
         """Whether all similarities have been computed, as after a fit."""
         return isinstance(self.feature, FeatureKNNScoring)
 
-    def settled(self, Y: Csr, X: Features) -> "LCIFScoring":
+    def as_fitted(self, Y: Csr, X: Features) -> "LCIFScoring":
         """Return the state of a new fit on the same rows, at places without gaps."""
         instance = self.instance
         if not isinstance(instance, InstanceKNNScoring):
             expected = "instance kNN of the first order"
             raise InvalidArgumentError("instance", expected, type(instance).__name__)
-        return LCIFScoring(instance.settled(Y, X), self.feature.settled(Y, X), self.mixing)
+        return LCIFScoring(instance.as_fitted(Y, X), self.feature.as_fitted(Y, X), self.mixing)
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
@@ -180,10 +180,10 @@ class LCIF(IncrementalEstimator):
         Number of labels that each feature keeps, or features per label (see :class:`FeatureKNN`).
     mixing : float
         Weight of instance kNN, from 0 to 1; feature kNN has the rest.
-    second_order : bool
-        Use second-order instance kNN (LCIF2 in the paper).
+    second_order : bool or "literal"
+        Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max", "kept-mean"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
         For instance kNN.
@@ -239,7 +239,7 @@ class LCIF(IncrementalEstimator):
         n_neighbors_instance: int = 15,
         n_neighbors_feature: int = 15,
         mixing: float = 0.5,
-        second_order: bool = False,
+        second_order: bool | str = False,
         neighbors_of: str = "feature",
         aggregate: str = "mean",
         *,
@@ -277,11 +277,12 @@ class LCIF(IncrementalEstimator):
         )
         return LCIFScoring(instance, feature, mixing)
 
-    def _can_revise(self) -> bool:
+    def _can_update(self) -> bool:
         """Tell whether a small change can be revised: not in the second order, nor by label."""
-        return self.neighbors_of == "feature" and self.second_order is False
+        few = self.neighbors_of == "feature" and self.aggregate != "literal"
+        return few and self.second_order is False
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Revise both parts."""
         if not isinstance(scoring, LCIFScoring):
             raise TypeError(f"expected LCIFScoring, got {type(scoring).__name__}")

@@ -10,9 +10,9 @@ With :math:`N(x)` the k nearest training rows of *x* and κ a kernel,
 
 The kernel of the cosine and of the dot product is that similarity. The kernel of Euclidean
 distances is :math:`κ(a, b) = e^{-d(a, b)^2 / (2σ^2)}` with σ the median distance of the k
-neighbours from *x*; if σ is 0, κ is 1 for equal rows and 0 for all others. μ is 0 for sparse rows,
-so that labels that no neighbour has score 0, and the mean label vector of the neighbours for dense
-rows.
+neighbours from *x*; if σ is 0, κ is 1 for equal rows and 0 for all others. μ is 0 for sparse rows
+and the mean label vector of the neighbours for dense rows, unless `center` says otherwise. Labels
+that no neighbour has score 0 in both cases.
 
 Votes count two equal neighbours twice. Here they share their weight, because *K* contains the
 similarities of the neighbours to each other. A weight may be negative. There is nothing to train: a
@@ -36,9 +36,9 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float
-from vicinal._core.checks import check_positive
-from vicinal._core.csr import checked_csr
-from vicinal._core.state import State, damage_if_refused, read_count
+from vicinal._core.checks import check_flag, check_positive
+from vicinal._core.csr import checked_csr, take_rows
+from vicinal._core.state import State, damage_if_refused, read_count, read_value
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import check_features, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
@@ -46,8 +46,8 @@ from vicinal.decision import CardinalityThreshold, NeverEmpty
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph, neighbor_cardinality
-from vicinal.methods._formulas import nearest, said_by
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods._formulas import label_values, neighbor_places
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import Method
 from vicinal.methods.training import KeptLabels, Scoring, Training, read_indicator
 from vicinal.scores import Scores
@@ -66,7 +66,8 @@ def ridge_weights(
     Parameters
     ----------
     graph : NeighborGraph
-        Neighbours by cosine, dot product or Euclidean distance.
+        Neighbours by any distance. The compiled core knows the cosine, the dot product and the
+        Euclidean distance; others are compared by their definition, one query at a time.
     X : ndarray or csr_array, shape (graph.n_rows, m)
         The rows that the ids of `graph` number.
     ks : sequence of int
@@ -93,8 +94,7 @@ def ridge_weights(
     if X.shape[0] != graph.n_rows:
         raise InvalidArgumentError("X", f"{graph.n_rows} rows", X.shape[0])
     if graph.distance_kind.native_code is None:
-        expected = "'cosine', 'dot' or 'euclidean', whose kernels local ridge knows"
-        raise InvalidArgumentError("metric", expected, repr(graph.metric))
+        return _weights_by_definition(graph, X, ks, alphas)
     ids, near = np.ascontiguousarray(graph.ids), np.ascontiguousarray(graph.values)
     settings = (
         graph.distance_kind.native_code,
@@ -111,6 +111,35 @@ def ridge_weights(
     if not np.isfinite(weights).all():
         raise InvalidArgumentError("X", "values whose squares are finite numbers", "larger ones")
     return weights
+
+
+def _weights_by_definition(
+    graph: NeighborGraph, X: Features, ks: Sequence[int], alphas: Sequence[float]
+) -> Float:
+    """Return the weights for a distance that the compiled core does not know."""
+    weights = np.zeros((len(ks), len(alphas), *graph.ids.shape))
+    for query, found in enumerate(graph.found.tolist()):
+        rows = take_rows(X, graph.ids[query, :found].astype(np.int64))
+        full = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        keys = np.array([graph.distance_kind.keys(full, row) for row in full])
+        for i, k in enumerate(ks):
+            n = min(k, found)
+            values = graph.distance_kind.values(keys[:n, :n].reshape(n, n))
+            K, s = _kernels(graph, values, graph.values[query, :n])
+            for j, alpha in enumerate(alphas):
+                solution = np.linalg.lstsq(K + alpha * np.eye(n), s, rcond=None)[0]
+                weights[i, j, query, :n] = solution
+    return weights
+
+
+def _kernels(graph: NeighborGraph, values: Float, near: Float) -> tuple[Float, Float]:
+    """Return K and s from the similarities or distances of neighbours and query."""
+    if graph.distance_kind.is_similarity:
+        return values, near
+    width = float(np.median(near)) if len(near) else 0.0
+    if width == 0:
+        return (values == 0).astype(np.float64), (near == 0).astype(np.float64)
+    return np.exp(-0.5 * (values / width) ** 2), np.exp(-0.5 * (near / width) ** 2)
 
 
 def label_sums(graph: NeighborGraph, weights: Float, Y: Csr) -> Csr:
@@ -166,6 +195,8 @@ class LocalRidgeScoring(KeptLabels):
         The training rows; None in the saved state of a model, which holds them itself.
     alpha : float
         Above 0.
+    center : bool or None
+        Whether μ is the neighbours' mean or 0; None: the mean if `X` is dense.
 
     Examples
     --------
@@ -181,15 +212,19 @@ class LocalRidgeScoring(KeptLabels):
 
     X: Features | None = None
     alpha: float = 1.0
+    center: bool | None = None
 
     @classmethod
-    def fit(cls, training: Training, k: int, alpha: float = 1.0) -> Self:
+    def fit(
+        cls, training: Training, k: int, alpha: float = 1.0, center: bool | None = None
+    ) -> Self:
         """Keep the rows and the labels."""
         if training.X is None:
             raise InvalidArgumentError("X", "the features of the training rows", None)
-        return cls(k, training.Y, training.X, check_positive("alpha", alpha))
+        alpha = check_positive("alpha", alpha)
+        return cls(k, training.Y, training.X, alpha, _check_center(center))
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places."""
         return replace(self, Y=Y, X=X)
 
@@ -199,24 +234,37 @@ class LocalRidgeScoring(KeptLabels):
         return next(self.sweep(near, [near.k]))
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries for each k of `ks`, computing products of rows once.
+        """Score the queries for each k of `ks`, computing products of rows once."""
+        for (scores,) in self.sweep_with([], graph, ks):
+            yield scores
 
-        Memory: 8 bytes per query, k and neighbour, in groups of at most ``MOST_WEIGHTS`` weights.
+    def sweep_with(
+        self, others: Sequence[Scoring], graph: NeighborGraph, ks: Iterable[int]
+    ) -> Iterator[list[Scores]]:
+        """Score the queries for each k of `ks`, with this alpha and with those of other states.
+
+        All states have the same rows. Memory: 8 bytes per query, k, alpha and neighbour, in groups
+        of at most ``MOST_WEIGHTS`` weights.
         """
-        at_once = max(1, MOST_WEIGHTS // max(1, graph.n_queries * graph.k))
+        states = [self, *map(_checked, others)]
+        alphas = [state.alpha for state in states]
+        at_once = max(1, MOST_WEIGHTS // max(1, len(states) * graph.n_queries * graph.k))
         wanted = list(ks)
         for start in range(0, len(wanted), at_once):
             group = wanted[start : start + at_once]
             near = graph.prefix(max(group))
-            weights = self._weights(near, group)
+            weights = self._weights(near, group, alphas)
             for k, of_k in zip(group, weights, strict=True):
-                yield self._scored(near.prefix(k), of_k[:, :k])
+                yield [
+                    state._scored(near.prefix(k), of_alpha[:, :k])
+                    for state, of_alpha in zip(states, of_k, strict=True)
+                ]
 
-    def _weights(self, graph: NeighborGraph, ks: Sequence[int]) -> Float:
-        """Return the weights of each query's neighbours for each k."""
+    def _weights(self, graph: NeighborGraph, ks: Sequence[int], alphas: Sequence[float]) -> Float:
+        """Return the weights of each query's neighbours for each k and alpha."""
         if graph.n_queries == 0:
-            return np.zeros((len(ks), *graph.ids.shape))
-        return ridge_weights(graph, self._rows(), ks, [self.alpha])[:, 0]
+            return np.zeros((len(ks), len(alphas), *graph.ids.shape))
+        return ridge_weights(graph, self._rows(), ks, alphas)
 
     def _rows(self) -> Features:
         """Return the training rows, or raise if the state was saved without them."""
@@ -230,25 +278,25 @@ class LocalRidgeScoring(KeptLabels):
         :math:`μ_l + \sum_j w_j (y_j(l) - μ_l)` with the mean μ is a sum of labels too, in which
         every weight is larger by :math:`(1 - \sum_j w_j) / |N|`.
         """
-        if not self._is_sparse:
+        if self._is_centered:
             weights = weights + _rest(graph, weights) * (graph.ids >= 0)
         sizes = neighbor_cardinality(graph, self.Y)
         return Scores.sparse(label_sums(graph, weights, self.Y), neighbor_cardinality=sizes)
 
     @property
-    def _is_sparse(self) -> bool:
-        """Whether rows are sparse, so that there is no mean."""
-        return self.X is None or isinstance(self.X, sparse.csr_array)
+    def _is_centered(self) -> bool:
+        """Whether μ is the mean label vector of the neighbours."""
+        return isinstance(self.X, np.ndarray) if self.center is None else self.center
 
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
         """Return each neighbour's :math:`w_j (y_j(l) - μ_l)`; the base is :math:`μ_l`."""
         near = graph.prefix(min(self.k, graph.k))
-        places = nearest(near, self.k)
-        weights = self._weights(near, [near.k])[0, 0, : len(places)]
-        has = said_by(self.Y, places, labels)
-        means = np.zeros(len(labels)) if self._is_sparse else has.sum(axis=0) / max(1, len(places))
+        places = neighbor_places(near, self.k)
+        weights = self._weights(near, [near.k], [self.alpha])[0, 0, 0, : len(places)]
+        has = label_values(self.Y, places, labels)
+        means = has.sum(axis=0) / max(1, len(places)) * self._is_centered
         return [
             Breakdown(
                 float(mean),
@@ -260,24 +308,19 @@ class LocalRidgeScoring(KeptLabels):
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
-        return {"k": self.k, "Y": self.Y, "X": self.X, "alpha": self.alpha}
+        return {"k": self.k, "Y": self.Y, "X": self.X, "alpha": self.alpha, "center": self.center}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y, X = read_indicator(state, "Y"), state.get("X")
+        Y, X = read_indicator(state, "Y"), read_value(state, "X")
         with damage_if_refused():
             rows = None if X is None else check_features(X)
-            alpha = check_positive("alpha", state.get("alpha"))
+            alpha = check_positive("alpha", read_value(state, "alpha"))
+            center = _check_center(read_value(state, "center"))
         if rows is not None and rows.shape[0] != Y.shape[0]:
             raise ModelFormatError(f"X: expected {Y.shape[0]} rows, got {rows.shape[0]}")
-        return cls(read_count(state, "k"), Y, rows, alpha)
-
-
-def _rest(graph: NeighborGraph, weights: Float) -> Float:
-    """Return what the weights of each query lack to 1, per neighbour; shape (n_queries, 1)."""
-    lacking: Float = (1.0 - weights.sum(axis=1)) / np.maximum(graph.found, 1)
-    return lacking[:, np.newaxis]
+        return cls(read_count(state, "k"), Y, rows, alpha, center)
 
 
 class LocalRidge(IncrementalEstimator):
@@ -292,6 +335,9 @@ class LocalRidge(IncrementalEstimator):
     alpha : float
         Regularisation strength α, above 0. Large values turn the weights into similarities divided
         by α, small ones let few neighbours decide.
+    center : bool or None
+        Whether the regression is around the mean label vector μ of the neighbours; if not, μ is 0.
+        None: only if `X` is dense.
     metric : {"cosine", "dot", "euclidean"}
         The kernel: the similarity itself, or for Euclidean distances a Gaussian whose width is the
         median distance of the neighbours.
@@ -318,9 +364,10 @@ class LocalRidge(IncrementalEstimator):
     .. math:: w = (κ(N, N) + αI)^{-1} κ(N, x), \qquad
               f(x, l) = μ_l + \sum_{j \in N} w_j \, (y_j(l) - μ_l)
 
-    with :math:`μ = 0` if `X` is sparse, and the mean label vector of the neighbours if it is dense.
-    Scores may be below 0 or above 1. A prediction costs the products of the neighbours' rows with
-    each other and k³ / 6 multiplications, whatever the number of labels.
+    with :math:`μ = 0` if `X` is sparse, and the mean label vector of the neighbours if it is dense
+    (see `center`). Labels that no neighbour has score 0. Other scores may be below 0 or above 1. A
+    prediction costs the products of the neighbours' rows with each other and k³ / 6
+    multiplications, whatever the number of labels.
 
     References
     ----------
@@ -344,6 +391,7 @@ class LocalRidge(IncrementalEstimator):
         name="local-ridge",
         grid={"n_neighbors": (20, 50, 100), "alpha": (0.1, 0.3, 1.0, 3.0)},
         beyond_edge={"n_neighbors": (150, 200), "alpha": (10.0,)},
+        sweeps="alpha",
         rule=NeverEmpty(CardinalityThreshold()),
         scoring=(LocalRidgeScoring,),
     )
@@ -353,6 +401,7 @@ class LocalRidge(IncrementalEstimator):
         n_neighbors: int = 50,
         alpha: float = 1.0,
         *,
+        center: bool | None = None,
         metric: str = "cosine",
         threshold: object = None,
         never_empty: bool | None = None,
@@ -362,6 +411,7 @@ class LocalRidge(IncrementalEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.alpha = alpha
+        self.center = center
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
@@ -371,11 +421,11 @@ class LocalRidge(IncrementalEstimator):
 
     def _fit_scoring(self, training: Training) -> LocalRidgeScoring:
         """Keep the rows and the labels."""
-        return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha)
+        return LocalRidgeScoring.fit(training, self.n_neighbors, self.alpha, self.center)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Keep the current rows and labels."""
-        return _checked(scoring).settled(revision.Y, revision.rows.X)
+        return _checked(scoring).as_fitted(revision.Y, revision.rows.X)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts; the rows are in it once."""
@@ -400,3 +450,14 @@ def _checked(scoring: object) -> LocalRidgeScoring:
     if not isinstance(scoring, LocalRidgeScoring):
         raise TypeError(f"expected LocalRidgeScoring, got {type(scoring).__name__}")
     return scoring
+
+
+def _check_center(center: object) -> bool | None:
+    """Return ``center``, checked."""
+    return None if center is None else check_flag("center", center)
+
+
+def _rest(graph: NeighborGraph, weights: Float) -> Float:
+    """Return what the weights of each query lack to 1, per neighbour; shape (n_queries, 1)."""
+    lacking: Float = (1.0 - weights.sum(axis=1)) / np.maximum(graph.found, 1)
+    return lacking[:, np.newaxis]

@@ -29,9 +29,9 @@ from vicinal._core.csr import take_rows
 from vicinal.decision import LabelSets
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, votes_by_k
-from vicinal.methods._formulas import nearest, said_by
+from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.brknn import confidence, equal_votes
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import KeptLabels, Scoring, Training
 from vicinal.scores import Scores
@@ -100,13 +100,13 @@ class LPkNNScoring(KeptLabels):
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
         """Return the votes of the neighbours, and how many of them have the predicted set."""
-        places = nearest(graph, self.k)
+        places = neighbor_places(graph, self.k)
         classes = self.classes[places]
         (first,) = next(majorities(classes[None, :], [len(places)])) if len(places) else (0,)
         having = np.count_nonzero(classes == classes[first]) if len(places) else 0
         return [
             replace(one, facts={**one.facts, "neighbors_with_predicted_set": int(having)})
-            for one in equal_votes(places, said_by(self.Y, places, labels))
+            for one in equal_votes(places, label_values(self.Y, places, labels))
         ]
 
 
@@ -238,6 +238,6 @@ class LPkNN(IncrementalEstimator):
         """Keep the labels."""
         return LPkNNScoring.fit(training, self.n_neighbors)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Keep the current labels."""
         return LPkNNScoring(scoring.k, revision.Y)

@@ -39,9 +39,9 @@ from vicinal.errors import ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.methods import _formulas
-from vicinal.methods._formulas import nearest, said_by, tally
+from vicinal.methods._formulas import label_values, neighbor_places, tally
 from vicinal.methods.folds import votes_at_each_k
-from vicinal.methods.incremental import IncrementalEstimator, Revision
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import Scoring, Training, read_indicator, read_weight
 from vicinal.scores import Scores
@@ -111,7 +111,7 @@ class MLkNNScoring(FieldState):
         """Number of training rows: each was counted once for every label."""
         return int(self.with_label[:1].sum() + self.without_label[:1].sum())
 
-    def settled(self, Y: Csr, X: Features) -> Self:
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
         """Return the state for the same rows at other places, whose labels are `Y`."""
         return replace(self, Y=Y)
 
@@ -138,8 +138,8 @@ class MLkNNScoring(FieldState):
     ) -> list[Breakdown]:
         """Return :math:`r(l)` without votes, and what the votes of the neighbours add to it."""
         tables = (self.prior, self.with_label, self.without_label, self.posterior)
-        places = nearest(graph, self.k)
-        said = said_by(self.Y, places, labels)
+        places = neighbor_places(graph, self.k)
+        said = label_values(self.Y, places, labels)
         return vote_table_breakdowns(self.k, self.smoothing, tables, places, said, labels)
 
     @classmethod
@@ -288,7 +288,7 @@ class MLkNN(IncrementalEstimator):
         smoothing = check_real("smoothing", self.smoothing, low=0)
         return MLkNNScoring.fit(training, self.n_neighbors, smoothing)
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Read the updated vote tables from the live graph."""
         if revision.graph is None or not isinstance(scoring, MLkNNScoring):
             raise RuntimeError("ML-kNN can only be revised with its live graph")

@@ -6,26 +6,25 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer
-from vicinal._core.csr import owned_csr, quick_rows, stacked, with_values
+from vicinal._core.csr import private_copy, quick_rows, stacked, with_values
 from vicinal._core.labels import Kind
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
-from vicinal._core.validation import check_features, check_readable
+from vicinal._core.validation import read_features
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_graph, narrowed
 from vicinal.methods._arguments import check_sample_weight
-from vicinal.methods.fitted_state import Version, Versioned
+from vicinal.methods.fitted_state import FittedAttributes, FittedState
 from vicinal.methods.training import EveryLabel, block_rows, check_cells
 from vicinal.metrics._sums import check_labels, check_truth
 from vicinal.metrics.evaluate import together
 from vicinal.scores import Scores
 
 
-class NeighborQueries(Versioned):
+class NeighborQueries(FittedAttributes):
     """``kneighbors`` and ``neighbor_graph`` of every estimator."""
 
     def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
@@ -72,7 +71,7 @@ class NeighborQueries(Versioned):
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` converts to distances and ids."""
         version = self._fitted()
-        rows = version.whole.rows if X is None else version.rows
+        rows = version.rows.compacted() if X is None else version.rows
         most = rows.n_rows - (X is None)
         k = min(version.scoring.k, most)
         if n_neighbors is not None:
@@ -88,11 +87,7 @@ class NeighborQueries(Versioned):
             quick = quick_rows(X, self.n_features_in_)
             if quick is not None:
                 return quick
-        check_readable(X)
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return check_features(checked)
+        return read_features(self, X, reset=reset)
 
     def _read_new_X(self, X: object) -> Features:
         """Return validated features of rows to predict."""
@@ -113,7 +108,7 @@ def labels_as(decided: Csr, kind: Kind, dtype: str) -> NDArray[Any] | Csr:
     """
     typed = with_values(decided, decided.data.astype(dtype))
     if kind == "sparse":
-        return owned_csr(typed)
+        return private_copy(typed)
     array: NDArray[Any] = typed.toarray()
     return array.ravel() if kind == "flat" else array
 
@@ -130,7 +125,7 @@ def probabilities_as(scores: Scores, kind: Kind) -> Float | Csr:
            [0.  , 1.  ]])
     """
     if isinstance(scores.values, sparse.csr_array) and kind == "sparse":
-        return scores.toarray() if scores.base.any() else owned_csr(scores.values)
+        return scores.toarray() if scores.base.any() else private_copy(scores.values)
     array = scores.toarray()
     return np.column_stack([1.0 - array, array]) if kind == "flat" else array
 
@@ -183,7 +178,7 @@ class Predictions(NeighborQueries):
         decided = self._decided(version, X, graph)
         return labels_as(decided, version.label_kind, version.label_dtype)
 
-    def _decided(self, version: Version, X: object, graph: NeighborGraph | None) -> Csr:
+    def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
         """Return the label indicator (int32) that one version predicts."""
         scored = self._score_blocks(version, X, graph)
         return stacked([version.decision.decide(scores) for scores in scored])
@@ -249,7 +244,7 @@ class Predictions(NeighborQueries):
         """
         return self._scores(self._fitted(), X, graph)
 
-    def _scores(self, version: Version, X: object, graph: NeighborGraph | None) -> Scores:
+    def _scores(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Scores:
         """Return the scores of every row and label that one version computes."""
         if isinstance(version.scoring, EveryLabel):
             check_cells(self._read_new_X(X).shape[0], len(version.label_names))
@@ -274,7 +269,7 @@ class Predictions(NeighborQueries):
         return np.concatenate([ids for ids, _ in blocks]), np.concatenate([s for _, s in blocks])
 
     def _score_blocks(
-        self, version: Version, X: object, graph: NeighborGraph | None
+        self, version: FittedState, X: object, graph: NeighborGraph | None
     ) -> Iterator[Scores]:
         """Score the rows of `X` with one version, in blocks."""
         queries = self._read_new_X(X)

@@ -42,6 +42,9 @@ class Method:
         Quick: the cost grows with rows × k only. Slow: also with labels, clusters or rows².
     neighbors : str or None
         The parameter that is the number of neighbours k; None for a method without neighbours.
+    sweeps : str or None
+        A parameter of which one pass scores many values, besides the number of neighbours
+        (:class:`vicinal.methods.folds.SharedSweepScoring`).
     decides_by : tuple of str
         Parameters that change what is predicted but not what is scored, besides ``threshold`` and
         ``never_empty``. Settings that differ only in these share their scores.
@@ -64,6 +67,7 @@ class Method:
     beyond_edge: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     cost: Literal["quick", "slow"] = "quick"
     neighbors: str | None = "n_neighbors"
+    sweeps: str | None = None
     decides_by: tuple[str, ...] = ()
     rule: Decision | None = None
     scoring: tuple[type[Saveable], ...] = ()
@@ -103,6 +107,11 @@ def saved_name(kind: type[Any]) -> str:
     return full_name(kind)
 
 
+def _is_baseline(kind: type[Any]) -> bool:
+    """Tell whether a class is not one of the neighbour methods, which lists name first."""
+    return not kind.__module__.startswith("vicinal.methods.")
+
+
 def full_name(kind: type[Any]) -> str:
     """Return ``module:Class``."""
     return f"{kind.__module__}:{kind.__qualname__}"
@@ -128,7 +137,8 @@ def find_method(name: str, argument: str = "methods") -> type[Any]:
         return _REGISTERED[name]
     module, colon, attribute = str(name).partition(":")
     if not colon:
-        expected = f"a method ({', '.join(_REGISTERED)}) or module:Class"
+        own = sorted(_REGISTERED, key=lambda each: (_is_baseline(_REGISTERED[each]), each))
+        expected = f"a method ({', '.join(own)}) or module:Class"
         raise InvalidArgumentError(argument, expected, repr(name))
     try:
         found: object = import_module(module)

@@ -21,7 +21,7 @@ from vicinal._core.threads import using_threads
 from vicinal._core.validation import as_csr
 from vicinal.explain import Removal
 from vicinal.graph import NeighborGraph
-from vicinal.methods._formulas import cells, picked
+from vicinal.methods._formulas import cells, with_neighbors
 from vicinal.methods.fitted_state import row_name
 from vicinal.preprocess import TextVectorizer, WordPlace
 from vicinal.scores import Scores
@@ -226,7 +226,7 @@ class RemovalSearch:
         wide = self.model.search_.query(self.x, k + max(len(group) for group in groups))
         width, found = min(k, wide.k), wide.ids[0] >= 0
         kept = [~np.isin(wide.ids[0], list(group)) & found for group in groups]
-        return picked(wide, [np.flatnonzero(each)[:width] for each in kept], width)
+        return with_neighbors(wide, [np.flatnonzero(each)[:width] for each in kept], width)
 
 
 def _decisive(

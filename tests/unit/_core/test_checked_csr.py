@@ -13,11 +13,11 @@ import vicinal
 from vicinal._core import csr as checked_module
 from vicinal._core.csr import (
     GrowingArray,
-    adopted,
     known_parts,
-    owned_csr,
-    plain_csr,
+    private_copy,
     stacked,
+    to_user,
+    trust,
     widened,
     with_rows,
     with_values,
@@ -75,7 +75,7 @@ def test_float64_rows_behind_float32_ones_stay_exact() -> None:
 
 
 def test_a_matrix_that_scipy_changed_is_checked_again() -> None:
-    matrix = adopted(sparse.csr_array(np.array([[1.0, 0.0, 2.0]])))
+    matrix = trust(sparse.csr_array(np.array([[1.0, 0.0, 2.0]])))
     assert known_parts(matrix) is not None
     with pytest.warns(sparse.SparseEfficiencyWarning):
         matrix[0, 1] = np.inf
@@ -99,9 +99,9 @@ def test_predictions_are_the_callers_own() -> None:
 
 def test_copies_of_their_own() -> None:
     matrix = with_rows(*(sparse.csr_array(np.eye(2)),) * 2)
-    for other in (plain_csr(matrix), owned_csr(matrix), deepcopy(matrix)):
+    for other in (to_user(matrix), private_copy(matrix), deepcopy(matrix)):
         assert np.array_equal(other.toarray(), matrix.toarray())
-    assert known_parts(owned_csr(matrix)) is None
+    assert known_parts(private_copy(matrix)) is None
     assert with_values(matrix, np.zeros(4)).nnz == 4
 
 
@@ -129,4 +129,4 @@ def test_rows_beyond_what_short_starts_hold_are_left_to_scipy(monkeypatch: Any) 
 
 def test_matrices_that_are_not_known_stay_what_they_are() -> None:
     matrix = sparse.csr_array(np.eye(2))
-    assert plain_csr(matrix) is matrix
+    assert to_user(matrix) is matrix

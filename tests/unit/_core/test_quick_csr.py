@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal._core.csr import (
-    copied_csr,
+    frozen_copy,
     has_sound_structure,
     known_parts,
     quick_indicator,
@@ -115,6 +115,6 @@ def test_named_columns_are_never_taken_by_place():
 
 
 def test_a_copy_cannot_be_changed():
-    copied = copied_csr(sparse.csr_array(np.eye(2)))
+    copied = frozen_copy(sparse.csr_array(np.eye(2)))
     for part in (copied.data, copied.indices, copied.indptr):
         assert not part.flags.writeable

@@ -51,7 +51,7 @@ def test_a_change_pauses_once_after_another_thread_has_read(model, pauses):
 def test_a_pause_is_in_proportion_to_the_change(model, pauses):
     read_in_another_thread(model)
     for took in (0.001, 60.0):
-        incremental.give_way(model._fitted(), took)
+        incremental._pause_for_readers(model._fitted(), took)
     assert pauses == [incremental.PAUSE * 0.001, incremental.LONGEST_PAUSE]
 
 

@@ -266,4 +266,4 @@ def test_parts_of_other_rows_do_not_fit(training, fitted):
     with pytest.raises(InvalidArgumentError, match="feature: expected labels of shape"):
         LCIFScoring(fitted["instance"], other, 0.3)
     with pytest.raises(InvalidArgumentError, match="instance: expected instance kNN of the first"):
-        fitted["lcif2"].settled(Y, X)
+        fitted["lcif2"].as_fitted(Y, X)

@@ -6,10 +6,11 @@
 // neighbours from the query. s follows from the values of the neighbour graph, so the features of
 // the query are not needed.
 //
-// All sums run in double. Products of rows add features in rising order, as the definition of a
-// similarity does, and every version of a kernel performs the same operations on each number. So
-// the bits depend on the rows of one neighbourhood only: not on threads, on other queries, on the
-// instruction set, or on how many neighbours or alphas are asked for in the same call.
+// All sums run in double. The order in which products are added depends on the rows of the nearer
+// of two neighbours only, and every version of a kernel performs the same operations on each
+// number. So the bits depend on one neighbourhood and one setting: not on threads, on other
+// queries, on the instruction set, or on how many neighbours or alphas are asked for in the same
+// call.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "vicinal/common/array.hpp"
@@ -63,7 +65,8 @@ inline constexpr double least_relative_alpha = 1e-11;
 
 namespace local_ridge {
 
-inline constexpr std::size_t lanes = 8;  // a vector register of doubles
+inline constexpr std::size_t lanes = 8;        // a vector register of doubles
+inline constexpr std::size_t least_line = 16;  // of rows, where lines are faster than pairs
 
 inline std::size_t up_to(std::size_t multiple, std::size_t n) {
   return (n + multiple - 1) / multiple * multiple;
@@ -223,19 +226,19 @@ class ColumnNumbers {
     const std::size_t size = std::bit_ceil(std::max<std::size_t>(16, n_entries + n_entries / 2));
     shift_ = 32 - std::countr_zero(size);
     slots_.assign(size, Slot{-1, 0});
+    last_ = size - 1;
     n_ = 0;
   }
 
   std::int32_t number_of(std::int32_t column) {
     std::size_t at = (static_cast<std::uint32_t>(column) * 2654435769u) >> shift_;
-    while (slots_[at].column != column) {
-      if (slots_[at].column < 0) {
-        slots_[at] = {column, n_};
-        return n_++;
-      }
-      at = (at + 1) & (slots_.size() - 1);
-    }
-    return slots_[at].number;
+    while (slots_[at].column != column && slots_[at].column >= 0) at = (at + 1) & last_;
+    // Without a branch: whether a column is new cannot be predicted.
+    const bool is_new = slots_[at].column < 0;
+    const std::int32_t number = is_new ? n_ : slots_[at].number;
+    n_ += is_new;
+    slots_[at] = {column, number};
+    return number;
   }
 
   std::size_t size() const { return static_cast<std::size_t>(n_); }
@@ -246,6 +249,7 @@ class ColumnNumbers {
     std::int32_t number;
   };
   std::vector<Slot> slots_;
+  std::size_t last_ = 0;
   int shift_ = 0;
   std::int32_t n_ = 0;
 };
@@ -291,40 +295,53 @@ class Neighborhood {
   }
 
  private:
-  // Each row is added to the rows before it. A column that many rows have is kept as a line of
-  // all neighbours, any other one as a list of the rows that have it.
+  struct Entry {
+    double value;
+    std::uint32_t row;
+  };
+
+  // Column by column, in order of their first use. A column that many rows have is spread to a line
+  // of all neighbours.
   template <class Value>
   void add_rows(const CsrView<Value>& rows, std::span<const std::int32_t> ids) {
-    number_columns(rows, ids);
-    const std::int32_t* number = numbers_.data();
-    for (std::size_t a = 0; a < n_; ++a) {
-      const auto values = rows.row(ids[a]);
-      double* sums = sums_.data() + a * stride_;
-      const std::size_t before = up_to(lanes, a);
-      for (const Value raw : values) {
-        const auto value = static_cast<double>(raw);
-        Column& column = columns_[*number++];
-        if (column.is_line) {
-          double* line = lines_.data() + column.at;
-          kernels_.add_scaled(sums, line, value, before);
-          line[a] = value;
-        } else {
-          Entry* entry = entries_.data() + column.at;
-          for (const Entry* end = entry + column.n; entry != end; ++entry)
-            sums[entry->row] += value * entry->value;
-          *entry = {value, a};
-          ++column.n;
-        }
-      }
-      squares_[a] = squared_norm(values);
+    collect_columns(rows, ids);
+    lines_.assign(stride_, 0.0);
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : ends_) {
+      const std::span column = std::span<const Entry>(entries_).subspan(begin, end - begin);
+      if (column.size() < least_line)
+        add_pairs(column);
+      else
+        add_lines(column);
+      begin = end;
     }
     if (metric_ == Metric::euclidean) products_to_distances(rows, ids);
   }
 
+  void add_pairs(std::span<const Entry> column) {
+    for (std::size_t i = 1; i < column.size(); ++i) {
+      const Entry entry = column[i];
+      double* sums = sums_.data() + entry.row * stride_;
+      for (std::size_t j = 0; j < i; ++j) sums[column[j].row] += entry.value * column[j].value;
+    }
+  }
+
+  void add_lines(std::span<const Entry> column) {
+    for (const Entry entry : column) {
+      kernels_.add_scaled(sums_.data() + entry.row * stride_, lines_.data(), entry.value,
+                          up_to(lanes, entry.row));
+      lines_[entry.row] = entry.value;
+    }
+    std::fill(lines_.begin(), lines_.end(), 0.0);
+  }
+
+  // The entries of the columns that at least two rows have, by column, in order of first use.
   template <class Value>
-  void number_columns(const CsrView<Value>& rows, std::span<const std::int32_t> ids) {
+  void collect_columns(const CsrView<Value>& rows, std::span<const std::int32_t> ids) {
     std::size_t n_entries = 0;
     for (const std::int32_t id : ids) n_entries += rows.row_size(id);
+    if (n_entries > std::numeric_limits<std::int32_t>::max())
+      throw std::length_error("the neighbours of one row have 2^31 entries or more");
     numbering_.start(n_entries);
     numbers_.resize(n_entries);
     counts_.assign(n_entries, 0);
@@ -334,20 +351,40 @@ class Neighborhood {
         *number = numbering_.number_of(column);
         ++counts_[*number++];
       }
-    const std::size_t least = least_line();
-    std::size_t n_listed = 0, n_line = 0;
-    columns_.resize(numbering_.size());
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool is_line = counts_[c] >= least;
-      std::size_t& at = is_line ? n_line : n_listed;
-      columns_[c] = {at, 0, is_line};
-      at += is_line ? stride_ : counts_[c];
+    const std::uint32_t n_shared = find_places(n_entries);
+    number = numbers_.data();
+    for (std::size_t a = 0; a < n_; ++a) {
+      double square = 0.0;
+      for (const Value raw : rows.row(ids[a])) {
+        const auto value = static_cast<double>(raw);
+        square += value * value;
+        std::uint32_t& place = places_[*number++];
+        entries_[place] = {value, static_cast<std::uint32_t>(a)};
+        place += place < n_shared;
+      }
+      squares_[a] = square;
     }
-    entries_.resize(n_listed);
-    lines_.assign(n_line, 0.0);
   }
 
-  std::size_t least_line() const { return std::max<std::size_t>(8, n_ / 4); }
+  // Where the entries of each column begin, and where those of the shared columns end. All others
+  // are written to one place after these. Returns how many entries shared columns have.
+  std::uint32_t find_places(std::size_t n_entries) {
+    const std::size_t n_columns = numbering_.size();
+    entries_.resize(n_entries + 1);
+    places_.resize(n_columns);
+    ends_.resize(n_columns);
+    std::size_t n_shared = 0;
+    std::uint32_t n = 0;
+    for (std::size_t c = 0; c < n_columns; ++c) {  // without branches, which cannot be predicted
+      const bool is_shared = counts_[c] > 1;
+      places_[c] = is_shared ? n : static_cast<std::uint32_t>(n_entries);
+      n += is_shared ? counts_[c] : 0;
+      ends_[n_shared] = n;
+      n_shared += is_shared;
+    }
+    ends_.resize(n_shared);
+    return n;
+  }
 
   // Of nearly equal rows the difference of large sums has few digits: it is computed again.
   template <class Value>
@@ -417,16 +454,6 @@ class Neighborhood {
     return n == 0 ? 0.0 : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
   }
 
-  struct Column {
-    std::size_t at;  // in lines_ or entries_
-    std::size_t n;
-    bool is_line;
-  };
-  struct Entry {
-    double value;
-    std::size_t row;
-  };
-
   const Kernels& kernels_;
   Metric metric_ = Metric::cosine;
   std::size_t n_ = 0, stride_ = 0;
@@ -434,8 +461,7 @@ class Neighborhood {
   std::vector<double> squares_, norms_, inverse_diagonal_;
   ColumnNumbers numbering_;
   std::vector<std::int32_t> numbers_;
-  std::vector<std::uint32_t> counts_;
-  std::vector<Column> columns_;
+  std::vector<std::uint32_t> counts_, ends_, places_;
   std::vector<Entry> entries_;
 };
 
@@ -448,8 +474,8 @@ template <class Rows>
 std::vector<double> local_ridge_weights(const Rows& rows, const NeighborTable& neighbors,
                                         const RidgeSettings& settings, Simd level, int n_threads,
                                         const InterruptCheck& interrupted = never_interrupted) {
-  constexpr std::int64_t queries_per_task = 8;
   const std::int64_t n = neighbors.n_queries(), k = neighbors.k;
+  const std::int64_t queries_per_task = k <= 128 ? 8 : 1;
   VICINAL_ASSERT(neighbors.values.size() == neighbors.ids.size());
   for ([[maybe_unused]] const std::int64_t each : settings.ks)
     VICINAL_ASSERT(0 < each && each <= k);

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, owned_csr, take_rows
+from vicinal._core.csr import checked_csr, take_rows, to_user
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import library_threads, using_threads
@@ -40,8 +40,8 @@ from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
 from vicinal.methods.blend.parts import NEIGHBORS, Look
 from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
-from vicinal.methods.fitted_state import Calibration, Version
-from vicinal.methods.incremental import IncrementalEstimator, Reviser, Revision
+from vicinal.methods.fitted_state import Calibration, FittedState
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
 from vicinal.methods.predicting import probabilities_as
 from vicinal.methods.registry import Method
@@ -174,7 +174,7 @@ class Blend(IncrementalEstimator):
     @property
     def part_names_(self) -> tuple[str, ...]:
         """The parts in use."""
-        return _blend(self._whole("part_names_").scoring).names
+        return _blend(self._state("part_names_").scoring).names
 
     def _fitted_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
@@ -191,7 +191,7 @@ class Blend(IncrementalEstimator):
 
     # -- learning at once
 
-    def _revise(self, scoring: Scoring, revision: Revision) -> Scoring:
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Return the blend with the rows that were added, or without those that are gone."""
         before, rows = _blend(scoring), revision.rows
         known = before.views[0].rows
@@ -213,7 +213,7 @@ class Blend(IncrementalEstimator):
         """
         return super().recalibrate()
 
-    def _recalibrated(self, reviser: Reviser, version: Version) -> Version:
+    def _recalibrated(self, reviser: SmallChange, version: FittedState) -> FittedState:
         """Return the version fitted from scratch on its rows; what was taught stays so."""
         version = reviser.compacted(version)
         rows, before = version.rows, _blend(version.scoring)
@@ -228,7 +228,7 @@ class Blend(IncrementalEstimator):
     # -- what was taught
 
     def _score_blocks(
-        self, version: Version, X: object, graph: NeighborGraph | None
+        self, version: FittedState, X: object, graph: NeighborGraph | None
     ) -> Iterator[Scores]:
         """Score rows in blocks; a row that was taught scores 1 for its labels."""
         queries = self._read_new_X(X)
@@ -239,7 +239,7 @@ class Blend(IncrementalEstimator):
                 scores = scoring.scores(known.query(some, 0), some)
             yield as_taught(scores, taught_places(scoring, known, some), scoring.Y)
 
-    def _decided(self, version: Version, X: object, graph: NeighborGraph | None) -> Csr:
+    def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
         """Return the label indicator that one version predicts; of taught rows, what was taught."""
         decided = super()._decided(version, X, graph)
         scoring = _blend(version.scoring)
@@ -259,7 +259,7 @@ class Blend(IncrementalEstimator):
         version = self._fitted()
         scores = self._scores(version, X, graph)
         if version.label_kind == "sparse":
-            return owned_csr(cast("Csr", scores.values))
+            return to_user(cast("Csr", scores.values))
         return probabilities_as(scores, version.label_kind)
 
     # -- neighbours and explanations
@@ -278,7 +278,7 @@ class Blend(IncrementalEstimator):
 
     def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
         """Return the neighbours in the first view, the scores and the predicted labels of rows."""
-        version = self._fitted().whole
+        version = self._fitted().as_fitted
         scoring, rows = _blend(version.scoring), version.rows
         view = scoring.views[0]
         with using_threads(rows.n_jobs):
@@ -306,7 +306,7 @@ class Blend(IncrementalEstimator):
         place = places[0][1]
         with using_threads(rows.n_jobs):
             scores = as_taught(scoring.scores(rows.query(X, 0), X), places, scoring.Y)
-        facts = {"as taught": f"row {rows.row_ids[place]}"}
+        facts = {"as taught": f"row {rows.place_ids[place]}"}
         taught = Terms("neighbor", np.array([place]), np.ones(1))
         known = set(_labels(scoring.Y, place).tolist())
         values = cells(scores, 0, labels).tolist()

@@ -20,7 +20,7 @@ import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import check_option
-from vicinal._core.csr import adopted, take_rows, with_values
+from vicinal._core.csr import take_rows, trust, with_values
 from vicinal._core.state import State, read_array, read_plain
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
@@ -87,7 +87,7 @@ class Look:
             return scaled
         if not len(self.first):
             return X
-        rows = adopted(as_csr(X))
+        rows = trust(as_csr(X))
         values = rows.data.astype(np.float64)
         if self.is_count:  # new rows may hold values below 1, which are no counts
             values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
@@ -145,7 +145,7 @@ def is_dense(X: Features) -> bool:
 
 def unit_rows(X: Features) -> Csr:
     """Return rows of length one; rows of zeros stay."""
-    rows = adopted(as_csr(X))
+    rows = trust(as_csr(X))
     values = rows.data.astype(np.float64)
     if rows.shape[0] == 1:
         length = np.sqrt(values @ values)

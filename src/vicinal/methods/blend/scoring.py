@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32
-from vicinal._core.csr import adopted, checked_csr, no_rows, take_rows
+from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_part, read_value
 from vicinal._core.threads import thread_count, using_threads
@@ -237,7 +237,7 @@ class BlendScoring:
                 *csr_parts(self.Y),
                 int(self.Y.shape[1]),
                 self._prior(),
-                *(none if own is None else csr_parts(adopted(own))),
+                *(none if own is None else csr_parts(trust(own))),
                 self.plan.counts(below),
                 self.plan.every_label,
                 thread_count(),
@@ -329,7 +329,7 @@ class BlendScoring:
         bare = cls(
             views,
             _ridges(views, training.Y, max_memory),
-            adopted(training.Y),
+            trust(training.Y),
             label_counts(training.Y),
             CellPlan.of(training.Y),
             ConvexMix(np.ones(1), 1.0, 0.0, 1),
@@ -418,7 +418,7 @@ class BlendScoring:
     def forgotten(self, places: Int) -> Self:
         """Return the blend without the rows at these places, which become empty."""
         ready = self._ready()
-        Y = adopted(take_rows(self.Y, places))
+        Y = trust(take_rows(self.Y, places))
         seen = [take_rows(view.rows.X, places) for view in ready.views]
         return replace(
             ready,
@@ -437,14 +437,14 @@ class BlendScoring:
         """Return the blend with the inverses that changes need."""
         if all(ridge.inverse is not None for ridge in self.ridges):
             return self
-        whole = self.settled(self.Y, None) if self.views[0].rows.n_empty else self
+        whole = self.as_fitted(self.Y, None) if self.views[0].rows.n_empty else self
         rows = [view.rows.X for view in whole.views]
         ridges = [ridge.ready(self._unit(ridge, rows), whole.Y) for ridge in self.ridges]
         return replace(self, ridges=tuple(ridges))
 
-    def settled(self, Y: Csr, X: Features | None) -> Self:
+    def as_fitted(self, Y: Csr, X: Features | None) -> Self:
         """Return the same blend without empty places; `Y` are the labels of the rows that stay."""
-        return replace(self, views=tuple(view.compacted() for view in self.views), Y=adopted(Y))
+        return replace(self, views=tuple(view.compacted() for view in self.views), Y=trust(Y))
 
     def rebuilt(self, X: Features, Y: Csr) -> Self:
         """Return a blend whose parts are built afresh, with the constants of this one.
@@ -453,7 +453,7 @@ class BlendScoring:
         blend that learned and forgot rows equals.
         """
         views = tuple(View.build(view.look, X, Y) for view in self.views)
-        bare = replace(self, views=views, Y=adopted(Y), counts=label_counts(Y), held_out=None)
+        bare = replace(self, views=views, Y=trust(Y), counts=label_counts(Y), held_out=None)
         rows = [view.rows.X for view in views]
         ridges = [ridge.refitted(bare._unit(ridge, rows), Y) for ridge in self.ridges]
         return replace(bare, ridges=tuple(ridges))

@@ -15,7 +15,7 @@ from vicinal.errors import InvalidArgumentError, warn_user
 from vicinal.graph import NeighborGraph
 from vicinal.index._common import chosen_backend
 from vicinal.methods._arguments import refuse_fit_arguments
-from vicinal.methods.incremental import IncrementalEstimator, Reviser
+from vicinal.methods.incremental import IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.scoring import RidgeScoring
 from vicinal.methods.label_ridge.solver import RidgeSettings, check_settings
 from vicinal.methods.registry import Method
@@ -175,7 +175,7 @@ class LabelRidge(IncrementalEstimator):
         return self
 
     @contextmanager
-    def _changing(self) -> Iterator[Reviser]:
+    def _changing(self) -> Iterator[SmallChange]:
         """Change the model, unless its rows have weights, which further rows would lack."""
         with super()._changing() as reviser:
             if getattr(reviser.version.scoring, "weights", None) is not None:
@@ -213,7 +213,7 @@ class LabelRidge(IncrementalEstimator):
     @property
     def alpha_(self) -> float:
         """The regularisation strength used."""
-        return cast("RidgeScoring", self._whole("alpha_").scoring).alpha
+        return cast("RidgeScoring", self._state("alpha_").scoring).alpha
 
 
 __all__ = ["RidgeScoring", "RidgeSettings"]
