@@ -18,7 +18,7 @@ EXPORTED = {
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
-        run_comparison wilcoxon_holm""",
+        compare wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
