@@ -140,7 +140,7 @@ class SklearnStep:
             elif (piece := _piece(value, with_arrays=not self.trusted)) is not None:
                 memo[id(value)] = StoredPiece(len(pieces))
                 pieces.append(piece)
-        content = _skops().dumps(copy.deepcopy(self.estimator, memo))
+        content = _numbered(_skops().dumps(copy.deepcopy(self.estimator, memo)))
         _audit(content, self.trusted)
         skops = np.frombuffer(content, dtype=np.uint8)
         return {"kind": _type_name(self.estimator), "skops": skops, "pieces": pieces}
@@ -310,6 +310,28 @@ def _restored_piece(piece: State) -> Any:
         return np.array(read_names(piece, "names"), dtype=object)
     array: NDArray[Any] = read_part(piece, "array", np.ndarray)
     return array if isinstance(array, np.memmap) else array.copy()
+
+
+def _numbered(content: bytes) -> bytes:
+    """Return a description with small numbers and no times, so that equal steps have equal files.
+
+    skops numbers objects and files by their addresses in memory.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop("schema.json"))
+    numbers: dict[int, int] = {}
+    files: dict[str, str] = {}
+    for node in _nodes(schema):
+        node["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+        if "file" in node:
+            node["file"] = files.setdefault(node["file"], f"{len(files)}.npy")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, file in files.items():
+            archive.writestr(zipfile.ZipInfo(file), members[name])
+        archive.writestr(zipfile.ZipInfo("schema.json"), json.dumps(schema))
+    return buffer.getvalue()
 
 
 def _audit(content: bytes, trusted: Collection[str]) -> None:
