@@ -1,6 +1,7 @@
 """Learning: exact, durable before the reply, replayed after a restart, never doubled."""
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -163,13 +164,14 @@ def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     shutil.rmtree(folder)
-    leftover = folder / ".000000000003.killed.unfinished"
-    leftover.parent.mkdir(parents=True)
+    leftover = folder / ".000000000003.0123456789abcdef.unfinished"
+    folder.mkdir(parents=True)
     leftover.touch()
+    os.utime(leftover, (1, 1))
     again = start(limits=Limits(rows_per_snapshot=3))
     assert again.predict("parrot") == before
     for _ in range(100):
-        if snapshots_in(folder) == ["000000000004"]:
+        if snapshots_in(folder) == ["000000000004"] and not leftover.exists():
             return
         time.sleep(0.02)
     raise AssertionError(list(folder.iterdir()))
