@@ -339,7 +339,7 @@ def test_events_survive_with_everything_they_hold(tmp_path) -> None:
     again = EventStore(tmp_path / "s.sqlite")
     assert again.after("m", 0, 10) == [event]
     assert again.by_key("m", "key") == event
-    assert again.by_origin("m", "label-studio:1:2") == [event]
+    assert again.learned_from("m", "label-studio:1:2") == [5]
     assert again.last_version("m") == 1
     assert json.loads(change.payload)[0]["text"] == text
     again.close()
