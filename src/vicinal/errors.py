@@ -7,10 +7,14 @@ The command line prints both to standard error.
 import inspect
 import logging
 import warnings
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class InvalidArgumentError(ValueError):
     """An argument is invalid; the message names it, the expected value and the actual one.
+
+    A `hint` follows in parentheses: what to do about it.
 
     Examples
     --------
@@ -20,15 +24,29 @@ class InvalidArgumentError(ValueError):
     vicinal.errors.InvalidArgumentError: n_neighbors: expected a positive integer, got -3
     """
 
-    def __init__(self, name: str, expected: str, got: object) -> None:
-        super().__init__(f"{name}: expected {expected}, got {got}")
+    def __init__(self, name: str, expected: str, got: object, hint: str = "") -> None:
+        remedy = f" ({hint})" if hint else ""
+        super().__init__(f"{name}: expected {expected}, got {got}{remedy}")
         self.name = name
         self.expected = expected
         self.got = got
+        self.hint = hint
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, object]]:
-        """Pickle by the three parts, so that the error crosses process borders."""
-        return type(self), (self.name, self.expected, self.got)
+    def __reduce__(self) -> tuple[type, tuple[str, str, object, str]]:
+        """Pickle by the parts, so that the error crosses process borders."""
+        return type(self), (self.name, self.expected, self.got, self.hint)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a hint that names up to two similar names; empty if there are none.
+
+    Examples
+    --------
+    >>> did_you_mean("sports", ["sport", "music"])
+    "did you mean 'sport'?"
+    """
+    close = get_close_matches(str(name), list(known), n=2)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 class DataFormatError(ValueError):

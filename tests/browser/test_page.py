@@ -116,7 +116,7 @@ def test_names_of_labels_are_text_not_markup(open_page) -> None:
 
 
 def test_a_read_only_service_says_so(open_page) -> None:
-    page = open_page({"loopback_writes": False})
+    page = open_page({"loopback": False})
     write(page, "a cat")
     assert page.is_visible("#read-only")
     assert page.is_disabled("#teach")

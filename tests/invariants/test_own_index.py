@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import vicinal
-from vicinal.comparison import run_comparison
+from vicinal.comparison import compare
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
 from vicinal.graph import NeighborGraph
@@ -189,7 +189,7 @@ class Answers:
     @classmethod
     def of(cls, model: Any, X: Any) -> "Answers":
         near = model.neighbor_graph(X, 6)
-        return cls(model.predict(X), model.predict_proba(X), model.graph_, near)
+        return cls(model.predict(X), model.predict_proba(X), model.training_graph(), near)
 
 
 @cache
@@ -295,15 +295,15 @@ def test_a_comparison_searches_with_the_index_of_the_estimators() -> None:
     X, Y = tied_rows(40)
     index = Counted()
     pairs = {"BR": (vicinal.BRkNN, 3), "ML": (vicinal.MLkNN, 5)}
-    wanted = run_comparison({"d": (X, Y)}, {n: kind(k) for n, (kind, k) in pairs.items()}, folds=3)
+    wanted = compare({"d": (X, Y)}, {n: kind(k) for n, (kind, k) in pairs.items()}, folds=3)
     own = {name: kind(k, algorithm=index) for name, (kind, k) in pairs.items()}
-    found = run_comparison({"d": (X, Y)}, own, folds=3)
+    found = compare({"d": (X, Y)}, own, folds=3)
     for mine, theirs in zip(found, wanted, strict=True):
         assert list(mine.values) == list(theirs.values)
         assert np.array_equal([*mine.values.values()], [*theirs.values.values()], equal_nan=True)
     assert len(index.built) == 3  # one search per fold, shared by both methods
     wrong = {name: kind(k, algorithm=Mirrored) for name, (kind, k) in pairs.items()}
-    found = run_comparison({"d": (X, Y)}, wrong, folds=3)
+    found = compare({"d": (X, Y)}, wrong, folds=3)
     assert [each.values for each in found] != [each.values for each in wanted]
 
 

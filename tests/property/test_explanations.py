@@ -39,6 +39,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         for of in ("feature", "label")
     ],
     "label-ridge": [{}, {"max_features": 2}, {"kernel": "rbf"}],
+    "local-ridge": [{}, {"alpha": 1e-3}, {"center": True}],
     "lcif": [{"mixing": 0.3}, {"mixing": 1.0, "aggregate": "max"}, {"second_order": True}],
 }
 

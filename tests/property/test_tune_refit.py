@@ -33,6 +33,7 @@ OTHERS: dict[str, dict[str, list[Any]]] = {
         "neighbors_of": ["label", "feature"],
     },
     "label-ridge": {"alpha": [1.0, 0.1]},
+    "local-ridge": {"alpha": [0.3, 2.0], "center": [None, True]},
     "lcif": {"mixing": [0.0, 0.4, 1.0], "second_order": [False, True], "threshold": [None, 0.1]},
 }
 

@@ -106,8 +106,8 @@ class Changed:
         near, fresh = model.neighbor_graph(queries, 3), scratch.neighbor_graph(queries, 3)
         assert np.array_equal(near.ids, np.append(self.alive, -1)[fresh.ids])
         assert np.array_equal(near.values, fresh.values)
-        assert np.array_equal(model.graph_.ids, scratch.graph_.ids)
-        assert np.array_equal(model.graph_.values, scratch.graph_.values)
+        assert np.array_equal(model.training_graph().ids, scratch.training_graph().ids)
+        assert np.array_equal(model.training_graph().values, scratch.training_graph().values)
         if needs_of(model.decision_rule()).needs_scores:
             model.recalibrate()
         assert model.calibration_.is_current

@@ -10,15 +10,15 @@ import vicinal
 from vicinal.methods import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge MLkNN
-        NeighborGraph Pipeline Scores baselines comparison datasets decision distances explain graph
-        index load make_pipeline metrics preprocess reduction report results save selection
-        service""",
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
+        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines comparison datasets decision
+        distances explain graph index load make_pipeline metrics preprocess reduction report results
+        save selection service""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
-        run_comparison wilcoxon_holm""",
+        compare wilcoxon_holm""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
@@ -41,7 +41,7 @@ EXPORTED = {
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe
         is_table load read_content read_file read_texts write_file""",
-    "vicinal.persistence": "read_folder register write_folder",
+    "vicinal.persistence": "check_replaceable read_header read_model register write_model",
     "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricAccumulator MetricInfo MetricScorer
         MetricsTable align_labels
         average_precision cardinality scorer
@@ -75,6 +75,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "neighbors_of": "feature",
         "aggregate": "mean",
     },
+    "LocalRidge": {"n_neighbors": 50, "alpha": 1.0, "center": None},
     "LabelRidge": {
         "alpha": 1.0,
         "kernel": None,
@@ -87,8 +88,11 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
 }
-COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LabelRidge", "Blend"}
-INCREMENTAL = ("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR", "InstanceKNN", "FeatureKNN", "LCIF")
+COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
+INCREMENTAL = (
+    *("BRkNN", "LPkNN", "MLkNN", "LAMLkNN", "IBLR"),
+    *("InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge"),
+)
 SHARED: dict[str, Any] = {
     "threshold": None,
     "never_empty": None,

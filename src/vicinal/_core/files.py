@@ -12,21 +12,24 @@ NumPy's own reader repairs headers of Python 2 with a tokenizer, which may raise
 import ast
 import ctypes
 import errno
+import hashlib
 import json
 import math
 import os
 import re
+import secrets
+import shutil
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from vicinal._core.threads import lock, unlock
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 _NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
@@ -84,6 +87,98 @@ def naming(file: Path) -> Iterator[None]:
         raise OSError(error.errno, cause, str(file)) from error
 
 
+UNFINISHED = ".unfinished"
+STALE_SECONDS = 3600
+"""An unfinished file that was not written to for this long belongs to a process that died."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path` to write to; at the end the file takes its place.
+
+    The content and the folder are flushed to disk. If the block fails, `path` stays as it was. Of
+    several writers the last one wins. The file keeps the permissions of the one it replaces.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "notes.txt"
+    ...     with replacing(target) as beside:
+    ...         _ = beside.write_text("all of it")
+    ...     target.read_text(), len(os.listdir(folder))
+    ('all of it', 1)
+    """
+    beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
+    try:
+        with naming(path):
+            yield beside
+            sync_file(beside)
+        with suppress(OSError):
+            shutil.copymode(path, beside)
+        _replace(beside, path)
+        sync_folder(path.parent)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _replace(beside: Path, path: Path) -> None:
+    """Rename over the old file, which Windows refuses while a program has it open or mapped."""
+    try:
+        beside.replace(path)
+    except PermissionError as error:
+        cause = "cannot be replaced: no permission, or another program has it open"
+        raise PermissionError(error.errno, cause, str(path)) from None
+
+
+def remove_stale(path: Path) -> None:
+    """Remove unfinished files of `path` that killed processes left more than an hour ago."""
+    start, oldest = f".{path.name[:200]}.", time.time() - STALE_SECONDS
+    with suppress(OSError):  # the folder may not be listable
+        for file in list(path.parent.iterdir()):
+            if file.name.startswith(start) and file.name.endswith(UNFINISHED):
+                with suppress(OSError):  # another process may have removed it
+                    if file.stat().st_mtime < oldest:
+                        file.unlink()
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold the lock that a file stands for; other threads and processes wait.
+
+    The system releases the locks of dead processes. On network drives without locks nobody waits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "lock"):
+    ...     (Path(folder) / "lock").exists()
+    True
+    """
+    from filelock import FileLock
+
+    lock = FileLock(file)
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 Item = TypeVar("Item")
 
 _NOT_AS_EXPECTED = (
@@ -128,19 +223,15 @@ def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
     line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
-    with naming(path), path.open("a+b") as file:
-        lock(file.fileno())
-        try:
-            _append(file, line.encode())
-        finally:
-            unlock(file.fileno())
+    with locked(path.with_name(f"{path.name}.lock")), naming(path), path.open("a+b") as file:
+        _append(file, line.encode())
     if is_new:
         sync_folder(path.parent)
 
 
 def _append(file: IO[bytes], line: bytes) -> None:
     """Append a line after the last complete line."""
-    rest = _after_last_line(file.fileno())
+    rest = _after_last_line(file)
     if _is_torn(rest):
         os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
     elif rest:
@@ -195,12 +286,14 @@ def _is_torn(rest: bytes) -> bool:
     return False
 
 
-def _after_last_line(file: int) -> bytes:
+def _after_last_line(file: IO[bytes]) -> bytes:
     """Return the text after the last line break; only one byte is read if there is none."""
-    size = os.fstat(file).st_size
-    if not size or os.pread(file, 1, size - 1) == b"\n":
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 1, 0))
+    if file.read(1) in (b"", b"\n"):
         return b""
-    return os.pread(file, size, 0).rpartition(b"\n")[2]
+    file.seek(0)
+    return file.read().rpartition(b"\n")[2]
 
 
 _MAGIC = b"\x93NUMPY"

@@ -1,11 +1,10 @@
 """The number of threads of the compiled core and of BLAS."""
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from itertools import chain, islice
@@ -216,44 +215,3 @@ def _renew_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
-
-
-if sys.platform != "win32":
-    import fcntl
-
-
-def lock(descriptor: int, *, shared: bool = False, wait: bool = True) -> bool:
-    """Lock an open file or folder and return whether that succeeded.
-
-    It fails if another process holds the lock and `wait` is False, and if locks are not supported
-    (Windows, some network drives).
-
-    Parameters
-    ----------
-    descriptor : int
-    shared : bool
-        Whether others may share the lock; otherwise it is exclusive.
-    wait : bool
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as one, open(one.name) as same:
-    ...     lock(one.fileno()), lock(same.fileno(), wait=False)
-    (True, False)
-    """
-    if sys.platform == "win32":
-        return False
-    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    try:
-        fcntl.flock(descriptor, how if wait else how | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def unlock(descriptor: int) -> None:
-    """Release the lock; closing is not enough if a child process shares the descriptor."""
-    if sys.platform != "win32":
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -3,13 +3,14 @@
 The stages and the compiled core rely on these checks and do not repeat them.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features, Int, Int32, contiguous
+from vicinal._core.arrays import Csr, Features, Int, Int32, contiguous, row_ids
 from vicinal._core.checks import (
     check_encodable,
     check_flag,
@@ -42,6 +43,7 @@ __all__ = [
     "check_sparse_structure",
     "csr_parts",
     "owned",
+    "read_features",
     "sound_csr",
 ]
 
@@ -56,7 +58,7 @@ def check_rows(name: str, rows: object, n_rows: int) -> Int:
     >>> check_rows("rows", [3], 3)
     Traceback (most recent call last):
     ...
-    vicinal.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3 to 3
+    vicinal.errors.InvalidArgumentError: rows: expected row ids from 0 to 2, got 3
     """
     ids = np.asarray(rows)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
@@ -65,9 +67,14 @@ def check_rows(name: str, rows: object, n_rows: int) -> Int:
         )
     if ids.size and (ids.min() < 0 or ids.max() >= n_rows):
         raise InvalidArgumentError(
-            name, f"row ids from 0 to {n_rows - 1}", f"{ids.min()} to {ids.max()}"
+            name, f"row ids from 0 to {n_rows - 1}", _span(int(ids.min()), int(ids.max()))
         )
     return ids.astype(np.int64)
+
+
+def _span(low: int, high: int) -> str:
+    """Return a range in words; a single value if it holds one."""
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def check_features(X: object, name: str = "X", n_features: int | None = None) -> Features:
@@ -87,9 +94,41 @@ def check_features(X: object, name: str = "X", n_features: int | None = None) ->
         )
     values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
     if not is_known and not np.isfinite(values).all():
-        what = "NaN" if np.isnan(values).any() else "infinity"
-        raise InvalidArgumentError(name, "finite values", f"input that contains {what}")
+        raise _not_finite(matrix, name)
     return matrix
+
+
+def _not_finite(matrix: Features, name: str) -> InvalidArgumentError:
+    """Return the error that names the first cell with NaN, or else with infinity."""
+    values = matrix.data if isinstance(matrix, sparse.csr_array) else matrix
+    what = "NaN" if np.isnan(values).any() else "infinity"
+    at = np.argwhere(np.isnan(values) if what == "NaN" else np.isinf(values))[0]
+    if isinstance(matrix, sparse.csr_array):
+        at = np.array([row_ids(matrix)[at[0]], matrix.indices[at[0]]])
+    hint = "sklearn.impute.SimpleImputer fills missing values" if what == "NaN" else ""
+    place = f"input that contains {what} (row {at[0]}, column {at[1]})"
+    return InvalidArgumentError(name, "finite values", place, hint)
+
+
+def read_features(estimator: Any, X: object, *, reset: bool, at_least: int = 1) -> Features:
+    """Return what a user passed as `X`; its columns are stored (`reset`) or compared.
+
+    scikit-learn compares the names and the number of columns, so that users see its familiar
+    messages; :func:`check_features` checks the values.
+    """
+    from sklearn.utils.validation import validate_data
+
+    check_readable(X)
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=True,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=at_least,
+    )
+    return check_features(checked)
 
 
 def _dense(X: object, name: str) -> NDArray[Any]:
@@ -111,12 +150,24 @@ def _dense(X: object, name: str) -> NDArray[Any]:
 def check_readable(X: object, name: str = "X") -> None:
     """Raise for input that scikit-learn's own checks would accept but that must not be used.
 
-    That is inconsistent sparse arrays, and column names that UTF-8 cannot encode.
+    That is texts, inconsistent sparse arrays, and column names that UTF-8 cannot encode.
     """
     check_sparse_structure(X, name)
+    if _is_text(X):
+        hint = "put a TextVectorizer in front: make_pipeline(TextVectorizer(), Blend())"
+        raise InvalidArgumentError(name, "numbers", "texts", hint)
     columns = getattr(X, "columns", None)
     if columns is not None and not sparse.issparse(X):
         check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])
+
+
+def _is_text(X: object) -> bool:
+    """Tell whether `X` is a text, or one text per row."""
+    if isinstance(X, str):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not isinstance(X, Sequence | np.ndarray):
+        return False
+    return len(X) > 0 and isinstance(X[0], str)
 
 
 def owned(matrix: Features, given: object) -> Features:

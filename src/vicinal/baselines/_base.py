@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import unchanged_on_failure
 from vicinal._core.labels import Labels, read_labels
-from vicinal._core.validation import check_features, check_readable, owned
+from vicinal._core.validation import owned, read_features
 from vicinal.decision import Threshold
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods._arguments import (
@@ -114,11 +114,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _read(self, X: object, *, reset: bool) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_readable(X)
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        rows = check_features(checked).astype(np.float64, copy=False)
+        rows = read_features(self, X, reset=reset).astype(np.float64, copy=False)
         return owned(rows, X) if reset else rows
 
     def __sklearn_is_fitted__(self) -> bool:

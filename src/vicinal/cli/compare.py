@@ -91,7 +91,7 @@ def compare(
 ) -> None:
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
-    from vicinal.comparison import run_comparison
+    from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric
 
     check_target("--report", report)
@@ -105,7 +105,7 @@ def compare(
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
         chosen = names or method_words(["quick"])
-        results = run_comparison(
+        results = compare_methods(
             named_sources(data, table),
             chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],

@@ -192,7 +192,7 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from vicinal.datasets.files import written_beside
+    from vicinal._core.files import replacing
 
     remaining = iter(answers)
     group = list(islice(remaining, GROUP_ROWS))
@@ -201,7 +201,7 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     kinds = (pa.string() if is_named else pa.int64(), words, numbers, words, numbers)
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
     n_rows = 0
-    with written_beside(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
+    with replacing(path) as beside, parquet.ParquetWriter(str(beside), schema) as writer:
         while group:
             columns = zip(*map(table_cells, group), strict=True)
             values = {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}

@@ -1,7 +1,7 @@
 """``vicinal serve``: serve models over HTTP."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +40,12 @@ def serve(
     write_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the write token.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name by which a loopback service may be reached, such as that of a proxy."
+        ),
+    ] = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
@@ -55,7 +61,7 @@ def serve(
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
     measured = evaluations(metrics or [], list(sources))
-    start(sources, host, port, kept, read, write, vocabulary, measured)
+    start(sources, host, port, kept, read, write, vocabulary, measured, hosts=allow_host or ())
 
 
 def start(
@@ -68,6 +74,7 @@ def start(
     vocabulary: Path | None = None,
     metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
+    hosts: Sequence[str] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
     from vicinal.service import Limits, create_app
@@ -91,7 +98,8 @@ def start(
         store=store,
         read_token=read_token,
         write_token=write_token,
-        loopback_writes=is_local,
+        loopback=is_local,
+        hosts=hosts,
         limits=limits,
         about=about,
     )

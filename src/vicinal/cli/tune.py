@@ -126,7 +126,7 @@ def tune_settings(
 def _check_files(table: Path | None, save: Path | None) -> None:
     """Raise for files that cannot be written, before any work is done."""
     from vicinal._core.checks import check_option
-    from vicinal.persistence.folder import check_replaceable
+    from vicinal.persistence import check_replaceable
 
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))

@@ -19,7 +19,7 @@ from vicinal.methods import NeighborEstimator
 from vicinal.methods.pipeline import estimator_of
 from vicinal.methods.registry import make_method
 from vicinal.preprocess import TextVectorizer, make_steps
-from vicinal.results import data_hash, digest_of, plain
+from vicinal.results import data_hash, digest_of, plain, source_hash
 from vicinal.scores import Scores
 from vicinal.selection import tune
 from vicinal.selection.folds import Step, read_steps
@@ -77,6 +77,10 @@ class Candidate:
         params = self.estimator.get_params()
         kept = {name: plain(params[name]) for name in params if _last(name) not in NOT_KEPT}
         return {"estimator": type(self.estimator).__name__, **kept}
+
+    def source(self, steps: Sequence[Step] = ()) -> str:
+        """Return a hash of the code of the method and of preprocessing from outside the library."""
+        return source_hash(self.estimator, *(step for _, step in steps))
 
 
 def read_candidates(methods: Methods) -> list[Candidate]:

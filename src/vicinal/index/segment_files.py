@@ -19,8 +19,14 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
 from vicinal._core.csr import bare_csr
-from vicinal._core.files import naming, release_free_memory, sync_folder
-from vicinal._core.threads import lock, unlock
+from vicinal._core.files import (
+    locked,
+    naming,
+    release_free_memory,
+    replacing,
+    sha256_of,
+    sync_folder,
+)
 from vicinal._core.validation import csr_parts
 from vicinal.distances import distance_names
 from vicinal.errors import InvalidArgumentError, ModelFormatError
@@ -301,7 +307,7 @@ class RunWriter:
             "rows": self.n_rows,
             "entries": self.n_entries,
             "dtype": str(self._dtype),
-            "sha256": {name: _digest(self._folder / name) for name in self._streams},
+            "sha256": {name: sha256_of(self._folder / name) for name in self._streams},
             "removed": None,
         }
 
@@ -337,7 +343,7 @@ def write_removed(file: Path, removed: NDArray[np.uint8]) -> dict[str, Any]:
         stream.write(removed.data)
         stream.flush()
         os.fsync(stream.fileno())
-    return {"file": file.name, "sha256": _digest(file)}
+    return {"file": file.name, "sha256": sha256_of(file)}
 
 
 def open_run(
@@ -403,7 +409,7 @@ def _mapped(file: Path, dtype: Any, size: int, sha256: str | None) -> NDArray[An
         raise ModelFormatError(f"{file}: missing") from None
     if found != size * kind.itemsize:
         raise ModelFormatError(f"{file}: expected {size * kind.itemsize} bytes, found {found}")
-    if sha256 is not None and _digest(file) != sha256:
+    if sha256 is not None and sha256_of(file) != sha256:
         raise ModelFormatError(f"{file}: damaged: its checksum does not match")
     if not size:
         return np.zeros(0, dtype=kind)
@@ -444,17 +450,12 @@ def check_entries(run: RowRun, place: Path, start: int, stop: int) -> None:
         start = end
 
 
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 MANIFEST = "index.json"
 LOCK = "lock"
 FORMAT = "vicinal segmented index 1"
 _RUN = re.compile(r"run-[0-9a-f]{16}")
 _REMOVED = re.compile(r"removed-[0-9a-f]{16}")
-_FRESH = re.compile(r"index-[0-9a-f]{16}\.json")
+_FRESH = re.compile(r"\.index\.json\.[0-9a-f]{16}\.unfinished")
 _POSTINGS = re.compile(r"postings-[0-9]+")
 _SUMS = {"indptr", "indices", "ids", "values"}
 
@@ -497,13 +498,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest atomically: readers see either the old one or the new one."""
     body = {"format": FORMAT, **asdict(manifest)}
     text = json.dumps(body, indent=1).encode()
-    fresh = folder / f"{new_name('index')}.json"
-    with naming(fresh), fresh.open("wb") as stream:
-        stream.write(b"%s\n%s\n" % (hashlib.sha256(text).hexdigest().encode(), text))
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(folder / MANIFEST)
-    sync_folder(folder)
+    with replacing(folder / MANIFEST) as beside:
+        beside.write_bytes(b"%s\n%s\n" % (hashlib.sha256(text).hexdigest().encode(), text))
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -576,13 +572,8 @@ def _is_postings(entry: Any) -> bool:
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Lock the folder for one writer; others wait. The system releases locks of dead processes."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        lock(descriptor)
+    with locked(folder / LOCK):
         yield
-    finally:
-        unlock(descriptor)
-        os.close(descriptor)
 
 
 def check_folder(folder: Path) -> None:

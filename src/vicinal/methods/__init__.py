@@ -22,6 +22,7 @@ from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, Second
 from vicinal.methods.label_ridge import LabelRidge, RidgeScoring
 from vicinal.methods.lamlknn import LAMLkNN, LAMLkNNScoring
 from vicinal.methods.lcif import LCIF, LCIFScoring
+from vicinal.methods.local_ridge import LocalRidge, LocalRidgeScoring
 from vicinal.methods.lpknn import LPkNN, LPkNNScoring
 from vicinal.methods.mlknn import MLkNN, MLkNNScoring
 from vicinal.methods.pipeline import Pipeline, explain, load, make_pipeline, prepared, save
@@ -30,7 +31,7 @@ from vicinal.methods.training import Scoring, Training
 
 _LIBRARY: tuple[type[NeighborEstimator], ...] = (
     *(BRkNN, LPkNN, MLkNN, DMLkNN, LAMLkNN, IBLR),
-    *(InstanceKNN, FeatureKNN, LCIF),
+    *(InstanceKNN, FeatureKNN, LCIF, LocalRidge),
     *(LabelRidge, Blend),
 )
 """In the order in which tables list them; tuning chooses the first of equally good methods."""
@@ -50,6 +51,7 @@ __all__ = [
     "LAMLkNN",
     "LPkNN",
     "LabelRidge",
+    "LocalRidge",
     "MLkNN",
     "Method",
     "NeighborEstimator",
@@ -71,6 +73,7 @@ __all__ = [
     "LAMLkNNScoring",
     "LCIFScoring",
     "LPkNNScoring",
+    "LocalRidgeScoring",
     "MLkNNScoring",
     "RidgeScoring",
     "Scoring",

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -46,7 +46,7 @@ from vicinal.methods.fitted_state import (
 from vicinal.methods.predicting import Predictions, SubsetAccuracy
 from vicinal.methods.registry import Method, declare, method_of
 from vicinal.methods.training import Scoring, Training, fold_scores, leave_one_out, training_blocks
-from vicinal.persistence import write_folder
+from vicinal.persistence import write_model
 
 
 class NeighborEstimator(
@@ -95,6 +95,16 @@ class NeighborEstimator(
     @abstractmethod
     def _fit_scoring(self, training: Training) -> Scoring:
         """Learn from the training rows."""
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name a remedy where a method does not learn incrementally."""
+            kind = type(self).__name__
+            if name in ("partial_fit", "forget", "recalibrate"):
+                remedy = "call fit again, or use MLkNN"
+                raise AttributeError(f"{kind} does not learn incrementally: {remedy}")
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def _finish_fit(self, scoring: Scoring, training: Training) -> None:
         """Warn of what was learned, or keep more of it.
@@ -257,9 +267,9 @@ class NeighborEstimator(
         return decision.fit(scores, training.Y)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model as a folder; :func:`vicinal.load` reads it."""
+        """Save the fitted model as one file, which :func:`vicinal.load` reads."""
         self._fitted()
-        write_folder(self, path)
+        write_model(self, path)
 
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""

@@ -376,7 +376,7 @@ class Explainable:
         >>> [(part.name, part.share) for part in why["odd"].parts]
         [('0', 0.0), ('1', 0.5)]
         """
-        model = cast("NeighborEstimator", self).snapshot()
+        model = cast("NeighborEstimator", self).as_fitted()
         rows = model._read_new_X(X)
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
         if feature_names is not None:

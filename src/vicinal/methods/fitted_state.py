@@ -344,59 +344,74 @@ class FittedAttributes(BaseEstimator):
         """Make a version the current one, by one assignment."""
         self._version = version
 
-    def _whole(self, attribute: str) -> FittedState:
-        """Return the current version without empty places, as the attributes show it."""
+    def as_fitted(self) -> Self:
+        """Return a copy of the model in the form that a fit on its rows would give.
+
+        After small changes a model has empty places of forgotten rows and computes some of what it
+        learned only when it is needed. This computes all of it. Predictions are the same.
+        """
+        twin = self.snapshot()
+        twin._publish(self._fitted().as_fitted)
+        return twin
+
+    def _state(self, attribute: str) -> FittedState:
+        """Return the current version, from which attributes are read; none of them computes."""
         version: FittedState | None = vars(self).get("_version")
         if version is None:
             name = type(self).__name__
             raise AttributeError(f"{name!r} object has no attribute {attribute!r} before fit")
-        return version.as_fitted
+        return version
 
     @property
     def scoring_(self) -> Scoring:
-        """What the method learned, as plain arrays."""
-        return self._whole("scoring_").scoring
+        """What the method learned; after small changes, parts of it may not be computed yet."""
+        return self._state("scoring_").scoring
 
     @property
     def decision_(self) -> FittedDecision:
         """The fitted rule that turns scores into labels."""
-        return self._whole("decision_").decision
+        return self._state("decision_").decision
 
     @property
     def search_(self) -> TrainingRows:
-        """The training rows."""
-        return self._whole("search_").rows
+        """The training rows; after small changes, places of forgotten rows may be empty."""
+        return self._state("search_").rows
 
     @property
     def metric_(self) -> str:
         """The metric of the neighbour graph that the model was fitted on."""
-        return self._whole("metric_").rows.metric
+        return self._state("metric_").rows.metric
 
     @property
     def label_names_(self) -> tuple[str, ...]:
         """Names of the labels."""
-        return self._whole("label_names_").label_names
+        return self._state("label_names_").label_names
 
     @property
     def label_kind_(self) -> Kind:
         """Whether ``predict`` returns dense, sparse or one-dimensional (flat) arrays."""
-        return self._whole("label_kind_").label_kind
+        return self._state("label_kind_").label_kind
 
     @property
     def label_dtype_(self) -> str:
         """The dtype of the arrays that ``predict`` returns."""
-        return self._whole("label_dtype_").label_dtype
+        return self._state("label_dtype_").label_dtype
 
     @property
     def row_names_(self) -> tuple[str, ...] | None:
         """Names of the training rows, or None if none were given."""
-        names = self._whole("row_names_").row_names
+        version = self._state("row_names_")
+        names = version.row_names
+        if names is None:
+            return None
+        if version.rows.n_empty:
+            return tuple(names[place] for place in np.flatnonzero(~version.rows.gone).tolist())
         return names.as_tuple if isinstance(names, GrowingNames) else names
 
     @row_names_.setter
     def row_names_(self, names: Sequence[str] | None) -> None:
         """Replace the names of the training rows."""
-        version = self._whole("row_names_")
+        version = self._state("row_names_").as_fitted
         checked = None if names is None else check_row_names(names, version.rows.n_rows)
         self._publish(replace(version, row_names=checked))
 

@@ -222,7 +222,7 @@ class SmallChange:
         self, X: Features, Y: Csr, names: tuple[str, ...], row_names: tuple[str, ...] | None
     ) -> FittedState:
         """Return the version with further rows."""
-        version, graph = self._with_graph()
+        version, graph = self.with_graph()
         if graph is not None:
             graph.learn(X, Y, self.model._vote_groups(version.scoring, X))
         self.writer.count(Y, 1)
@@ -235,7 +235,7 @@ class SmallChange:
     def forgotten(self, places: Int) -> FittedState:
         """Return the version without the rows at these places."""
         ids = self.version.rows.place_ids[places]
-        version, graph = self._with_graph()
+        version, graph = self.with_graph()
         places = version.rows.places_of(ids)
         Y = version.scoring.Y
         self.writer.count(Y[places], -1)
@@ -266,7 +266,7 @@ class SmallChange:
         """Tell whether the method, or the fit of its rule, uses the leave-one-out graph."""
         return self.version.scoring.k > 0 and (self.model._learns_from_graph or self.fits_threshold)
 
-    def _with_graph(self) -> tuple[FittedState, LiveGraph | None]:
+    def with_graph(self) -> tuple[FittedState, LiveGraph | None]:
         """Return the version and its live graph, which is built if it does not exist yet."""
         if not self._needs_graph():
             return self.version, None
@@ -345,9 +345,14 @@ def decides(decision: FittedDecision, scoring: Scoring, rows: TrainingRows) -> b
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether parameters are unchanged; arrays only if they are the same objects."""
+    """Tell whether parameters are unchanged; arrays only if they are the same objects.
+
+    `recalibrate_at` is left out: it decides when the threshold is fitted, not what is learned.
+    """
     return before.keys() == now.keys() and all(
-        now[name] is value or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
+        now[name] is value
+        or name == "recalibrate_at"
+        or (_is_plain(value) and _is_plain(now[name]) and now[name] == value)
         for name, value in before.items()
     )
 
@@ -483,6 +488,33 @@ class IncrementalEstimator(NeighborEstimator):
             self._commit(reviser, reviser.version, recalibrate=True)
         return self
 
+    def take_threshold(self, copy: Self) -> bool:
+        """Use the threshold of a copy that was recalibrated while this model changed further.
+
+        Parameters
+        ----------
+        copy : estimator
+            A :meth:`snapshot` of this model after :meth:`recalibrate`.
+
+        Returns
+        -------
+        bool
+            False, without an effect, if the method recalibrates more than its threshold; the copy
+            then has to learn what it missed and take the place of this model.
+        """
+        if type(self)._recalibrated is not IncrementalEstimator._recalibrated:
+            return False
+        with self._changing() as reviser:
+            version, fitted = reviser.version, copy._fitted()
+            learned = version.rows.n_ids - fitted.rows.n_ids
+            forgotten = fitted.rows.n_rows + learned - version.rows.n_rows
+            if decides(fitted.decision, version.scoring, version.rows):
+                since = fitted.calibration.after(learned, forgotten)
+                version = replace(version, decision=fitted.decision, calibration=since)
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return True
+
     def compact(self) -> Self:
         """Release the memory that forgotten rows still use."""
         with self._changing() as reviser:
@@ -491,26 +523,37 @@ class IncrementalEstimator(NeighborEstimator):
             self._commit(reviser, version, recalibrate=False)
         return self
 
-    @property
-    def graph_(self) -> NeighborGraph:
-        """The leave-one-out graph of the training rows: the stored one, or a new search."""
+    def training_graph(self) -> NeighborGraph:
+        """Return the leave-one-out graph of the training rows: the known one, or a new search."""
         known = self.known_graph()
         if known is not None:
             return known
-        version = self._whole("graph_")
-        return version.rows.query_self(version.scoring.k)
+        version = self._fitted()
+        return version.rows.compacted().query_self(version.scoring.k)
 
     def known_graph(self) -> NeighborGraph | None:
-        """Return :attr:`graph_` if the model has it, and None if it would have to be searched."""
-        version = self._whole("graph_")
-        if version.graph is not None:
-            return version.graph
+        """Return the leave-one-out graph if the model has it; nothing is searched."""
         with self._writer.lock:
-            graph, newest = self._writer.graph, self._fitted()
-            is_known = self._writer.follows(newest) and newest.as_fitted is version
-            if graph is not None and is_known:
-                return graph.graph(newest.rows.gone)
+            graph, version = self._writer.graph, self._fitted()
+            if version.graph is not None:
+                return version.graph
+            if graph is not None and self._writer.follows(version):
+                return graph.graph(version.rows.gone)
         return None
+
+    def prepare(self) -> Self:
+        """Compute now what the first small change would need: the live leave-one-out graph.
+
+        Predictions do not change. For programs that load a model to teach it: their first change
+        then takes no longer than the next ones.
+        """
+        with self._changing() as reviser:
+            version = reviser.version
+            if reviser.can_revise(1, version.rows.n_rows):
+                version, _ = reviser.with_graph()
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return self
 
     def use_graph(self, graph: NeighborGraph) -> Self:
         """Store a leave-one-out graph that is known from elsewhere, so that none is searched.
@@ -521,8 +564,8 @@ class IncrementalEstimator(NeighborEstimator):
         Parameters
         ----------
         graph : NeighborGraph
-            :attr:`graph_` of a model with the same rows and parameters. Its shape, its metric and
-            its ids are checked, its distances are not.
+            :meth:`training_graph` of a model with the same rows and parameters. Its shape, its
+            metric and its ids are checked, its distances are not.
         """
         with self._writer.lock:
             version = self._fitted()
@@ -587,7 +630,12 @@ class IncrementalEstimator(NeighborEstimator):
         """Return the version without empty places, with a threshold fitted on its rows."""
         version = reviser.compacted(version)
         live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
-        graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
+        if live is not None:
+            graph = live.graph(rows.gone)
+        elif version.graph is not None:
+            graph = narrowed(version.graph, scoring.k)
+        else:
+            graph = rows.query_self(scoring.k)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
             decision = self._fit_decision(reviser.rule, scoring, training, rows)

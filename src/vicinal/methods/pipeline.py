@@ -7,7 +7,7 @@ removes the names first, so that users are not warned of an order that was check
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
@@ -30,8 +30,8 @@ from vicinal.methods.explaining import explain_rows
 from vicinal.methods.fitted_state import check_row_names
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.what_if import FeatureNames, TextRows
-from vicinal.persistence import read_folder, register, write_folder
-from vicinal.persistence.sklearn_parts import as_part, restored
+from vicinal.persistence import read_model, register, write_model
+from vicinal.persistence.sklearn_steps import as_part, restored
 from vicinal.preprocess import TextVectorizer
 from vicinal.preprocess.text import read_documents
 from vicinal.scores import Scores
@@ -298,9 +298,9 @@ class Pipeline(SklearnPipeline):
         self._last.compact()
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted pipeline as a folder; :func:`vicinal.load` reads it."""
-        save_pipeline(self, path)
+    def save(self, path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> None:
+        """Save the fitted pipeline as one file; see :func:`vicinal.save`."""
+        save_pipeline(self, path, trusted)
 
     @property
     def _estimator(self) -> IncrementalEstimator:
@@ -372,7 +372,9 @@ class SavedPipeline:
 register("methods.Pipeline", SavedPipeline)
 
 
-def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:
+def save_pipeline(
+    model: SklearnPipeline, path: str | os.PathLike[str], trusted: Collection[str] = ()
+) -> None:
     """Save a fitted pipeline (of scikit-learn or vicinal) whose steps can all be saved."""
     check_is_fitted(model)
     if not isinstance(model.steps[-1][1], NeighborEstimator):
@@ -380,8 +382,8 @@ def save_pipeline(model: SklearnPipeline, path: str | os.PathLike[str]) -> None:
         raise InvalidArgumentError("model", "a pipeline that ends in a vicinal estimator", last)
     kept = [(name, step) for name, step in model.steps if not is_passthrough(step)]
     columns, reading = getattr(model, "columns_", None), getattr(model, "reading_", None)
-    names, parts = [name for name, _ in kept], [as_part(name, step) for name, step in kept]
-    write_folder(SavedPipeline(tuple(names), tuple(parts), columns, reading), path)
+    names, parts = [name for name, _ in kept], [as_part(name, step, trusted) for name, step in kept]
+    write_model(SavedPipeline(tuple(names), tuple(parts), columns, reading), path)
 
 
 def named_pipeline(
@@ -399,27 +401,32 @@ def named_pipeline(
 Model = NeighborEstimator | SklearnPipeline
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model as a folder of plain arrays and a JSON manifest.
+def save(model: Model, path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> None:
+    """Save a fitted model as one file of plain arrays with a JSON header; nothing is pickled.
+
+    The file has the layout of safetensors. It is written beside `path` and renamed, so that other
+    programs see the old model or the new one, never a part of it.
 
     Parameters
     ----------
     model : estimator of vicinal, or Pipeline that ends in one
-        The other steps come from ``vicinal.preprocess`` or scikit-learn: ``CountVectorizer``,
-        ``TfidfVectorizer``, ``TfidfTransformer``, ``StandardScaler``, ``MinMaxScaler``,
-        ``MaxAbsScaler``, ``Normalizer``, ``OneHotEncoder``, ``TruncatedSVD``, ``FeatureUnion``,
-        ``ColumnTransformer`` and pipelines of these.
+        The other steps are transformers of vicinal or of scikit-learn, which skops writes:
+        vectorizers, scalers, encoders, imputers, decompositions, feature selection,
+        ``FeatureUnion``, ``ColumnTransformer``, pipelines of these and so on.
     path : path
-        A new folder, or an older model, which is replaced once the new one is complete.
+        A new file, or an older model, which is replaced once the new one is complete.
+    trusted : collection of str
+        Full names of further types and functions that steps may contain, such as
+        ``"numpy.log1p"``. :func:`load` needs the same names.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from vicinal import BRkNN
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(BRkNN(1).fit([[0.0], [1.0]], [[1, 0], [0, 1]]), f"{folder}/model")
-    ...     sorted(os.listdir(f"{folder}/model"))[:2]
-    ['manifest.json', 'model.X.npy']
+    ...     save(BRkNN(1).fit([[0.0], [1.0]], [[1, 0], [0, 1]]), f"{folder}/model.vicinal")
+    ...     os.listdir(folder)
+    ['model.vicinal']
     """
     if isinstance(model, NeighborEstimator):
         model.save(path)
@@ -428,11 +435,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise InvalidArgumentError(
             "model", "a vicinal estimator, or a Pipeline that ends in one", type(model).__name__
         )
-    save_pipeline(model, path)
+    save_pipeline(model, path, trusted)
 
 
 def load(
-    path: str | os.PathLike[str], *, verify: bool = True, mmap: bool | Literal["auto"] = "auto"
+    path: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    mmap: bool | Literal["auto"] = "auto",
+    trusted: Collection[str] = (),
 ) -> NeighborEstimator | Pipeline:
     """Load a model that :func:`save` wrote; its predictions are identical, bit for bit.
 
@@ -442,16 +453,21 @@ def load(
     ----------
     path : path
     verify : bool
-        Check every array against its checksum first.
+        Check every array against its checksum first, which reads the whole file once. The header
+        is always checked.
     mmap : bool or "auto"
         Whether arrays of floating-point numbers are memory-mapped instead of read. "auto" reads
-        models of less than 1 GiB into memory and maps larger ones.
+        models of less than 1 GiB into memory and maps larger ones (on Windows it maps none,
+        because a mapped file cannot be replaced there).
+    trusted : collection of str
+        Full names of types and functions, besides scikit-learn's own transformers, that steps of a
+        pipeline may contain. Trust only what you know: their code runs with the values in the file.
 
     Notes
     -----
-    A model that was read into memory no longer needs its files. The files of a memory-mapped model
-    must not change while it is in use. :func:`save` writes new files, so it can safely replace the
-    model, but overwriting the old files in place changes the predictions, and truncating them
+    A model that was read into memory no longer needs its file. The file of a memory-mapped model
+    must not change while it is in use. :func:`save` writes a new file, so it can safely replace the
+    model, but overwriting the old file in place changes the predictions, and truncating it
     crashes the process with a bus error. Ids and row offsets are always read into memory, so that
     no change of a file makes the compiled core read outside its arrays.
 
@@ -465,7 +481,7 @@ def load(
     ...     load(f"{folder}/model").predict([[0.9]])
     array([[0, 1]])
     """
-    part = read_folder(path, verify=verify, mmap=mmap)
+    part = read_model(path, verify=verify, mmap=mmap, trusted=trusted)
     if isinstance(part, SavedPipeline):
         return part.pipeline()
     if not isinstance(part, NeighborEstimator):

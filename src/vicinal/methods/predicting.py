@@ -6,7 +6,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer
@@ -14,7 +13,7 @@ from vicinal._core.csr import private_copy, quick_rows, stacked, with_values
 from vicinal._core.labels import Kind
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
-from vicinal._core.validation import check_features, check_readable
+from vicinal._core.validation import read_features
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_graph, narrowed
 from vicinal.methods._arguments import check_sample_weight
@@ -72,7 +71,7 @@ class NeighborQueries(FittedAttributes):
     def _neighbors_of(self, X: object, n_neighbors: int | None) -> NeighborGraph:
         """Return the graph that :meth:`kneighbors` converts to distances and ids."""
         version = self._fitted()
-        rows = version.as_fitted.rows if X is None else version.rows
+        rows = version.rows.compacted() if X is None else version.rows
         most = rows.n_rows - (X is None)
         k = min(version.scoring.k, most)
         if n_neighbors is not None:
@@ -88,11 +87,7 @@ class NeighborQueries(FittedAttributes):
             quick = quick_rows(X, self.n_features_in_)
             if quick is not None:
                 return quick
-        check_readable(X)
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return check_features(checked)
+        return read_features(self, X, reset=reset)
 
     def _read_new_X(self, X: object) -> Features:
         """Return validated features of rows to predict."""

@@ -254,9 +254,9 @@ def k_fold_scores(model: "NeighborEstimator", training: Training, n_folds: int) 
 
 def training_scores(model: "NeighborEstimator") -> Scores:
     """Return the leave-one-out scores of a fitted model's training rows."""
-    graph: NeighborGraph | None = getattr(model, "graph_", None)
-    if graph is None:
-        graph = model.search_.query_self(model.scoring_.k)
+    find: Callable[[], NeighborGraph] | None = getattr(model, "training_graph", None)
+    model = model.as_fitted()
+    graph = model.search_.query_self(model.scoring_.k) if find is None else find()
     with using_threads(model.search_.n_jobs):
         training = Training(graph, model.scoring_.Y, model.search_.X)
         return leave_one_out(model.scoring_, training)

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.csr import dense_csr
 from vicinal._core.state import State, feature_names_of, read_count, restore_feature_names
-from vicinal._core.validation import check_features, check_readable
+from vicinal._core.validation import read_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 
 
@@ -27,21 +26,8 @@ class ColumnwiseTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
     """A transformer whose output has the same columns as its input."""
 
     def _read(self, X: object, *, reset: bool) -> Features:
-        """Return `X` as float rows; store (`reset`) or compare the number and names of columns.
-
-        scikit-learn validates names and shape first, so that users see its familiar messages;
-        ``check_features`` validates the values.
-        """
-        check_readable(X)
-        rows = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=True,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
-        return check_features(rows)
+        """Return `X` as float rows; store (`reset`) or compare the number and names of columns."""
+        return read_features(self, X, reset=reset)
 
     def _columns_state(self) -> dict[str, State]:
         """Return the columns seen by ``fit``; None if the transformer was not fitted."""

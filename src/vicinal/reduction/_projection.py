@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.labels import read_labels
@@ -27,7 +27,7 @@ from vicinal._core.state import (
     restore_feature_names,
 )
 from vicinal._core.threads import one_blas_thread
-from vicinal._core.validation import check_features, check_readable
+from vicinal._core.validation import read_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.methods._arguments import refuse_one_dimensional
 
@@ -58,17 +58,8 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_readable(X)
-        rows = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=True,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=at_least,
-        )
-        return check_features(rows).astype(np.float64, copy=False)
+        rows = read_features(self, X, reset=reset, at_least=at_least)
+        return rows.astype(np.float64, copy=False)
 
     def _read_both(self, X: object, Y: object, *, at_least: int = 1) -> tuple[Features, Csr]:
         """Return the training rows and their labels as an indicator."""

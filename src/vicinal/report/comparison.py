@@ -321,7 +321,7 @@ def comparison_report(
     Parameters
     ----------
     results : iterable of Result
-        Results of one experiment, e.g. from :func:`vicinal.comparison.run_comparison` or a store.
+        Results of one experiment, e.g. from :func:`vicinal.compare` or a store.
     path : path
         Output file. The same results give the same bytes.
     metrics : sequence of str or None

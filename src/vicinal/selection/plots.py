@@ -228,6 +228,7 @@ def plot_threshold(
     """Plot the curve of a fitted model and mark the threshold it uses."""
     from matplotlib.figure import Figure
 
+    model = model.as_fitted()
     rule = model.decision_
     curve = threshold_curve(training_scores(model), model.scoring_.Y, metric, rule, n_points)
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")

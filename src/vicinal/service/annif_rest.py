@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from vicinal.errors import DataFormatError
+from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
@@ -82,7 +83,7 @@ class BatchDocument(BaseModel):
     """A document of a batch."""
 
     text: Text
-    document_id: str | None = None
+    document_id: Annotated[str, Field(max_length=1000)] | None = None
     metadata: dict[str, Any] = {}
 
 
@@ -154,12 +155,14 @@ FORM = {
 
 
 @router.get("", response_model=ProjectList, responses=ERRORS)
+@needs("read")
 async def list_projects(request: Request) -> Response:
     """List the models as projects."""
     return as_json({"projects": [_project(engine) for engine in engines(request).values()]})
 
 
 @router.get("/{model_id}", response_model=AnnifProject, responses=ERRORS)
+@needs("read")
 async def show_project(request: Request, model_id: ModelId) -> Response:
     """Describe a model as a project."""
     return as_json(_project(engine_of(request, model_id)))
@@ -168,6 +171,7 @@ async def show_project(request: Request, model_id: ModelId) -> Response:
 @router.post(
     "/{model_id}/suggest", response_model=SuggestReply, responses=ERRORS, openapi_extra=FORM
 )
+@needs("read")
 async def suggest(request: Request, model_id: ModelId) -> Response:
     """Suggest subjects for the text of a form."""
     engine = engine_of(request, model_id)
@@ -181,6 +185,7 @@ async def suggest(request: Request, model_id: ModelId) -> Response:
 
 
 @router.post("/{model_id}/suggest-batch", response_model=list[BatchReply], responses=ERRORS)
+@needs("read")
 async def suggest_batch(
     request: Request,
     model_id: ModelId,
@@ -205,6 +210,7 @@ async def suggest_batch(
 
 
 @router.post("/{model_id}/learn", status_code=204, responses=CHANGE_ERRORS)
+@needs("write")
 async def learn(
     request: Request,
     model_id: ModelId,

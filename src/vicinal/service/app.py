@@ -20,9 +20,9 @@ from starlette.exceptions import HTTPException
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import NeighborEstimator, load
 from vicinal.methods.pipeline import Model, estimator_of
-from vicinal.persistence.folder import MANIFEST
+from vicinal.persistence import read_header
 from vicinal.service import annif_rest, api, label_studio, pages, served_model
-from vicinal.service.access import Access, Gate, error_body, need_of
+from vicinal.service.access import Access, Declarations, Gate, error_body
 from vicinal.service.engine import About, Engine
 from vicinal.service.learner import Learner, Snapshots
 from vicinal.service.limits import Limits, ServiceError, StoreError, check_narrower
@@ -37,7 +37,7 @@ Sources = Mapping[str, Source] | Sequence[str | os.PathLike[str]] | str | os.Pat
 
 
 def named_sources(models: Sources) -> dict[str, Source]:
-    """Return the models by id: as given, or the names of their folders.
+    """Return the models by id: as given, or the names of their files.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def named_sources(models: Sources) -> dict[str, Source]:
     else:
         paths = [models] if isinstance(models, str | os.PathLike) else list(models)
         for path in paths:
-            model_id = Path(path).resolve().name
+            model_id = Path(path).resolve().name.removesuffix(".vicinal")
             if model_id in named:
-                raise InvalidArgumentError("models", "different folder names", f"{model_id} twice")
+                raise InvalidArgumentError("models", "different file names", f"{model_id} twice")
             named[model_id] = path
     if not named:
         raise InvalidArgumentError("models", "at least one model", "none")
@@ -81,13 +81,12 @@ def serve_model(
     if store is None:
         return ServedModel(_model(source)), None
     identity = fingerprint(source)
-    if not identity:
-        _model(source)  # says what is wrong with the folder, before the store takes it for a model
     store.bind(model_id, identity)
     snapshots = Snapshots(store.path, model_id, limits.snapshots_kept)
-    newest = snapshots.newest()
-    model, version = newest if newest is not None else (_model(source), 0)
-    learner = Learner(model_id, ServedModel(model, version), store, snapshots)
+    digests = store.verify(model_id, {0, *snapshots.versions()})
+    newest = snapshots.newest(digests)
+    model, version, history = newest if newest is not None else (_model(source), 0, digests[0])
+    learner = Learner(model_id, ServedModel(model, version, history), store, snapshots)
     replayed = learner.replay()
     log.info(
         "model loaded",
@@ -102,46 +101,51 @@ def serve_model(
 
 
 def _model(source: Source) -> Model:
-    """Return a model, verified if it comes from a folder."""
+    """Return a model, verified if it comes from a file."""
     return load(source, verify=True) if isinstance(source, str | os.PathLike) else source
 
 
 def fingerprint(source: Source) -> str:
-    """Return what identifies a trained model: the checksum of its folder's manifest.
+    """Return what identifies a trained model: the checksum of its file's manifest.
 
     For a model in memory: a digest of its method, its number of rows and its labels.
     """
     if isinstance(source, str | os.PathLike):
-        manifest = Path(source) / MANIFEST
-        return manifest.read_text(encoding="utf-8").partition("\n")[0] if manifest.is_file() else ""
+        return read_header(source).fingerprint
     estimator: NeighborEstimator = estimator_of(source)
     facts = (
         repr(estimator),
-        served_model.next_row_id(estimator),
+        *served_model.row_ids(estimator)[[0, -1]].tolist(),
+        len(served_model.row_ids(estimator)),
         estimator.n_features_in_,
-        *estimator.label_names_,
+        *served_model.state_of(estimator).label_names,
     )
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 class DescribedApp(FastAPI):
-    """An app whose OpenAPI document states the tokens; `access` is set when the app is built."""
+    """An app whose OpenAPI document states the tokens; set when the app is built."""
 
     access: Access
+    declarations: Declarations
 
     def openapi(self) -> dict[str, Any]:
         """Return the document, made once."""
         if not self.openapi_schema:
-            self.openapi_schema = _with_security(super().openapi(), self.access)
+            document = super().openapi()
+            self.openapi_schema = _with_security(document, self.access, self.declarations)
         return self.openapi_schema
 
 
-def _with_security(document: dict[str, Any], access: Access) -> dict[str, Any]:
-    """State which token each operation needs."""
+def _with_security(
+    document: dict[str, Any], access: Access, declarations: Declarations
+) -> dict[str, Any]:
+    """State which token each operation needs; ``x-access`` is what its endpoint declares."""
     schemes = document.setdefault("components", {}).setdefault("securitySchemes", {})
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            need = need_of(method.upper(), path)
+            need = declarations.need_of(method.upper(), path)
+            operation["x-access"] = need
             reads = need == "read" and access.needs_read_token
             writes = need == "write" and access.writes == "token"
             if reads or writes:
@@ -208,14 +212,16 @@ def build_app(
     store: str | PathLike[str] | None,
     read_token: str | None = None,
     write_token: str | None = None,
-    loopback_writes: bool = False,
+    loopback: bool = False,
+    hosts: Sequence[str] = (),
     limits: Limits | None = None,
     about: Mapping[str, About] | None = None,
 ) -> FastAPI:
     """Return the app; see :func:`vicinal.service.create_app`."""
     limits = Limits() if limits is None else limits
     check_narrower(limits)
-    access = Access(read_token, write_token, loopback_writes=loopback_writes)
+    access = Access(read_token, write_token, loopback=loopback, hosts=hosts)
+    declarations = Declarations(route for router in ROUTERS for route in router.routes)
     metrics = ServiceMetrics()
     sources = named_sources(models)
     opened = None if store is None else EventStore(Path(store))
@@ -240,12 +246,14 @@ def build_app(
         openapi_url=None,
         lifespan=_lifespan(engines, opened),
     )
-    app.access = access
+    app.access, app.declarations = access, declarations
     app.state.engines = engines
     app.state.metrics = metrics
     for router in ROUTERS:
         app.include_router(router)
-    app.add_middleware(Gate, access=access, limits=limits, metrics=metrics)
+    app.add_middleware(
+        Gate, access=access, declarations=declarations, limits=limits, metrics=metrics
+    )
     add_error_handlers(app)
     return app
 
@@ -258,7 +266,7 @@ def _lifespan(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         for engine in engines.values():
-            engine.save_if_due()  # what a long replay has applied is not replayed again
+            engine.begin()
         log.info("ready", extra={"models": list(engines)})
         yield
         for engine in engines.values():

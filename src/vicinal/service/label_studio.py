@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from vicinal.service.access import needs
 from vicinal.service.api import (
     CHANGE_ERRORS,
     ERRORS,
@@ -24,9 +26,9 @@ from vicinal.service.api import (
     known_query,
 )
 from vicinal.service.engine import Engine
+from vicinal.service.learner import Replacement
 from vicinal.service.limits import bad_value
-from vicinal.service.schemas import LIMITS
-from vicinal.service.store import Change
+from vicinal.service.schemas import LIMITS, TaughtTextRow, TextRow
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ class Webhook(_Loose):
     project: LabelStudioProject | None = None
     task: LabelStudioTask | None = None
     annotation: Annotation | None = None
-    annotations: list[Annotation] | None = None
+    annotations: Annotated[list[Annotation], Field(max_length=LIMITS.rows)] | None = None
 
 
 class VersionReply(BaseModel):
@@ -198,12 +200,14 @@ def _engine(request: Request, model_id: str | None) -> Engine:
 
 
 @router.get("/health", response_model=HealthReply, responses=ERRORS)
+@needs("open")
 async def health() -> Response:
     """Tell that the service is up."""
     return as_json({"status": "UP"})
 
 
 @router.get("/{model_id}/health", response_model=HealthReply, responses=ERRORS)
+@needs("read")
 async def model_health(request: Request, model_id: ModelId) -> Response:
     """Tell that a model is served."""
     engine_of(request, model_id)
@@ -212,16 +216,18 @@ async def model_health(request: Request, model_id: ModelId) -> Response:
 
 @router.post("/setup", response_model=VersionReply, responses=ERRORS)
 @router.post("/{model_id}/setup", response_model=VersionReply, responses=ERRORS)
+@needs("read")
 async def setup(request: Request, body: SetupRequest, model_id: ModelId | None = None) -> Response:
     """Check that the labeling interface has a text and choices; return the model's version."""
     engine = _engine(request, model_id)
     if body.schema_:
         read_label_config(body.schema_)
-    return as_json({"model_version": await _version(engine)})
+    return as_json({"model_version": f"{engine.id}-{engine.version}"})
 
 
 @router.post("/predict", response_model=TasksReply, responses=ERRORS)
 @router.post("/{model_id}/predict", response_model=TasksReply, responses=ERRORS)
+@needs("read")
 async def predict(
     request: Request, body: TasksRequest, model_id: ModelId | None = None
 ) -> Response:
@@ -230,17 +236,16 @@ async def predict(
     config = read_label_config(body.label_config or "")
     if not body.tasks:
         return as_json({"results": []})
-    rows = [{"text": _text(task, config)} for task in body.tasks]
-    answers, version = await engine.predict(rows, engine.most_scores)
+    rows = [_checked_row(TextRow, {"text": _text(task, config)}) for task in body.tasks]
+    answers, version = await engine.predict(rows, 1, with_label_scores=True)
     results = []
     for answer in answers:
-        scores = dict(answer.scores)
-        choices = [label for label in answer.labels if config.allows(label)]
-        chosen = [scores.get(label, 0.0) for label in choices]
+        scores = dict(zip(answer.labels, answer.label_scores, strict=True))
+        chosen = {label: score for label, score in scores.items() if config.allows(label)}
         results.append(
             {
-                "result": [config.region(choices)] if choices else [],
-                "score": sum(chosen) / len(chosen) if chosen else 0.0,
+                "result": [config.region(list(chosen))] if chosen else [],
+                "score": sum(chosen.values()) / len(chosen) if chosen else 0.0,
                 "model_version": f"{engine.id}-{version}",
             }
         )
@@ -249,20 +254,23 @@ async def predict(
 
 @router.post("/webhook", status_code=201, responses=CHANGE_ERRORS)
 @router.post("/{model_id}/webhook", status_code=201, responses=CHANGE_ERRORS)
+@needs("write")
 async def webhook(request: Request, body: Webhook, model_id: ModelId | None = None) -> Response:
     """Learn a new annotation, replace a changed one, forget a deleted one."""
     engine = _engine(request, model_id)
+    changes: list[Replacement] = []
     if body.action in ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED"):
         deleted = body.annotations or ([body.annotation] if body.annotation else [])
-        for annotation in deleted:
-            await _replace(engine, _origin(body, annotation), None)
+        origins = dict.fromkeys(_origin(body, annotation) for annotation in deleted)
+        changes = [Replacement(origin, None) for origin in origins]
     elif body.action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
         if body.annotation is None or body.task is None:
             raise bad_value("annotation, task", f"both, for {body.action}", "one or none")
-        await _replace(
-            engine, _origin(body, body.annotation), _row(body, body.annotation, body.task)
-        )
-    return as_json({"status": "ok", "model_version": await _version(engine)}, 201)
+        row = _row(body, body.annotation, body.task)
+        changes = [Replacement(_origin(body, body.annotation), row)]
+    outcomes = await engine.change(*changes) if changes else []
+    version = outcomes[-1].version if outcomes else engine.version
+    return as_json({"status": "ok", "model_version": f"{engine.id}-{version}"}, 201)
 
 
 def _row(body: Webhook, annotation: Annotation, task: LabelStudioTask) -> dict[str, Any] | None:
@@ -270,19 +278,16 @@ def _row(body: Webhook, annotation: Annotation, task: LabelStudioTask) -> dict[s
     if annotation.was_cancelled:
         return None
     config = read_label_config((body.project and body.project.label_config) or "")
-    return {"text": _text(task, config), "labels": config.choices(annotation.result or [])}
+    row = {"text": _text(task, config), "labels": config.choices(annotation.result or [])}
+    return _checked_row(TaughtTextRow, row)
 
 
-async def _replace(engine: Engine, origin: str, row: dict[str, Any] | None) -> None:
-    """Replace what was learned from an annotation by a row, or by nothing, in one transaction."""
-    changes = []
-    if row is not None:
-        changes.append(Change("learn", (row,), origin=origin))
-    older = await engine.alive_from(origin)
-    if older:
-        changes.append(Change("forget", tuple(older), origin=origin))
-    if changes:
-        await engine.change(*changes)
+def _checked_row(kind: type[TextRow], row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row that Label Studio sent, checked like those of the service's own endpoints."""
+    try:
+        return kind.model_validate(row).model_dump()
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
 
 
 def _origin(body: Webhook, annotation: Annotation) -> str:
@@ -296,8 +301,3 @@ def _text(task: LabelStudioTask, config: LabelConfig) -> str:
     if not isinstance(value, str):
         raise bad_value(f"data.{config.field}", "a text", type(value).__name__)
     return value
-
-
-async def _version(engine: Engine) -> str:
-    facts = await engine.facts()
-    return f"{engine.id}-{facts['version']}"

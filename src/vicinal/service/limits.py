@@ -57,6 +57,9 @@ REQUEST_SIZES = (
 )
 """Limits that the OpenAPI document states: a service can have narrower ones, not wider ones."""
 
+SMALL_BYTES = 2**14
+"""Bodies up to this size are not counted: all connections together have 8 MiB of them."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -78,10 +81,25 @@ class Limits:
         Longest label name.
     top, neighbors : int
         Largest ``top`` and ``k`` of a request.
+    scores : int
+        Most scores in one reply: rows × ``top``.
+    neighbor_cells : int
+        Most neighbours in one reply: rows × ``k``.
+    explained_labels : int
+        Most labels explained in one reply: rows × labels per row.
+    reply_bytes : int
+        Largest reply.
     header_seconds, body_seconds : float
         How long a client may take to send the headers, and then the body.
     answer_seconds : float
         How long a request may wait for its reply.
+    send_seconds : float
+        How long a client may take to receive its reply; the connection is then closed.
+    waiting_bytes : int
+        Bytes of all request bodies above ``SMALL_BYTES`` that are being received or answered.
+        Smaller ones are not counted, so that large requests do not keep them out.
+    unsent_bytes : int
+        Bytes of all replies of more than 64 KiB that clients have not received yet.
     batch_rows : int
         Most rows predicted together.
     batch_wait_seconds : float
@@ -105,9 +123,16 @@ class Limits:
     label_characters: int = 500
     top: int = 1000
     neighbors: int = 1000
+    scores: int = 100_000
+    neighbor_cells: int = 10_000
+    explained_labels: int = 1000
+    reply_bytes: int = 16 * 2**20
     header_seconds: float = 10.0
     body_seconds: float = 15.0
     answer_seconds: float = 60.0
+    send_seconds: float = 20.0
+    waiting_bytes: int = 16 * 2**20
+    unsent_bytes: int = 64 * 2**20
     batch_rows: int = 64
     batch_wait_seconds: float = 0.001
     queued_rows: int = 20_000
@@ -156,6 +181,29 @@ def check_most(field: str, value: int, most: int) -> None:
     """
     if value > most:
         raise bad_value(field, f"at most {most}", value)
+
+
+class Budget:
+    """Bytes that requests hold at the same time; used by the event loop only.
+
+    Parameters
+    ----------
+    most : int
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.held = 0
+
+    def take(self, count: int) -> None:
+        """Hold further bytes, or raise if others hold too many; one request alone always fits."""
+        if self.held and self.held + count > self._most:
+            raise ServiceError(503, "overloaded", "too much data is waiting; retry later")
+        self.held += count
+
+    def give_back(self, count: int) -> None:
+        """Hold so many bytes less."""
+        self.held -= count
 
 
 def check_narrower(limits: Limits) -> None:

@@ -206,7 +206,11 @@ class ChangeReply(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """What is served under one id."""
+    """What is served under one id.
+
+    `rows_since_threshold` counts the rows that were taught since the threshold was last fitted;
+    `upkeep` is what the service does with the model in the background.
+    """
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -216,10 +220,12 @@ class ModelFacts(BaseModel):
     labels: int
     features: int
     version: int
+    rows_since_threshold: int
     reads_text: bool
     can_learn: bool
     writes: Literal["token", "anyone", "nobody"]
     metrics: dict[str, float | None] | None
+    upkeep: Literal["nothing", "preparing", "recalibrating"]
 
 
 class ModelList(BaseModel):

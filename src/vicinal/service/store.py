@@ -1,10 +1,12 @@
 """The store: every change in one SQLite file, durable before it is acknowledged.
 
 ``journal_mode=WAL`` with ``synchronous=FULL``: a commit has reached the disk when it returns.
-(``NORMAL`` may lose acknowledged commits when power fails.) Every event has a SHA-256, so that the
-service finds damage that SQLite does not notice before it learns from it.
+(``NORMAL`` may lose acknowledged commits when power fails.)
 
-Events are never changed or removed; an event that the model cannot apply is marked as refused.
+Events are never changed or removed. Each has a SHA-256 over all its columns and over the SHA-256 of
+the event before it, so that a changed, missing or foreign event is found when the store is opened.
+The digest of an event therefore names the whole history up to it, and a snapshot that names the
+same digest contains exactly this history.
 """
 
 import hashlib
@@ -13,12 +15,14 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from vicinal._core.files import sync_folder
 from vicinal.service.limits import ConflictError, ServiceError, StoreError
 
 Kind = Literal["learn", "forget"]
@@ -45,15 +49,18 @@ class Change:
     key: str | None = None
     origin: str | None = None
 
-    @property
+    @cached_property
     def payload(self) -> str:
         """The rows as JSON, the same for the same rows."""
         return json.dumps(self.rows, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of kind and rows."""
-        return digest_of(self.kind, self.payload)
+    def repeats(self, earlier: "Change") -> bool:
+        """Tell whether an earlier change asked for the same."""
+        return (self.kind, self.payload, self.origin) == (
+            earlier.kind,
+            earlier.payload,
+            earlier.origin,
+        )
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ class Event:
         Ids that the learned rows get, or of the rows forgotten.
     taught_at : str
         UTC time, for people only: order is that of `version`, whatever the clock does.
-    refused : str or None
-        Why the model could not take this change; such an event has no effect.
+    previous : str
+        Digest of the event before; of the first event, :func:`first_digest` of the model.
     """
 
     model: str
@@ -79,21 +86,40 @@ class Event:
     change: Change
     row_ids: tuple[int, ...]
     taught_at: str
-    refused: str | None = None
+    previous: str
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything above: it names this event and the whole history before it."""
+        return _digest(self.columns)
+
+    @cached_property
+    def columns(self) -> tuple[object, ...]:
+        """What the table keeps, except for the digest."""
+        change = self.change
+        return (
+            *(self.model, self.version, change.kind, change.payload, json.dumps(self.row_ids)),
+            *(change.key, change.origin, self.taught_at, self.previous),
+        )
 
 
-def digest_of(kind: str, payload: str) -> str:
-    """Return the SHA-256 of a change: equal for equal changes, different for a damaged one.
+def _digest(columns: Sequence[object]) -> str:
+    """Return the SHA-256 of an event's columns."""
+    return hashlib.sha256(json.dumps(columns).encode()).hexdigest()
+
+
+def first_digest(fingerprint: str) -> str:
+    """Return the digest of the empty history of a model.
 
     Examples
     --------
-    >>> digest_of("forget", "[3]")[:8]
-    '9d63d1bc'
+    >>> first_digest("a model")[:8]
+    '92d737ad'
     """
-    return hashlib.sha256(f"{kind}\n{payload}".encode()).hexdigest()
+    return hashlib.sha256(f"model\n{fingerprint}".encode()).hexdigest()
 
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x76696369  # "vici"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
@@ -106,17 +132,17 @@ CREATE TABLE IF NOT EXISTS events (
   kind TEXT NOT NULL CHECK (kind IN ('learn', 'forget')),
   payload TEXT NOT NULL,
   row_ids TEXT NOT NULL,
-  digest TEXT NOT NULL,
   key TEXT,
   origin TEXT,
   taught_at TEXT NOT NULL,
-  refused TEXT,
+  previous TEXT NOT NULL,
+  digest TEXT NOT NULL,
   PRIMARY KEY (model, version)
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS events_by_key ON events (model, key) WHERE key IS NOT NULL;
 CREATE INDEX IF NOT EXISTS events_by_origin ON events (model, origin) WHERE origin IS NOT NULL;
 """
-_COLUMNS = "model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused"
+_COLUMNS = "model, version, kind, payload, row_ids, key, origin, taught_at, previous, digest"
 NEEDED_BYTES = 2**17
 """Room that opening the store may need: SQLite calls a lack of it a disk I/O error."""
 RECOVERY = "see 'Recovery' in docs/service.md"
@@ -136,8 +162,11 @@ class EventStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         self._connection = _open(path)
+        self._reading = threading.Lock()
+        self._reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._reader.execute("PRAGMA query_only=ON")
         self._bound: dict[str, str] = {}
 
     def bind(self, model: str, fingerprint: str) -> None:
@@ -155,35 +184,53 @@ class EventStore:
             self._bound[model] = fingerprint
             self._refuse_another(sql, model)
 
+    def verify(self, model: str, versions: Collection[int]) -> dict[int, str]:
+        """Check every event of a model and that none is missing.
+
+        Returns the digests of some versions, as far as the store has them; version 0 is the model
+        as it was trained. Reads one event at a time: about 10 µs per event and 2 ns per byte.
+        """
+        digest = first_digest(self._bound[model])
+        found = {0: digest} if 0 in versions else {}
+        expected = 1
+        with self._rows("WHERE model = ? ORDER BY version", (model,)) as rows:
+            for *columns, stored in rows:
+                if columns[1] != expected or columns[-1] != digest:
+                    raise self.gap(model, expected)
+                digest = _digest(columns)
+                if digest != stored:
+                    raise self._damaged(model, expected)
+                if expected in versions:
+                    found[expected] = digest
+                expected += 1
+        return found
+
+    def gap(self, model: str, version: int) -> StoreError:
+        """Return the error for a history in which an event is missing or foreign."""
+        what = f"event {version} of {model!r} is missing or does not follow the one before"
+        return StoreError(f"{self.path.name}: {what}; {RECOVERY}")
+
+    def _damaged(self, model: str, version: int) -> StoreError:
+        return StoreError(f"{self.path.name}: event {version} of {model!r} is damaged; {RECOVERY}")
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other processes from committing until :meth:`append` has committed, or the end."""
+        with self._guard, _clear_errors(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
     def append(self, events: Sequence[Event]) -> None:
         """Commit events, all or none; when this returns they survive a loss of power."""
-        rows = [
-            (
-                event.model,
-                event.version,
-                event.change.kind,
-                event.change.payload,
-                json.dumps(event.row_ids),
-                event.change.digest,
-                event.change.key,
-                event.change.origin,
-                event.taught_at,
-                event.refused,
-            )
-            for event in events
-        ]
+        rows = [(*event.columns, event.digest) for event in events]
         with self._transaction() as sql:
             for model in {event.model for event in events}:
                 self._refuse_another(sql, model)
             sql.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
-
-    def refuse(self, model: str, version: int, reason: str) -> None:
-        """Mark an event that the model could not take."""
-        with self._transaction() as sql:
-            sql.execute(
-                "UPDATE events SET refused = ? WHERE model = ? AND version = ?",
-                (reason, model, version),
-            )
 
     def by_key(self, model: str, key: str) -> Event | None:
         """Return the event that was committed with an idempotency key."""
@@ -208,13 +255,14 @@ class EventStore:
 
     def last_version(self, model: str) -> int:
         """Return the version of the newest event; 0 if there is none."""
-        with self._guard, _clear_errors(self.path):
+        with self._reading, _clear_errors(self.path):
             sql = "SELECT COALESCE(MAX(version), 0) FROM events WHERE model = ?"
-            return int(self._connection.execute(sql, (model,)).fetchone()[0])
+            return int(self._reader.execute(sql, (model,)).fetchone()[0])
 
     def close(self) -> None:
         """Close the file; what was committed is in it."""
-        with self._guard:
+        with self._guard, self._reading:
+            self._reader.close()
             self._connection.close()
 
     def _refuse_another(self, sql: sqlite3.Connection, model: str) -> None:
@@ -222,8 +270,8 @@ class EventStore:
         row = sql.execute("SELECT fingerprint FROM models WHERE id = ?", (model,)).fetchone()
         if row[0] != self._bound[model]:
             raise StoreError(
-                f"{self.path} holds what was taught to another model named {model!r}. Serve the "
-                "model that the store was started with, or choose a new file with --store"
+                f"{self.path.name} holds what was taught to another model named {model!r}. Serve "
+                "the model that the store was started with, or choose a new file with --store"
             )
 
     def _select(
@@ -232,21 +280,39 @@ class EventStore:
         """Return events, of `most_bytes` between them if that is given."""
         found: list[Event] = []
         read = 0
-        with self._guard, _clear_errors(self.path):
-            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
+        with self._rows(where, values) as rows:
             for row in rows:
-                found.append(_event(self.path, row))
-                read += len(row[3])
+                found.append(self._event(row))
+                read += len(found[-1].change.payload)
                 if most_bytes is not None and read >= most_bytes:
                     break
-            rows.close()
         return found
+
+    @contextmanager
+    def _rows(self, where: str, values: tuple[object, ...]) -> Iterator[Iterator[Any]]:
+        """Read rows of the table of events; the connection for changes is not used."""
+        with self._reading, _clear_errors(self.path):
+            rows = self._reader.execute(f"SELECT {_COLUMNS} FROM events {where}", values)
+            try:
+                yield rows
+            finally:
+                rows.close()
+
+    def _event(self, row: Sequence[Any]) -> Event:
+        """Return the event of one row of the table, checked against its digest."""
+        *columns, digest = row
+        model, version, kind, payload, row_ids, key, origin, taught_at, previous = columns
+        if _digest(columns) != digest:
+            raise self._damaged(model, version)
+        change = Change(kind, tuple(json.loads(payload)), key, origin)
+        return Event(model, version, change, tuple(json.loads(row_ids)), taught_at, previous)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Run one transaction: committed at the end, rolled back at any error."""
         with self._guard, _clear_errors(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
+            if not self._connection.in_transaction:  # else it began in `exclusive`
+                self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -275,7 +341,7 @@ def _open(path: Path) -> sqlite3.Connection:
         reason = "the disk is full" if _is_full(path.parent) else str(error)
         raise StoreError(f"{path}: the store cannot be opened: {reason}; {RECOVERY}") from None
     if is_new:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     return connection
 
 
@@ -290,8 +356,12 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
         if tables and found != APPLICATION_ID:
             raise StoreError(f"{path} is a SQLite file of another program; choose a new --store")
         written = connection.execute("PRAGMA user_version").fetchone()[0]
-        if written > FORMAT:
-            raise StoreError(f"{path}: expected format {FORMAT}, got {written}, of a newer release")
+        if tables and written != FORMAT:
+            other = "newer" if written > FORMAT else "older"
+            raise StoreError(
+                f"{path}: expected format {FORMAT}, got {written}, of {other} software; "
+                "choose a new --store"
+            )
     mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     if mode != "wal":
         raise StoreError(f"{path}: its file system does not support SQLite's write-ahead log")
@@ -304,25 +374,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, is_new: bool) -> None:
 def _is_full(folder: Path) -> bool:
     """Tell whether the disk has no room for the files that SQLite needs beside the store."""
     return shutil.disk_usage(folder).free < NEEDED_BYTES
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of new files durable, where folders can be synced."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _event(path: Path, row: tuple[Any, ...]) -> Event:
-    """Return the event of one row of the table, checked against its digest."""
-    model, version, kind, payload, row_ids, digest, key, origin, taught_at, refused = row
-    if digest_of(kind, payload) != digest:
-        raise StoreError(f"{path}: event {version} of {model!r} is damaged; {RECOVERY}")
-    change = Change(kind, tuple(json.loads(payload)), key, origin)
-    return Event(model, version, change, tuple(json.loads(row_ids)), taught_at, refused)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def same_models(first, second, X):
     assert np.array_equal(a.predict(X).toarray(), b.predict(X).toarray())
 
 
-@pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif"])
+@pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif", "local-ridge"])
 @pytest.mark.parametrize("preprocess", ["none", "tfidf", "tfidf,unit"])
 def test_extreme_classification_text(xc_file, tmp_path, method, preprocess, monkeypatch):
     monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)

@@ -14,7 +14,7 @@ import vicinal
 from vicinal.cli import main
 from vicinal.datasets import Dataset, write_file
 from vicinal.preprocess import MinMax
-from vicinal.selection import tune, tuning
+from vicinal.selection import runner, tune
 
 pytestmark = pytest.mark.native
 
@@ -120,7 +120,7 @@ def test_texts_are_tuned_with_their_words(run: Run, tmp_path: Path) -> None:
 def test_an_interrupt_shows_the_best_so_far(
     run: Run, data_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure, left = tuning.measure, [3]
+    measure, left = runner.measure, [3]
 
     def interrupted(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -128,7 +128,7 @@ def test_an_interrupt_shows_the_best_so_far(
         left[0] -= 1
         return measure(*arguments)
 
-    monkeypatch.setattr(tuning, "measure", interrupted)
+    monkeypatch.setattr(runner, "measure", interrupted)
     code, out, err = run(data_file, *SMALL, "--json")
     assert code == 130
     assert "the best settings so far" in err

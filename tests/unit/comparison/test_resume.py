@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from vicinal.comparison import experiment, run_comparison
+import vicinal
 from vicinal.datasets import Dataset
 from vicinal.decision import CardinalityThreshold, LabelThresholds
 from vicinal.methods import LAMLkNN, MLkNN
 from vicinal.results import ResultStore, digest_of, plain
+from vicinal.selection import runner
 
 pytestmark = pytest.mark.native
 
@@ -28,13 +29,13 @@ def data():
 def ran(monkeypatch):
     """The methods that were run, one entry a fold."""
     names = []
-    original = experiment.run_trial
+    original = runner.measure_fits
 
-    def counted(candidate, *rest):
-        names.append(candidate.name)
-        return original(candidate, *rest)
+    def counted(grid, *rest, **more):
+        names.append(grid.method)
+        return original(grid, *rest, **more)
 
-    monkeypatch.setattr(experiment, "run_trial", counted)
+    monkeypatch.setattr(runner, "measure_fits", counted)
     return names
 
 
@@ -43,7 +44,7 @@ def compare(data, tmp_path):
     def call(methods=None, given=data, **more):
         store = tmp_path / "results.jsonl"
         methods = {"a": MLkNN(3), "b": MLkNN(5)} if methods is None else methods
-        return run_comparison({"d": given}, methods, **{"folds": 3, "store": store, **more})
+        return vicinal.compare({"d": given}, methods, **{"folds": 3, "store": store, **more})
 
     return call
 
@@ -117,15 +118,15 @@ def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
 
 
 def test_an_interrupted_run_resumes(compare, ran, monkeypatch):
-    original = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(candidate, fold, metrics, seed, n_jobs):
-        if seed == 1:
+    def stopped(*arguments, **more):
+        if len(ran) == 6:  # all folds of the first seed
             raise KeyboardInterrupt
-        return original(candidate, fold, metrics, seed, n_jobs)
+        return counted(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(seeds=(0, 1))
     ran.clear()
@@ -139,24 +140,25 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
 ):
     whole = compare(store=None)
     ran.clear()
-    counted = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(*arguments):
+    def stopped(*arguments, **more):
         if len(ran) == trials:
             raise KeyboardInterrupt
-        return counted(*arguments)
+        return counted(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare()
     assert not (tmp_path / "results.jsonl").exists()
     with (tmp_path / "results.jsonl.unfinished").open("ab") as file:
-        file.write(b'{"trial": "cut o')
+        file.write(b'{"work": "cut o')
     resumed = compare()
     assert ran == ["a", "b"] * 3
     for got, expected in zip(resumed, whole, strict=True):
-        assert got.to_json() | {"seconds": 0} == expected.to_json() | {"seconds": 0}
+        times = {"seconds": 0, "fold_seconds": 0}
+        assert got.to_json() | times == expected.to_json() | times
         assert set(got.seconds) == set(expected.seconds)
     assert [file.name for file in tmp_path.iterdir()] == ["results.jsonl"]
 
@@ -172,16 +174,16 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
     ],
 )
 def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypatch, change):
-    counted = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(*arguments):
+    def stopped(*arguments, **more):
         if len(ran) == 2:
             raise KeyboardInterrupt
-        return counted(*arguments)
+        return counted(*arguments, **more)
 
     methods = {"methods": {"a": MLkNN(3)}}
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(**methods)
     ran.clear()
@@ -189,7 +191,7 @@ def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypat
     assert ran == ["a"] * change.get("folds", 3)
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", '{"trial": "k", "counts": 3}', "text"])
+@pytest.mark.parametrize("line", ["{}", "[]", '{"work": ["k"], "metrics": 3}', "text"])
 def test_a_damaged_trial_is_named(compare, tmp_path, line):
     (tmp_path / "results.jsonl.unfinished").write_text(line + "\n")
     with pytest.raises(ValueError, match="unfinished, line 1: expected a fold of a comparison"):

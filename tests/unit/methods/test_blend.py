@@ -400,7 +400,7 @@ def test_damaged_views_are_refused(fitted, change, says):
 def test_rows_the_mixture_was_not_trained_on_have_no_held_out_scores(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     again = vicinal.load(tmp_path / "m")
-    training = Training(fitted.graph_, fitted.scoring_.Y, X[TRAIN])
+    training = Training(fitted.training_graph(), fitted.scoring_.Y, X[TRAIN])
     with pytest.raises(InvalidArgumentError, match="model: expected"):
         again.scoring_.training_scores(training, slice(None))
 

@@ -23,8 +23,8 @@ def test_a_given_graph_saves_the_search_and_changes_nothing(tmp_path, monkeypatc
     loaded = load(tmp_path / "m")
     assert loaded.known_graph() is None
     graph = model.known_graph()
-    assert np.array_equal(graph.ids, loaded.graph_.ids)
-    assert np.array_equal(graph.values, loaded.graph_.values)
+    assert np.array_equal(graph.ids, loaded.training_graph().ids)
+    assert np.array_equal(graph.values, loaded.training_graph().values)
     loaded.use_graph(graph)
     monkeypatch.setattr(TrainingRows, "query_self", None)  # a search would fail
     loaded.partial_fit(X[31:32], Y[31:32]).forget([2])
@@ -35,9 +35,9 @@ def test_a_given_graph_saves_the_search_and_changes_nothing(tmp_path, monkeypatc
 def test_a_graph_of_another_model_is_refused() -> None:
     X, Y = data(20)
     model = MLkNN(3).fit(X, Y)
-    graph = model.graph_
+    graph = model.training_graph()
     with pytest.raises(ValueError, match="graph: expected 20 queries"):
-        model.use_graph(MLkNN(3).fit(X[:10], Y[:10]).graph_)
+        model.use_graph(MLkNN(3).fit(X[:10], Y[:10]).training_graph())
     with pytest.raises(ValueError, match="graph: expected metric euclidean"):
         model.use_graph(NeighborGraph(graph.ids, graph.values, "cosine", 20))
     with pytest.raises(ValueError, match="graph: expected at least 3 neighbours"):

@@ -84,7 +84,10 @@ def test_every_answer_is_of_one_version(kind: str) -> None:
             twin = model.snapshot()
             same = twin.scores(query).toarray()
             assert np.array_equal(same, twin.scores(query).toarray())
-            assert twin.scoring_.Y.shape == (twin.search_.n_rows, len(twin.label_names_))
+            assert twin.as_fitted().scoring_.Y.shape == (
+                twin.search_.n_rows,
+                len(twin.label_names_),
+            )
             counts["answers"] += 1
 
     wrong = run_together(change, read, read, read)
@@ -146,7 +149,9 @@ def test_writers_are_serialised() -> None:
     assert not wrong, wrong
     assert len(model.row_ids_) == 12 + 20
     assert model.row_ids_[-1] == 12 + 30 - 1
-    scratch = vicinal.MLkNN(2, metric="cosine").fit(model.search_.X, model.scoring_.Y)
+    scratch = vicinal.MLkNN(2, metric="cosine").fit(
+        model.as_fitted().search_.X, model.as_fitted().scoring_.Y
+    )
     assert np.array_equal(scratch.scores(X).toarray(), model.scores(X).toarray())
 
 

@@ -30,7 +30,7 @@ def instance_knn(**options: Any) -> Any:
 
 
 def refit(model: Any) -> Any:
-    return instance_knn().fit(model.search_.X, model.scoring_.Y)
+    return instance_knn().fit(model.as_fitted().search_.X, model.as_fitted().scoring_.Y)
 
 
 def test_a_threshold_is_fitted_again_when_enough_rows_have_changed() -> None:

@@ -42,7 +42,7 @@ OF_WEIGHTS = {
 }
 """For the methods that take weights: scikit-learn runs them on no others."""
 
-EXACT_SHARES = "it takes a share of exactly 0 or 1 for no probability"
+NO_PROBABILITY = "its scores may be exactly 0 or 1, or those of a regression beyond them"
 
 DEPENDS = {
     "check_classifier_multioutput": (
@@ -51,8 +51,8 @@ DEPENDS = {
     ),
     **{check: (why, {"LabelRidge"}) for check, why in OF_WEIGHTS.items()},
     "check_classifiers_multilabel_output_format_predict_proba": (
-        EXACT_SHARES,
-        {"BRkNN", "LPkNN", "FeatureKNN"},
+        NO_PROBABILITY,
+        {"BRkNN", "LPkNN", "FeatureKNN", "LocalRidge"},
     ),
 }
 """For these methods only."""

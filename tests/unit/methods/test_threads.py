@@ -40,6 +40,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         monkeypatch.setattr(module, kind, type(kind, (native,), body))
     monkeypatch.setattr(dml, "FEW_COMPARISONS", -1)  # however few, threads are for many
     monkeypatch.setattr(sums, "row_sums", watched(sums.row_sums))
+    local = import_module("vicinal.methods.local_ridge")
+    for loop in ("local_ridge_dense", "label_weights"):
+        monkeypatch.setattr(local, loop, watched(getattr(local, loop)))
     trees = import_module("vicinal.methods.blend.mixture")
     monkeypatch.setattr(trees, "tree_sums", watched(trees.tree_sums))
     return threads

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vicinal.selection import TuningResult, tune, tuning
+from vicinal.selection import TuningResult, runner, tune
 
 pytestmark = pytest.mark.native
 
@@ -27,7 +27,7 @@ def run(**options: Any) -> TuningResult:
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
     """Let the user press Ctrl-C when so many pieces of work were done."""
-    measure, done = tuning.measure, []
+    measure, done = runner.measure, []
 
     def interrupted(*arguments: Any) -> Any:
         if len(done) == pieces:
@@ -35,7 +35,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
         done.append(1)
         return measure(*arguments)
 
-    monkeypatch.setattr(tuning, "measure", interrupted)
+    monkeypatch.setattr(runner, "measure", interrupted)
 
 
 def assert_same(a: TuningResult, b: TuningResult) -> None:

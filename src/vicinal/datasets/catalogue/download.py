@@ -1,6 +1,5 @@
 """Download files into the cache with pooch, completely and verified, or not at all."""
 
-import hashlib
 import os
 import shutil
 import sys
@@ -9,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from vicinal._core.files import sha256_of
 from vicinal.datasets.catalogue.entry import Entry, Finder
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, PACKED, bare_name
 from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
@@ -30,7 +30,7 @@ def known_checksum(folder: str, file: str) -> str | None:
 
 def record_checksum(path: Path) -> None:
     """Store the checksum of a file next to it, so that later changes are detected."""
-    line = f"{sha256(path)}  {path.name}\n"
+    line = f"{sha256_of(path)}  {path.name}\n"
     path.with_name(path.name + _BESIDE).write_text(line, encoding="utf-8")
 
 
@@ -43,14 +43,8 @@ def verify(path: Path, folder: str) -> None:
     wanted = known_checksum(folder, path.name)
     if wanted is None and beside.is_file():
         wanted = beside.read_text(encoding="utf-8").split()[0]
-    if wanted is not None and (got := sha256(path)) != wanted:
+    if wanted is not None and (got := sha256_of(path)) != wanted:
         raise DataFormatError(str(path), f"SHA-256 {wanted}", got)
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @cache

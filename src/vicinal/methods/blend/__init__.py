@@ -249,7 +249,7 @@ class Blend(IncrementalEstimator):
     @property
     def part_names_(self) -> tuple[str, ...]:
         """The parts in use."""
-        return cast("BlendScoring", self._whole("part_names_").scoring).names
+        return cast("BlendScoring", self._state("part_names_").scoring).names
 
     def _fitted_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows

@@ -213,7 +213,7 @@ class LabelRidge(IncrementalEstimator):
     @property
     def alpha_(self) -> float:
         """The regularisation strength used."""
-        return cast("RidgeScoring", self._whole("alpha_").scoring).alpha
+        return cast("RidgeScoring", self._state("alpha_").scoring).alpha
 
 
 __all__ = ["RidgeScoring", "RidgeSettings"]

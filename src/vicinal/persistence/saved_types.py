@@ -1,6 +1,8 @@
-"""The names under which types are saved."""
+"""The names under which types are saved, and the types of others that a load may trust."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 
 from vicinal._core.state import Saveable, State
@@ -47,8 +49,28 @@ _TYPES: dict[str, type[Saveable]] = {
     "preprocess.UnitRows": UnitRows,
 }
 
-HOMES = {"methods": "methods", "reduction": "reduction"}
+HOMES = {
+    "methods": "methods",
+    "persistence": "persistence.sklearn_steps",
+    "reduction": "reduction",
+}
 """Packages of later layers that register types, by the prefix of the names; imported on demand."""
+
+
+TRUSTED: ContextVar[frozenset[str]] = ContextVar("TRUSTED", default=frozenset())
+"""Types and functions that the caller of ``load`` trusts besides those trusted by default."""
+
+
+@contextmanager
+def trusting(names: Collection[str]) -> Iterator[None]:
+    """Let parts that are built inside the block contain these types and functions."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError("trusted", "a list of names such as 'numpy.log1p'", repr(names))
+    token = TRUSTED.set(frozenset(names))
+    try:
+        yield
+    finally:
+        TRUSTED.reset(token)
 
 
 def register(name: str, part: type[Saveable]) -> None:
@@ -65,8 +87,8 @@ def name_of(part: Saveable) -> str:
     raise InvalidArgumentError("model", "parts of registered types", got)
 
 
-def build(name: str, state: Mapping[str, State]) -> Saveable:
-    """Build a part of the type registered under `name`, which checks the state.
+def type_named(name: str) -> type[Saveable]:
+    """Return the type registered under `name`.
 
     Modules named in a file are never imported: the caller must have imported the type's module.
     """
@@ -81,7 +103,13 @@ def build(name: str, state: Mapping[str, State]) -> Saveable:
         )
     if name not in _TYPES:
         raise ModelFormatError(f"unknown part {name!r}: was it saved by a newer version?")
+    return _TYPES[name]
+
+
+def build(name: str, state: Mapping[str, State]) -> Saveable:
+    """Build a part of the type registered under `name`, which checks the state."""
+    kind = type_named(name)
     try:
-        return _TYPES[name].from_state(state)
+        return kind.from_state(state)
     except (InvalidArgumentError, TypeError) as error:
         raise ModelFormatError(f"{name}: {error}") from None
