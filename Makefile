@@ -109,6 +109,10 @@ lint: setup ## ruff, clang-format, the stub of the extension, the import contrac
 	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
 
+.PHONY: walks
+walks: setup ## The files that run in five tasks, in the order in which they are reached (ARGS=--counts)
+	$(BIN)/python tools/walks.py $(ARGS)
+
 .PHONY: types
 types: setup ## mypy --strict
 	$(BIN)/mypy

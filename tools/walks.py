@@ -74,7 +74,7 @@ def texts() -> tuple[list[str], list[list[str]]]:
     """Return a few notes with their labels."""
     words = ("invoice", "letter", "garden", "travel", "school", "music", "doctor", "winter")
     rng = np.random.default_rng(0)
-    chosen = [rng.choice(words, 3, replace=False).tolist() for _ in range(60)]
+    chosen = [rng.choice(words, 3, replace=False).tolist() for _ in range(400)]
     return [f"a note about {' and '.join(row)}" for row in chosen], [row[:2] for row in chosen]
 
 
@@ -94,9 +94,9 @@ def blend_steps() -> tuple[Step, Step]:
 def learn_step() -> Step:
     """Return the step by which LCIF learns one row."""
     X, Y = rows()
-    model = vicinal.LCIF(3).fit(X[:50], Y[:50])
-    model.partial_fit(X[50:51], Y[50:51])
-    return lambda: model.partial_fit(X[51:52], Y[51:52])
+    model = vicinal.LCIF(3).fit(X[:390], Y[:390])
+    model.partial_fit(X[390:391], Y[390:391])
+    return lambda: model.partial_fit(X[391:392], Y[391:392])
 
 
 def train_step(folder: Path) -> Step:
@@ -120,9 +120,11 @@ def post_step(folder: Path) -> Iterator[Step]:
     documents, labels = texts()
     steps = [("words", TextVectorizer()), ("estimator", vicinal.LCIF(3))]
     vicinal.save(vicinal.Pipeline(steps).fit(documents, labels), folder / "served")
-    app = create_app({"m": folder / "served"}, store=folder / "rows.sqlite", loopback_writes=True)
+    token = {"Authorization": "Bearer write-token"}
+    models = {"m": folder / "served"}
+    app = create_app(models, store=folder / "rows.sqlite", write_token="write-token")
     body = {"rows": [{"text": documents[0], "labels": labels[0]}]}
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://localhost", headers=token) as client:
 
         def post() -> None:
             reply = client.post("/v1/models/m/learn", json=body)
