@@ -11,14 +11,14 @@ from vicinal.methods import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
-        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines comparison datasets decision
+        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets decision
         distances explain graph index load make_pipeline metrics preprocess reduction report results
-        save selection service""",
+        save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
-        compare wilcoxon_holm""",
+        compare wilcoxon_holm Results""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision

@@ -82,9 +82,8 @@ def _nemenyi(tests: FriedmanNemenyi) -> str:
     needed = tests.needed_samples
     if tests.n_samples < needed:
         return (
-            f"{tests.n_samples} samples are too few for Nemenyi's test to show which of "
-            f"{len(ranks)} methods differ: even the first and the last of complete agreement "
-            f"differ only from {needed} samples on."
+            f"Nemenyi's test, which shows which of them differ, needs at least {needed} samples "
+            f"of {len(ranks)} methods; there are {tests.n_samples}."
         )
     if not apart:
         return "Nemenyi's test, which is weaker, cannot tell which methods differ."
