@@ -66,14 +66,15 @@ pytest-beside: setup
 
 # One process more than cores, because tests of the service and the cluster mostly wait.
 WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
-FAST_TESTS = $(ONE_THREAD) $(BIN)/python -m pytest --processes $(WORKERS) -m 'not slow' -q
+PYTEST := $(BIN)/python -m pytest --dist loadfile
+FAST_TESTS = $(ONE_THREAD) $(PYTEST) -n $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
-	$(BIN)/python -m pytest --processes $(JOBS) -m slow -q
+	$(PYTEST) -n $(JOBS) -m slow -q
 
 MINIMUM := build/minimum-venv
 .PHONY: test-minimum
@@ -140,7 +141,7 @@ native-test-arm64: $(VENV)/.builders ## The C++ core compiled for AArch64 and te
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
 # Left out: scikit-learn's checks, many hundred calls of what the other tests call with worse input; limits on
 # memory, which the sanitizer's own maps exceed; the tutorial, which needs the command in an environment.
-NOT_SANITIZED := estimators/test_sklearn_checks.py datasets/test_memory.py docs/test_pages.py
+NOT_SANITIZED := methods/test_sklearn_checks.py datasets/test_memory.py docs/test_pages.py
 SANITIZED := build/sanitize-venv
 PRELOADED = LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0
@@ -149,7 +150,7 @@ sanitize: sanitized-package ## Native tests and the Python tests that reach the 
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
 	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
-	$(PRELOADED) $(SANITIZED)/bin/python -m pytest --processes $(JOBS) -m 'native and not slow' -q \
+	$(PRELOADED) $(SANITIZED)/bin/python -m pytest --dist loadfile -n $(JOBS) -m 'native and not slow' -q \
 	  -p no:cacheprovider $(addprefix --ignore tests/unit/,$(NOT_SANITIZED)) tests reproduction/tests
 
 .PHONY: sanitized-package

@@ -41,7 +41,7 @@ EXPORTED = {
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe
         is_table load read_content read_file read_texts write_file""",
-    "vicinal.persistence": "read_folder register write_folder",
+    "vicinal.persistence": "check_replaceable read_header read_model register write_model",
     "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricAccumulator MetricInfo MetricScorer
         MetricsTable align_labels
         average_precision cardinality scorer

@@ -34,6 +34,7 @@ from vicinal.datasets.tables.rows import STANDARD_INPUT
 from vicinal.datasets.texts import text_blocks
 from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import MinMax, TextVectorizer
+from vicinal.preprocess.languages import check_language
 
 
 def is_table_file(data: str) -> bool:
@@ -81,6 +82,8 @@ def text_step(table: TableChoice, weighting: str = "counts") -> TextVectorizer:
         ngram_range=(1, table.ngrams),
         min_df=table.min_df,
         stop_words=_stop_words(table.stop_words),
+        language=None if table.language == "none" else check_language(table.language, "--language"),
+        characters=table.characters,
     )
 
 

@@ -45,7 +45,7 @@ DataArgument = Annotated[
     str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
 ]
 ModelArgument = Annotated[
-    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
+    Path, typer.Argument(help="File of a saved model.", metavar="MODEL", exists=True)
 ]
 MethodOption = Annotated[
     str, typer.Option(help=f"One of: {METHODS}; or module:Class for your own class.")
@@ -126,6 +126,18 @@ class TableChoice:
             text="Whether quotes enclose cells of a CSV file, or are characters like others.",
         ),
     ] = True
+    language: Annotated[
+        str,
+        _option(
+            "--language",
+            text="Language of the texts, such as fi: words become lemmas. auto guesses it, none "
+            "leaves words as they are.",
+        ),
+    ] = "auto"
+    characters: Annotated[
+        bool,
+        _option("--characters", text="Use parts of long words too, five characters each."),
+    ] = False
     tokens: Annotated[
         str, _option("--tokens", text="Which words to find: unicode (every script), or ascii.")
     ] = "unicode"

@@ -270,6 +270,7 @@ def _fitted_words(
         for chunk in _texts(data, reading):
             with suppress(InvalidArgumentError):  # a chunk without a single word
                 rows = counter.fit_transform(chunk.texts)
+                counter.set_params(language=counter.language_)  # guessed from the first chunk
                 frequency.update(dict(zip(counter.vocabulary_, rows.sum(axis=0), strict=True)))
             names.update(name for row in chunk.labels for name in row)
             advance(len(chunk.texts))
@@ -279,6 +280,7 @@ def _fitted_words(
         raise InvalidArgumentError("DATA", expected, data)
     vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
     vectorizer.idf_ = None
+    vectorizer.language_ = counter.language_
     return vectorizer, tuple(sorted(names))
 
 

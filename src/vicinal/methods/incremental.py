@@ -488,6 +488,33 @@ class IncrementalEstimator(NeighborEstimator):
             self._commit(reviser, reviser.version, recalibrate=True)
         return self
 
+    def take_threshold(self, copy: Self) -> bool:
+        """Use the threshold of a copy that was recalibrated while this model changed further.
+
+        Parameters
+        ----------
+        copy : estimator
+            A :meth:`snapshot` of this model after :meth:`recalibrate`.
+
+        Returns
+        -------
+        bool
+            False, without an effect, if the method recalibrates more than its threshold; the copy
+            then has to learn what it missed and take the place of this model.
+        """
+        if type(self)._recalibrated is not IncrementalEstimator._recalibrated:
+            return False
+        with self._changing() as reviser:
+            version, fitted = reviser.version, copy._fitted()
+            learned = version.rows.n_ids - fitted.rows.n_ids
+            forgotten = fitted.rows.n_rows + learned - version.rows.n_rows
+            if decides(fitted.decision, version.scoring, version.rows):
+                since = fitted.calibration.after(learned, forgotten)
+                version = replace(version, decision=fitted.decision, calibration=since)
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return True
+
     def compact(self) -> Self:
         """Release the memory that forgotten rows still use."""
         with self._changing() as reviser:
@@ -603,7 +630,12 @@ class IncrementalEstimator(NeighborEstimator):
         """Return the version without empty places, with a threshold fitted on its rows."""
         version = reviser.compacted(version)
         live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
-        graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
+        if live is not None:
+            graph = live.graph(rows.gone)
+        elif version.graph is not None:
+            graph = narrowed(version.graph, scoring.k)
+        else:
+            graph = rows.query_self(scoring.k)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
             decision = self._fit_decision(reviser.rule, scoring, training, rows)

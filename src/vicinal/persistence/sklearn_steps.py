@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from vicinal._core.arrays import Csr
 from vicinal._core.state import Saveable, State, read_array, read_names, read_part, read_value
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
@@ -140,7 +142,8 @@ class SklearnStep:
                 pieces.append(piece)
         content = _skops().dumps(copy.deepcopy(self.estimator, memo))
         _audit(content, self.trusted)
-        return {"skops": np.frombuffer(content, dtype=np.uint8), "pieces": pieces}
+        skops = np.frombuffer(content, dtype=np.uint8)
+        return {"kind": _type_name(self.estimator), "skops": skops, "pieces": pieces}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -159,6 +162,8 @@ class SklearnStep:
             }
             model = copy.deepcopy(model, dict(memo)) if memo else model
             check_step(model, trusted)
+            if _type_name(model) != read_value(state, "kind"):
+                raise ValueError(f"got a {_type_name(model)}, which the header does not name")
         except ModelFormatError:
             raise
         except _WRONG_VALUES as error:
@@ -191,9 +196,13 @@ def restored(part: object) -> Any:
 
 def _skops() -> Any:
     """Import skops late: it imports all of scikit-learn."""
-    import skops.io
+    return import_module("skops.io")
 
-    return skops.io
+
+def _protocol() -> int:
+    """Return the number of skops's format; older ones have laxer checks."""
+    number: int = import_module("skops.io._protocol").PROTOCOL
+    return number
 
 
 def _walk(root: Any) -> Iterator[Any]:
@@ -224,9 +233,11 @@ def _piece(value: Any, with_arrays: bool) -> State:
     if isinstance(value, Saveable):
         return _saved_transformer(value)
     if sparse.issparse(value):
-        if value.format != "csr":
-            raise ValueError(f"a sparse matrix in {value.format} format cannot be saved")
-        return {"csr": sparse.csr_array(value), "is_matrix": sparse.isspmatrix(value)}
+        matrix: Any = value
+        if matrix.format != "csr":
+            raise ValueError(f"a sparse matrix in {matrix.format} format cannot be saved")
+        rows: Csr = sparse.csr_array(matrix)
+        return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
         return _saved_vocabulary(value)
     if not isinstance(value, np.ndarray) or not with_arrays:
@@ -239,7 +250,7 @@ def _piece(value: Any, with_arrays: bool) -> State:
     return None
 
 
-def _saved_transformer(part: Saveable) -> State:
+def _saved_transformer(part: Any) -> State:
     """Return a transformer of vicinal: fitted, or its parameters if it is not."""
     try:
         check_is_fitted(part)
@@ -311,9 +322,7 @@ def _audit(content: bytes, trusted: Collection[str]) -> None:
         if sum(info.file_size for info in archive.infolist()) > len(content):
             raise ValueError("the members of the archive overlap")
         schema = json.loads(archive.read("schema.json"))
-    from skops.io._protocol import PROTOCOL
-
-    if not isinstance(schema, dict) or schema.get("protocol") != PROTOCOL:
+    if not isinstance(schema, dict) or schema.get("protocol") != _protocol():
         raise ValueError("written by another version of skops")
     users: dict[str, Any] = {}
     for node in _nodes(schema):

@@ -1,7 +1,8 @@
 """Turn documents into bags of words."""
 
+import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,6 +25,13 @@ from vicinal._core.state import State, damage_if_refused, read_names, read_plain
 from vicinal._core.validation import canonical_csr
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess._base import check_frequency, reweigh
+from vicinal.preprocess.languages import (
+    WORDS,
+    WordForms,
+    check_language,
+    find_language,
+    word_forms,
+)
 from vicinal.preprocess.tfidf import inverse_frequency, read_idf, tfidf_weights
 
 
@@ -43,52 +51,100 @@ class WordPlace(NamedTuple):
     columns: tuple[int, ...]
 
 
-def word_places(
-    document: str,
-    pattern: str,
-    stop_words: Collection[str],
-    ngram_range: tuple[int, int],
-    vocabulary: Mapping[str, int],
-) -> list[WordPlace]:
-    """Return the words of a document that are in the vocabulary, alone or in an n-gram.
+class WordReader:
+    """Finds the words of documents and the features that they become.
 
     Parameters
     ----------
-    document : str
     pattern : str
-        Regular expression of a word in the lower-case document.
+        Regular expression of a word, in the lower-case document unless there are `forms`.
     stop_words : collection of str
-        Removed before n-grams are formed.
+        Removed before n-grams are formed, by word or by lemma.
     ngram_range : (int, int)
-        Smallest and largest length of n-grams.
-    vocabulary : mapping of str to int
+        Smallest and largest length of n-grams of words.
+    forms : WordForms or None
+        The lemmas, stems or characters of words; None if words are used as they are written.
 
     Examples
     --------
-    >>> vocabulary = {"row": 0, "row boat": 1, "a": 2}
-    >>> word_places("Row the BOAT!", "[a-z]+", {"the"}, (1, 2), vocabulary)
+    >>> reader = WordReader("[a-z]+", {"the"}, (1, 2))
+    >>> reader.features("Row the BOAT!")
+    ['row', 'boat', 'row boat']
+    >>> reader.places("Row the BOAT!", {"row": 0, "row boat": 1, "a": 2})
     [WordPlace(start=0, stop=3, columns=(0, 1)), WordPlace(start=8, stop=12, columns=(1,))]
     """
-    lowered = document.lower()
-    original = _original_places(document, lowered)
-    found = [match for match in re.finditer(pattern, lowered) if match[0] not in stop_words]
-    columns: list[set[int]] = [set() for _ in found]
-    for size in range(ngram_range[0], ngram_range[1] + 1):
-        for first in range(len(found) - size + 1):
-            run = found[first : first + size]
-            column = vocabulary.get(" ".join(match[0] for match in run))
-            if column is not None:
-                for place in range(first, first + size):
-                    columns[place].add(column)
-    return [
-        WordPlace(original[match.start()], original[match.end() - 1] + 1, tuple(sorted(of_word)))
-        for match, of_word in zip(found, columns, strict=True)
-        if of_word
-    ]
+
+    def __init__(
+        self,
+        pattern: str,
+        stop_words: Collection[str],
+        ngram_range: tuple[int, int],
+        forms: WordForms | None = None,
+    ) -> None:
+        self._pattern = re.compile(pattern)
+        self._stop_words = stop_words
+        self._low, self._high = ngram_range
+        self._keeps_case = forms is not None  # German nouns are looked up with their capital
+        self._forms = WordForms(unspaced=False) if forms is None else forms
+
+    def features(self, document: str) -> list[str]:
+        """Return the features of a document, each as often as it occurs."""
+        words = self._pattern.findall(self._cased(document))
+        if self._stop_words:
+            words = [word for word in words if not self._is_ignored(word)]
+        found = [self._forms[word] for word in words]
+        features = [name for form in found for _, _, name in form.spans] if self._low == 1 else []
+        for size in range(max(self._low, 2), self._high + 1):
+            runs = (found[at : at + size] for at in range(len(found) - size + 1))
+            features += [" ".join([form.name for form in run]) for run in runs]
+        return features
+
+    def places(self, document: str, vocabulary: Mapping[str, int]) -> list[WordPlace]:
+        """Return the words of a document that are in the vocabulary, alone or in an n-gram."""
+        cased = self._cased(document)
+        original = _original_places(document, cased)
+        found = [m for m in self._pattern.finditer(cased) if not self._is_ignored(m[0])]
+        shared = self._ngram_columns([self._forms[match[0]].name for match in found], vocabulary)
+        places = []
+        for match, columns in zip(found, shared, strict=True):
+            for start, stop, own in self._pieces(match[0], vocabulary):
+                if own or columns:
+                    first, last = match.start() + start, match.start() + stop - 1
+                    every = tuple(sorted(own | columns))
+                    places.append(WordPlace(original[first], original[last] + 1, every))
+        return places
+
+    def _cased(self, document: str) -> str:
+        """Return the document as the words are looked for in it."""
+        return document if self._keeps_case else document.lower()
+
+    def _is_ignored(self, word: str) -> bool:
+        return word.lower() in self._stop_words or self._forms[word].name in self._stop_words
+
+    def _ngram_columns(self, names: Sequence[str], vocabulary: Mapping[str, int]) -> list[set[int]]:
+        """Return the columns of the n-grams of two or more words that contain each word."""
+        columns: list[set[int]] = [set() for _ in names]
+        for size in range(max(self._low, 2), self._high + 1):
+            for first in range(len(names) - size + 1):
+                column = vocabulary.get(" ".join(names[first : first + size]))
+                if column is not None:
+                    for place in range(first, first + size):
+                        columns[place].add(column)
+        return columns
+
+    def _pieces(
+        self, word: str, vocabulary: Mapping[str, int]
+    ) -> Iterable[tuple[int, int, set[int]]]:
+        """Return parts of a word that do not overlap, and the columns that contain each part."""
+        spans = self._forms[word].spans if self._low == 1 else ((0, len(word), ""),)
+        cuts = sorted({cut for start, stop, _ in spans for cut in (start, stop)})
+        for first, last in itertools.pairwise(cuts):
+            names = [name for start, stop, name in spans if start <= first and last <= stop]
+            yield first, last, {vocabulary[name] for name in names if name in vocabulary}
 
 
 def _original_places(document: str, lowered: str) -> list[int] | range:
-    """Return the original position of each character of the lower-case document.
+    """Return the original position of each character of the document, maybe in lower case.
 
     They differ because one character may become several in lower case (``İ``).
     """
@@ -158,9 +214,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Smallest and largest length of n-grams of words, at most 100: (1, 2) adds pairs of words.
     stop_words : "english", list of str, or None
         Words to ignore; ``"english"`` is scikit-learn's list.
+    language : str or None
+        The code of a language, such as ``"fi"``: words become lemmas by ``simplemma``, or stems by
+        ``snowballstemmer`` for languages without a lemmatiser. Chinese, Japanese, Thai, Lao, Khmer
+        and Burmese have no spaces between words; they become characters and pairs of characters.
+        ``"auto"`` guesses the language from a sample of the training documents and logs it; None
+        uses words as they are written. Requires ``pip install 'vicinal[languages]'``, without
+        which ``"auto"`` recognises only the languages without spaces.
+    characters : bool
+        Add the sequences of five characters of longer words, which finds parts of compound words.
 
     Attributes
     ----------
+    language_ : str or None
+        The language of the documents; None if words are used as they are written.
     vocabulary_ : dict of str to int
         The column of each word.
     idf_ : ndarray of float64, shape (n_words,), or None
@@ -173,8 +240,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     array(['a', 'boat', 'row', 'your'], dtype=object)
     >>> vectorizer.transform(["row a row-boat in"]).toarray()
     array([[1., 1., 2., 0.]])
+
+    With a language, the forms of a word share a column. This needs the extra ``languages``.
+
+    >>> TextVectorizer(language="fi").fit(["talo", "talossa", "taloista"]).vocabulary_
+    {'talo': 0}
     """
 
+    language_: str | None = None
     vocabulary_: dict[str, int]
     idf_: Float | None
 
@@ -189,6 +262,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         stop_words: str | list[str] | None = None,
+        language: str | None = None,
+        characters: bool = False,
     ) -> None:
         self.weighting = weighting
         self.tokens = tokens
@@ -198,6 +273,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.max_features = max_features
         self.ngram_range = ngram_range
         self.stop_words = stop_words
+        self.language = language
+        self.characters = characters
 
     def fit(self, X: object, y: object = None) -> Self:
         """Learn the words of the documents."""
@@ -207,9 +284,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     @all_or_nothing
     def fit_transform(self, X: object, y: object = None, **fit_params: object) -> Features:
         """Learn the words of the documents, and return the documents as rows."""
-        counter = self._counter()
         max_features = _check_max_features(self.max_features)
+        language = check_language(self.language)
         documents = read_documents(X)
+        self.language_ = find_language(documents) if language == "auto" else language
+        counter = self._counter()
         try:
             counts = _fresh(counter.fit_transform(documents))
         except ValueError as error:
@@ -242,13 +321,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """
         check_is_fitted(self)
         (text,) = read_documents([document], "document")
-        return word_places(
-            text,
-            TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
-            self._counter().get_stop_words() or (),
-            _check_ngram_range(self.ngram_range),
-            self.vocabulary_,
-        )
+        return self._reader().places(text, self.vocabulary_)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return the words, in the order of the columns."""
@@ -270,9 +343,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             "max_features": _check_max_features(self.max_features),
             "ngram_range": [low, high],
             "stop_words": [*stop_words] if isinstance(stop_words, list) else stop_words,
+            **self._language_state(),
             "vocabulary": [*self.vocabulary_],
             "idf": self.idf_,
         }
+
+    def _language_state(self) -> dict[str, State]:
+        """Return what was chosen about the words; nothing if they are used as written."""
+        language = check_language(self.language)
+        state: dict[str, State] = {}
+        if language is not None:
+            state |= {"language": language, "language_": self.language_}
+        return {**state, "characters": True} if check_flag("characters", self.characters) else state
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -287,8 +369,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
                 max_features=_check_max_features(read_value(state, "max_features")),
                 ngram_range=_check_ngram_range(read_value(state, "ngram_range")),
                 stop_words=_check_stop_words(read_value(state, "stop_words")),
+                language=check_language(state.get("language")),
+                characters=check_flag("characters", state.get("characters", False)),
             )
-            self._counter()
+            self.language_ = check_language(state.get("language_"))
+            if self.language_ == "auto":
+                raise ModelFormatError("language_: expected the code of a language, got 'auto'")
+            self._counter_options()
         words = read_names(state, "vocabulary")
         self.vocabulary_ = {word: column for column, word in enumerate(words)}
         if len(self.vocabulary_) != len(words) or not words:
@@ -298,15 +385,39 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _counter(self) -> CountVectorizer:
         """Return scikit-learn's word counter for the parameters, which are checked."""
+        options = self._counter_options()
+        if self._forms() is not None:
+            # The reader finds words and n-grams and leaves out stop words.
+            options |= {"analyzer": self._reader().features, "token_pattern": None}
+            options |= {"stop_words": None, "ngram_range": (1, 1)}
+        return CountVectorizer(**options)
+
+    def _counter_options(self) -> dict[str, Any]:
+        """Return the options of a counter of words as they are written."""
         weighting = check_option("weighting", self.weighting, WEIGHTINGS)
-        return CountVectorizer(
-            token_pattern=TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
-            min_df=check_frequency("min_df", self.min_df),
-            max_df=check_frequency("max_df", self.max_df),
-            ngram_range=_check_ngram_range(self.ngram_range),
-            stop_words=_check_stop_words(self.stop_words),
-            binary=weighting == "binary",
-            dtype=np.float64,
+        return {
+            "token_pattern": TOKEN_PATTERNS[check_option("tokens", self.tokens, TOKEN_PATTERNS)],
+            "min_df": check_frequency("min_df", self.min_df),
+            "max_df": check_frequency("max_df", self.max_df),
+            "ngram_range": _check_ngram_range(self.ngram_range),
+            "stop_words": _check_stop_words(self.stop_words),
+            "binary": weighting == "binary",
+            "dtype": np.float64,
+        }
+
+    def _forms(self) -> WordForms | None:
+        """Return the forms of words; None if words are used as they are written."""
+        return word_forms(self.language_, check_flag("characters", self.characters))
+
+    def _reader(self) -> WordReader:
+        """Return what finds the words of a document."""
+        forms = self._forms()
+        tokens = check_option("tokens", self.tokens, TOKEN_PATTERNS)
+        return WordReader(
+            TOKEN_PATTERNS[tokens] if forms is None else WORDS[tokens],
+            CountVectorizer(**self._counter_options()).get_stop_words() or (),
+            _check_ngram_range(self.ngram_range),
+            forms,
         )
 
     def _weighted(self, counts: Csr) -> Features:

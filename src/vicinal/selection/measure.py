@@ -16,7 +16,7 @@ from vicinal._core.arrays import Csr, Float
 from vicinal._core.progress import Advance, unseen
 from vicinal.decision.rule import is_fitted, needs_of
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.folds import Fold, answers, answers_on, fit_on, sweep_scores
+from vicinal.methods.folds import Fold, answers, answers_on, fit_on, sweep_together
 from vicinal.methods.training import k_fold_scores
 from vicinal.metrics import metric_info
 from vicinal.metrics._sums import check_labels, check_ranking
@@ -148,12 +148,16 @@ def swept(
         k = 0 if neighbors is None else int(grid.value(position, neighbors))
         sweep = grid.places(position, without=apart)
         sweeps.setdefault(sweep, {}).setdefault(k, []).append(position)
+    together: dict[tuple[Position, tuple[int, ...]], list[dict[int, list[Position]]]] = {}
     for by_k in sweeps.values():
-        ks = sorted(by_k)
-        model = grid.estimator(by_k[ks[0]][0])
-        scores = sweep_scores(model, fold, ks, with_training)
-        for k, (held_out, training) in zip(ks, scores, strict=True):
-            yield Scored(by_k[k], held_out, training)
+        ks = tuple(sorted(by_k))
+        rest = grid.places(by_k[ks[0]][0], without=(*apart, grid.declared.sweeps or ""))
+        together.setdefault((rest, ks), []).append(by_k)
+    for (_, ks), members in together.items():
+        models = [grid.estimator(by_k[ks[0]][0]) for by_k in members]
+        for k, of_k in zip(ks, sweep_together(models, fold, ks, with_training), strict=True):
+            for by_k, (held_out, training) in zip(members, of_k, strict=True):
+                yield Scored(by_k[k], held_out, training)
 
 
 Sweep: TypeAlias = Callable[[Grid, Sequence[Position], Fold, bool], Iterator[Scored]]
