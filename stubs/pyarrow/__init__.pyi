@@ -8,6 +8,8 @@ class Schema:
     names: list[str]
 
 class RecordBatch:
+    num_rows: int
+    def to_pydict(self) -> dict[str, list[Any]]: ...
     def to_pylist(self) -> list[dict[str, Any]]: ...
 
 class Table:
