@@ -6,6 +6,7 @@ import io
 import itertools
 import re
 import threading
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -263,11 +264,12 @@ class CsvRows:
         """Return the cells of the next rows that are not blank, and their lines."""
         rows: list[list[str]] = []
         lines = array("q")
+        reader = self._reader
         try:
-            for cells in self._reader:
+            for cells in reader:
                 if cells:
                     rows.append(cells)
-                    lines.append(self._reader.line_num)
+                    lines.append(reader.line_num)
                     if len(rows) == most_rows:
                         break
         except csv.Error as error:
@@ -286,7 +288,7 @@ class CsvRows:
     def _check_widths(self, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
         """Raise for the first row that has not one cell per column."""
         width = len(self.header)
-        if not width or all(len(cells) == width for cells in rows):
+        if not width or set(map(len, rows)) <= {width}:
             return
         at = next(at for at, cells in enumerate(rows) if len(cells) != width)
         expected = f"{width} cells, one per column"
@@ -334,6 +336,14 @@ MARKS = (
 """Byte order marks; UTF-32 comes first, because its mark starts like that of UTF-16."""
 WESTERN = "cp1252"
 """The encoding of Windows programs in Western Europe and America if they do not write UTF-8."""
+LATIN = (WESTERN, "cp1250", "cp1254", "cp1257")
+OTHER_SCRIPTS = (
+    "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874", "cp932", "euc_jp", "gb18030", "big5",
+    "cp949",
+)  # fmt: skip
+"""Encodings that are told apart by ``charset-normalizer``."""
+_SAMPLED_BYTES = 2**15
+_NARROW = re.compile("[\uff61-\uff9f]")
 
 
 class Decoded(NamedTuple):
@@ -355,9 +365,10 @@ def decode_table(
         For error messages.
     encoding : str or None
         The encoding; None to detect it: by a byte order mark, as UTF-16 without one (every other
-        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`.
+        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`, or
+        the most likely one.
     fallback : str or None
-        Encoding of an earlier file of the same kind; None for cp1252.
+        Encoding of an earlier file of the same kind, or None.
 
     Examples
     --------
@@ -397,7 +408,7 @@ def find_encoding(
     bad = _first_error(chunks(), "utf-8")
     if bad is None:
         return "utf-8"
-    chosen = fallback or WESTERN
+    chosen = fallback or _likely_encoding(chunks())
     worse = _first_error(chunks(), chosen)
     if worse is not None:
         raise _not_in(chosen, path, *worse)
@@ -405,6 +416,33 @@ def find_encoding(
         "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, bad[0], chosen
     )
     return chosen
+
+
+def _likely_encoding(chunks: Iterable[bytes]) -> str:
+    """Return the encoding of bytes that are not UTF-8, by ``charset-normalizer``.
+
+    Texts in Latin letters are cp1252 if they can be: a few accents do not tell its relatives apart.
+    """
+    from charset_normalizer import from_bytes
+
+    lines = itertools.chain.from_iterable(chunk.split(b"\n") for chunk in chunks)
+    sample, size = [], 0
+    for line in lines:
+        if not line.isascii():
+            sample.append(line)
+            size += len(line)
+        if size > _SAMPLED_BYTES:
+            break
+    found = from_bytes(b"\n".join(sample), cp_isolation=[*LATIN, *OTHER_SCRIPTS])
+    # No one writes in half-width katakana, which cp932 makes of many other bytes.
+    matches = [match for match in found if 4 * len(_NARROW.findall(str(match))) < len(str(match))]
+    if not matches:
+        return WESTERN
+    letters = [sign for sign in str(matches[0]) if sign.isalpha() and not sign.isascii()]
+    if 2 * sum("LATIN" in unicodedata.name(sign, "") for sign in letters) < len(letters):
+        return matches[0].encoding
+    possible = {name for match in matches for name in match.could_be_from_charset}
+    return next((name for name in LATIN if name in possible), WESTERN)
 
 
 def _unmarked(data: bytes) -> str | None:

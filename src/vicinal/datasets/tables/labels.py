@@ -64,6 +64,8 @@ def listed_labels(cell: str) -> list[Any] | None:
     >>> listed_labels("['a' 'b']"), listed_labels("[a, b c]"), listed_labels("a, b")
     (['a', 'b'], ['a', 'b c'], None)
     """
+    if cell[-1:].isalnum():  # most cells
+        return None
     cell = cell.strip()
     if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
         return None
@@ -103,7 +105,8 @@ def split_labels(cell: str, separator: str) -> list[str]:
     (['red', 'round'], ['a b'], [])
     """
     names = cell.split(separator) if separator else [cell]
-    return [_bare(name) for name in map(str.strip, names) if name]
+    found = [name for name in map(str.strip, names) if name]
+    return list(map(_bare, found)) if "<" in cell else found
 
 
 def _bare(name: str) -> str:

@@ -364,7 +364,7 @@ def cell_bytes(cells: Sequence[Any]) -> int:
     Examples
     --------
     >>> cell_bytes(["0", "1"]), cell_bytes(["10", None]), cell_bytes([["a", "bc"]])
-    (16, 130, 243)
+    (16, 130, 195)
     """
     try:
         n_characters = len("".join(cells))

@@ -254,7 +254,7 @@ def _blocks(
     return record_blocks(file, options, wanted, known, WHOLE_BLOCK)
 
 
-WHOLE_BLOCK = 4096
+WHOLE_BLOCK = 512
 """Rows that are parsed at a time where the whole table is wanted."""
 
 

@@ -113,7 +113,7 @@ def read_table(
         The labels, in order; any other label is an error. By default those that occur, sorted.
     encoding : str or None
         Any encoding that Python supports. None: that of a byte order mark, otherwise UTF-8 or, if
-        the bytes are not UTF-8, Windows' cp1252.
+        the bytes are not UTF-8, the most likely encoding of their script (logged).
     max_bytes : int
         Maximum size of the file in bytes after unpacking.
     **words
