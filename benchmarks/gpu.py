@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vicinal.gpu import DenseSearch, ProjectionLoss, dense_graph, fused
-from vicinal.gpu.device import full_float32
-from vicinal.gpu.ridge import spd_inverse
+from vicinal.gpu.mlknn_loss import spd_inverse
+from vicinal.gpu.products import full_float32
 
 Float = NDArray[np.float64]
 CUDA = torch.device("cuda")

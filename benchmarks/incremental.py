@@ -19,8 +19,8 @@ from benchmarks.incremental_peers import river_lines, scikit_learn_lines
 from benchmarks.incremental_runs import memory_after_pairs, readers_and_writer, stream_from_empty
 from benchmarks.recording import Measurement, record
 from vicinal import IBLR, LCIF, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
-from vicinal._base.validation import as_csr
-from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal._core.validation import as_csr
+from vicinal.methods.incremental import IncrementalEstimator
 
 CALLS = 1_000
 MINUTES = ("large", "stream")

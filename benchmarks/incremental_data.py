@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal import datasets
-from vicinal._base.arrays import Csr, Features
+from vicinal._core.arrays import Csr, Features
 from vicinal.datasets.generated import zipf_rows
 
 

@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.incremental_data import Stream
 from benchmarks.incremental_figures import Line, timed
-from vicinal._base.validation import as_csr
+from vicinal._core.validation import as_csr
 
 MOST_ROWS = 2_000
 """Rows that river's search holds: it compares dictionaries one by one."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.incremental_data import Stream
 from benchmarks.memory import memory_mb
-from vicinal._base.free_memory import release_free_memory
-from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal._core.files import release_free_memory
+from vicinal.methods.incremental import IncrementalEstimator
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from benchmarks.index_peers import (
 )
 from benchmarks.index_runs import CLOCKS, Clock, OurSearch, Run, measured, timed
 from benchmarks.recording import Measurement, record
-from vicinal._base.threads import thread_count
+from vicinal._core.threads import thread_count
 from vicinal.index import DenseIndex, InvertedIndex
 
 K = 30

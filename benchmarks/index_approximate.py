@@ -21,7 +21,7 @@ from scipy import sparse
 from benchmarks.index_data import Case, catalogued
 from benchmarks.index_peers import Found
 from benchmarks.index_runs import OurSearch, measured
-from vicinal._base.threads import thread_count
+from vicinal._core.threads import thread_count
 from vicinal.index import InvertedIndex
 
 K = 30

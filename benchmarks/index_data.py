@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 from vicinal.datasets.generated import zipf_rows
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.index_data import Case
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 
 Found: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 Search: TypeAlias = Callable[[], Found]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from vicinal._base.free_memory import release_free_memory
+from vicinal._core.files import release_free_memory
 
 Result = TypeVar("Result")
 

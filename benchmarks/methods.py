@@ -20,9 +20,9 @@ from skmultilearn.adapt import MLkNN as PeerMLkNN
 from benchmarks.methods_data import wiki_like
 from benchmarks.recording import Measurement, record
 from vicinal import LCIF, InstanceKNN, MLkNN, datasets
-from vicinal._base.arrays import Csr
-from vicinal.estimators import NeighborEstimator
-from vicinal.scoring.column_graph import column_graph
+from vicinal._core.arrays import Csr
+from vicinal.methods import NeighborEstimator
+from vicinal.methods._formulas import column_graph
 
 REPEATS = 5
 PEER_ROWS = 1_000

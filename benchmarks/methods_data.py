@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float
+from vicinal._core.arrays import Csr, Float
 
 N_ROWS, N_FEATURES, N_LABELS = 1_778_351, 1_617_899, 325_056
 FEATURES_A_ROW, LABELS_A_ROW = 42.5, 3.2

@@ -18,10 +18,10 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 import vicinal
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._core.arrays import Csr, Features, Float
 from vicinal.datasets import Dataset
 from vicinal.reduction import MLARP
-from vicinal.reduction._objective import Objective
+from vicinal.reduction._mlarp_search import Objective
 
 K, N_FOLDS = 5, 10
 

@@ -13,9 +13,9 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.recording import Measurement, record
 from vicinal.datasets import Dataset, write_file
-from vicinal.datasets.columns import by_content
+from vicinal.datasets.arff import read_meka
+from vicinal.datasets.dataset import by_content
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.meka import read_meka
 from vicinal.datasets.xc import read_xc
 
 ROWS = 20_000

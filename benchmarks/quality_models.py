@@ -21,11 +21,11 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.quality_split import Split, fold_ids, small_csr, standardised, tfidf
 from vicinal import Blend
-from vicinal._base.arrays import Csr
-from vicinal.estimators import METHODS
+from vicinal._core.arrays import Csr
+from vicinal.methods import METHODS
+from vicinal.methods._formulas import best_micro_f1
+from vicinal.methods.blend import BlendScoring
 from vicinal.scores import Scores
-from vicinal.scoring.blend import BlendScoring
-from vicinal.scoring.choice import best_micro_f1
 
 KEPT = 100
 """Best scores of a row that are kept; the others count as lower than any."""
@@ -81,7 +81,8 @@ def linear_svc_scores(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
     """Return the scores of the rows `Q` by one LinearSVC per label."""
 
     def fit(X: Csr, y: NDArray[np.int32], Q: Csr, C: float) -> Rows:
-        return LinearSVC(C=C, random_state=0).fit(X, y).decision_function(Q)
+        found: Rows = LinearSVC(C=C, random_state=0).fit(X, y).decision_function(Q)
+        return found
 
     return _one_vs_rest(fit, -1.0)(X, Y, Q, C)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from benchmarks.quality_models import Answers
 from benchmarks.quality_split import Split
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 from vicinal.decision import MetricThreshold, NeverEmpty
 from vicinal.metrics import evaluate
 from vicinal.scores import Scores

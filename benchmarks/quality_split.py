@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from vicinal import datasets
-from vicinal._base.arrays import Csr, Features, Int
-from vicinal._base.validation import as_csr
+from vicinal._core.arrays import Csr, Features, Int
+from vicinal._core.validation import as_csr
 from vicinal.datasets import Dataset
 from vicinal.results import data_hash
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from vicinal import Blend, InstanceKNN, datasets
-from vicinal._base.arrays import Csr, Int
-from vicinal.datasets.catalogue.adapters.corpus import Corpus, TextRecipe, indicator
-from vicinal.datasets.catalogue.locate import finder
-from vicinal.datasets.catalogue.registry import entry
+from vicinal._core.arrays import Csr, Int
+from vicinal.datasets.catalogue import entry
+from vicinal.datasets.catalogue.corpora import Corpus, TextRecipe, indicator
+from vicinal.datasets.catalogue.download import finder
 from vicinal.datasets.files import DEFAULT_MAX_BYTES
 from vicinal.decision import MetricThreshold, NeverEmpty
-from vicinal.estimators import NeighborEstimator
+from vicinal.methods import NeighborEstimator
 from vicinal.metrics import evaluate
 from vicinal.preprocess import TextVectorizer, TfIdf
 from vicinal.results import Result, ResultStore, provenance

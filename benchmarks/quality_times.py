@@ -26,7 +26,7 @@ from scipy import sparse
 from benchmarks.quality_models import linear_svc_scores
 from benchmarks.quality_split import Split, load_split, tfidf
 from vicinal import Blend
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 from vicinal.results import Result, ResultStore, provenance
 
 STORED = Path(__file__).with_name("quality_results") / "times.jsonl"

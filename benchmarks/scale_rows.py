@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 
 CHUNK = 50_000
 DRAWN = Path(os.environ.get("VICINAL_DRAWN", "build/drawn"))
@@ -19,7 +19,7 @@ def chunk(number: int, n_features: int, mean_size: float) -> Csr:
     folder = DRAWN / f"{n_features}x{mean_size:g}"
     parts = [folder / f"{number:03d}-{name}.npy" for name in ("indptr", "indices")]
     if not all(part.exists() for part in parts):
-        from vicinal.datasets.generated import zipf_rows  # late: it brings much with it
+        from vicinal.datasets.generated import zipf_rows
 
         rows = zipf_rows(CHUNK, n_features, 100 + number, mean_size)
         folder.mkdir(parents=True, exist_ok=True)

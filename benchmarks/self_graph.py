@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.index_data import with_weights
 from benchmarks.recording import Measurement, record
-from vicinal._base.arrays import Csr, Int32
+from vicinal._core.arrays import Csr, Int32
 from vicinal.datasets.generated import zipf_rows
 from vicinal.graph import NeighborGraph
 from vicinal.index import InvertedIndex

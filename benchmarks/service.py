@@ -23,7 +23,7 @@ from benchmarks.service_kills import kill_often
 from benchmarks.service_load import Lesson, Load, run_load
 from benchmarks.service_process import ServiceProcess
 from vicinal import MLkNN, save
-from vicinal.cli.demo_service import text_model
+from vicinal.cli.demo import text_model
 from vicinal.datasets import Dataset, load
 
 

@@ -19,7 +19,7 @@ from benchmarks.recording import Measurement
 from vicinal import LCIF
 from vicinal.metrics import evaluate
 from vicinal.selection import tune
-from vicinal.selection.splits import read_splits
+from vicinal.selection.stratification import read_splits
 
 METRICS = (
     "hamming-loss",

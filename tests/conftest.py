@@ -11,8 +11,8 @@ from every_method import EVERY_METHOD
 from rich.progress import Progress
 from scipy import sparse
 
-from vicinal._base import progress
-from vicinal.estimators import NeighborEstimator
+from vicinal._core import progress
+from vicinal.methods import NeighborEstimator
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ or from an index of the archive::
     python tools/build_debtags.py Packages.xz Translation-en.xz
 
 The output depends only on the input: rows are sorted by package name and columns by name, without
-dates or random numbers. ``src/vicinal/datasets/embedded/README.md`` explains what is kept and why.
+dates or random numbers. ``src/vicinal/datasets/debtags.md`` explains what is kept and why.
 """
 
 import argparse
@@ -24,9 +24,8 @@ import numpy as np
 from debian_index import Package, from_index, from_jsonl
 from scipy import sparse
 
-from vicinal._base.arrays import Bool, Csr
-from vicinal.datasets.embedded.debtags import PATH, Contents, pack
-from vicinal.datasets.embedded.family import family, groups
+from vicinal._core.arrays import Bool, Csr
+from vicinal.datasets.debtags import PATH, Contents, family, groups, pack
 
 TOKEN_FLOOR = 2
 TAG_FLOOR = 5

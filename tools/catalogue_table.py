@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from vicinal.datasets.catalogue import ENTRIES
 from vicinal.datasets.catalogue.entry import Entry
-from vicinal.datasets.catalogue.registry import ENTRIES
 
 PAGE = Path(__file__).parents[1] / "docs" / "data.md"
 START, END = "<!-- catalogue -->\n", "<!-- /catalogue -->\n"

@@ -20,13 +20,13 @@ DOCS = ROOT / "docs"
 
 PACKAGES = (
     "vicinal",
-    "vicinal.estimators",
+    "vicinal.methods",
     "vicinal.datasets",
     "vicinal.preprocess",
     "vicinal.distances",
     "vicinal.index",
     "vicinal.graph",
-    "vicinal.scoring",
+    "vicinal.methods",
     "vicinal.decision",
     "vicinal.explain",
     "vicinal.metrics",
@@ -41,8 +41,8 @@ PACKAGES = (
 )
 """The public packages in the order in which data passes through them."""
 
-NOT_LISTED = ("vicinal.cli", "vicinal.integrations", "vicinal.rivals")
-"""Documented elsewhere: the command line, other programs' plugins; and a deprecated name."""
+NOT_LISTED = ("vicinal.cli", "vicinal.integrations.annif")
+"""Documented elsewhere: the command line, other programs' plugins."""
 
 OTHERS = "BaseEstimator, ClassifierMixin, TransformerMixin, NamedTuple, tuple, Protocol"
 """Base classes of other libraries, whose methods are not listed again for each class."""
@@ -53,7 +53,7 @@ COPIED = {
     "CHANGELOG.md": "changelog",
     "SECURITY.md": "security",
     "reproduction/README.md": "reproduction-package",
-    "src/vicinal/datasets/embedded/README.md": "debtags",
+    "src/vicinal/datasets/debtags.md": "debtags",
 }
 """Markdown files of the repository and the names of their pages in ``project/``."""
 

@@ -9,7 +9,7 @@ and the words of the new text that speak for the label.
 import matplotlib.pyplot as plt
 
 from vicinal import InstanceKNN, make_pipeline
-from vicinal.estimators import explain
+from vicinal.methods import explain
 from vicinal.preprocess import TextVectorizer, TfIdf
 
 texts = {

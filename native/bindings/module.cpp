@@ -3,9 +3,11 @@
 namespace vicinal::bindings {
 
 void bind_baselines(nb::module_& m);
+void bind_blend(nb::module_& m);
 void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
 void bind_live(nb::module_& m);
+void bind_local_ridge(nb::module_& m);
 void bind_parsing(nb::module_& m);
 void bind_quadratic_forms(nb::module_& m);
 void bind_ranking(nb::module_& m);
@@ -31,9 +33,11 @@ NB_MODULE(_native, m) {
     }
   });
   vicinal::bindings::bind_baselines(m);
+  vicinal::bindings::bind_blend(m);
   vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_dml(m);
   vicinal::bindings::bind_live(m);
+  vicinal::bindings::bind_local_ridge(m);
   vicinal::bindings::bind_parsing(m);
   vicinal::bindings::bind_quadratic_forms(m);
   vicinal::bindings::bind_ranking(m);

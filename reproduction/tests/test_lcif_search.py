@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vicinal.estimators import LCIF
+from vicinal.methods import LCIF
 from vicinal.metrics import evaluate
 from vicinal_reproduction.protocols.lcif_search import LcifSearch, lcif_fold, raised
 from vicinal_reproduction.protocols.lcif_surface import Surface

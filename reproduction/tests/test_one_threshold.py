@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import MLkNN
+from vicinal.methods import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.scores import Scores
 from vicinal_reproduction.protocols.best_on_test import BestOnTest

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import KFold
 
 from vicinal.baselines import LabelFrequency
-from vicinal.estimators import LCIF, BRkNN, MLkNN
+from vicinal.methods import LCIF, BRkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
 from vicinal_reproduction.protocols.best_on_test import BestOnTest

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from vicinal.estimators import MLkNN
 from vicinal.gpu import device_name
+from vicinal.methods import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
 from vicinal.results import Result

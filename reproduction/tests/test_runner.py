@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import vicinal_reproduction.runner as runner
-from vicinal._base.threads import thread_count
+from vicinal._core.threads import thread_count
 from vicinal.datasets import Dataset
 from vicinal.results import Result
 from vicinal_reproduction.results.stores import Stores

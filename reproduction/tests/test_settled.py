@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vicinal.estimators import BRkNN, LAMLkNN, MLkNN
+from vicinal.methods import BRkNN, LAMLkNN, MLkNN
 from vicinal.metrics import evaluate
 from vicinal.results import Result
 from vicinal_reproduction.figures.cells import Figures

@@ -4,7 +4,7 @@ The road that data takes, one package a stage::
 
     datasets → preprocess → index → graph → scoring → scores → decision → labels → metrics
 
-``vicinal.estimators`` composes the stages into scikit-learn estimators, exported here. A name is
+``vicinal.methods`` composes the stages into scikit-learn estimators, exported here. A name is
 loaded when it is first asked for, so that ``vicinal.gpu`` can be imported where neither the
 compiled core nor scikit-learn is installed.
 
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
         selection,
         service,
     )
-    from vicinal.estimators import (
+    from vicinal.comparison import compare
+    from vicinal.graph import NeighborGraph
+    from vicinal.methods import (
         IBLR,
         LCIF,
         Blend,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         InstanceKNN,
         LabelRidge,
         LAMLkNN,
+        LocalRidge,
         LPkNN,
         MLkNN,
         Pipeline,
@@ -56,8 +59,8 @@ if TYPE_CHECKING:
         make_pipeline,
         save,
     )
-    from vicinal.graph import NeighborGraph
     from vicinal.scores import Scores
+    from vicinal.selection import tune
 
     __version__: str
 
@@ -72,11 +75,13 @@ __all__ = [
     "LAMLkNN",
     "LPkNN",
     "LabelRidge",
+    "LocalRidge",
     "MLkNN",
     "NeighborGraph",
     "Pipeline",
     "Scores",
     "baselines",
+    "compare",
     "comparison",
     "datasets",
     "decision",
@@ -94,28 +99,31 @@ __all__ = [
     "save",
     "selection",
     "service",
+    "tune",
 ]
 
 _HOMES = {
     "NeighborGraph": "vicinal.graph",
-    "Pipeline": "vicinal.estimators",
+    "Pipeline": "vicinal.methods",
     "Scores": "vicinal.scores",
+    "compare": "vicinal.comparison",
+    "load": "vicinal.methods",
+    "make_pipeline": "vicinal.methods",
+    "save": "vicinal.methods",
+    "tune": "vicinal.selection",
 }
-"""Where the classes come from that are not estimators."""
-
-_DEPRECATED = ("rivals",)
-"""Packages under a former name: still found, with a warning, and not listed."""
+"""Where the names come from that are neither estimators nor packages."""
 
 
 def __getattr__(name: str) -> object:
     """Load a name of ``__all__`` (lower-case nouns are packages), or the version."""
     if name == "__version__":
         return version("vicinal")
-    if name not in (*__all__, *_DEPRECATED):
+    if name not in __all__:
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
-    if name.islower() and name not in ("load", "make_pipeline", "save"):
+    if name.islower() and name not in _HOMES:
         return import_module(f"vicinal.{name}")
-    value: object = getattr(import_module(_HOMES.get(name, "vicinal.estimators")), name)
+    value: object = getattr(import_module(_HOMES.get(name, "vicinal.methods")), name)
     globals()[name] = value
     return value
 

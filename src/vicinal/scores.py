@@ -6,19 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Float, Int, Int32, row_ids
-from vicinal._base.bare_csr import take_rows
-from vicinal._base.checked_csr import known_parts, stacked
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.indicator import check_indicator
-from vicinal._base.threads import thread_count
-from vicinal._base.validation import (
-    check_features,
-    check_integer,
-    csr_parts,
-    sound_csr,
-)
+from vicinal._core.arrays import Csr, Float, Int, Int32, row_ids
+from vicinal._core.checks import check_integer
+from vicinal._core.csr import known_parts, stacked, take_rows
+from vicinal._core.labels import check_indicator
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import check_features, csr_parts, sound_csr
 from vicinal._native import ScoreRows, top_labels
+from vicinal.errors import InvalidArgumentError
 
 DENSE_LIMIT = 2**28
 """Most cells :meth:`Scores.toarray` makes: 2 GiB of float64."""
@@ -214,7 +209,7 @@ def check_scores(scores: object, name: str = "scores") -> Scores:
     >>> check_scores([[0.2, float("nan")]])
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: scores: expected finite values, got input that
+    vicinal.errors.InvalidArgumentError: scores: expected finite values, got input that
     contains NaN
     """
     if isinstance(scores, Scores):

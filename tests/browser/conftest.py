@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from vicinal import InstanceKNN
 from vicinal.preprocess import TextVectorizer
 from vicinal.service import create_app
-from vicinal.service.about import About
+from vicinal.service.engine import About
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
@@ -65,7 +65,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
     def start(**settings: Any) -> str:
         model = Pipeline([("words", TextVectorizer()), ("estimator", InstanceKNN(3))])
         model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
-        usual: dict[str, Any] = {"store": tmp_path / "taught.sqlite", "loopback_writes": True}
+        usual: dict[str, Any] = {"store": tmp_path / "taught.sqlite", "loopback": True}
         about = {"pets": About(examples=[("a cat", "a cat and a kitten"), ("a dog", "a dog")])}
         app = create_app({"pets": model}, about=about, **{**usual, **settings})
         with socket.socket() as free:

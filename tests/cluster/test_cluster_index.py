@@ -16,13 +16,13 @@ from distributed import KilledWorker
 from sklearn.base import clone
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.cluster import ClusterIndex, column_graph, tasks
-from vicinal.cluster.blocks import query_blocks
-from vicinal.cluster.merging import merge_found
+from vicinal.cluster import ClusterIndex, column_graph, workers
+from vicinal.cluster.index import query_blocks
+from vicinal.cluster.workers import merge_found
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import InvertedIndex, SegmentedIndex, stored_postings
-from vicinal.scoring.column_graph import column_graph as local_column_graph
+from vicinal.errors import InvalidArgumentError
+from vicinal.index import InvertedIndex, SegmentedIndex, segment_files
+from vicinal.methods._formulas import column_graph as local_column_graph
 
 pytestmark = [
     pytest.mark.native,
@@ -50,7 +50,7 @@ def same(a, b):
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_folder(client, X, metric, stored, tmp_path, monkeypatch):
     if stored:
-        monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1000)
+        monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1000)
     options = {"metric": metric, "max_memory": MEMORY, "n_jobs": 1}
     local = SegmentedIndex.build([X[:1000], X[1000:]], tmp_path / "rows", **options)
     local.remove([5, 2999, *range(100, 140)])
@@ -64,7 +64,7 @@ def test_a_folder(client, X, metric, stored, tmp_path, monkeypatch):
 
 
 def test_stored_postings_of_another_metric_are_not_used(client, X, tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
     SegmentedIndex.build([X], tmp_path / "rows", "cosine")
     index = ClusterIndex(client, tmp_path / "rows", "euclidean", max_memory=MEMORY)
     same(index.query(X[:50], 7), InvertedIndex(X, "euclidean").query(X[:50], 7))
@@ -241,7 +241,7 @@ def test_an_error_cancels_what_is_under_way(client, X):
     index = ClusterIndex(client, X, max_memory=MEMORY, block_queries=100)
     search = index._search(3)
     starters = index._given_blocks(X, search)
-    from vicinal.cluster.tasks import in_flight
+    from vicinal.cluster.workers import in_flight
 
     results = in_flight(client, starters, 5)
     next(results)
@@ -255,7 +255,7 @@ def test_an_error_cancels_what_is_under_way(client, X):
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (KilledWorker("search", SimpleNamespace(address="tcp://w"), 3), tasks.WorkersLostError),
+        (KilledWorker("search", SimpleNamespace(address="tcp://w"), 3), workers.WorkersLostError),
         (MemoryError("9 GB"), MemoryError),
     ],
 )
@@ -265,4 +265,4 @@ def test_what_too_little_memory_says(error, kind):
             raise error
 
     with pytest.raises(kind, match="max_memory"):
-        tasks._result(Failed())
+        workers._result(Failed())

@@ -8,12 +8,12 @@ pytest.importorskip("distributed", reason="needs the extra [cluster]")
 from typer.testing import CliRunner
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.app import app
 from vicinal.cluster import connected
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc
+from vicinal.errors import InvalidArgumentError
 
 pytestmark = [
     pytest.mark.native,

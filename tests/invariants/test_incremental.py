@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import NeighborEstimator, load
+from vicinal.methods import NeighborEstimator, load
 
 pytestmark = [
     pytest.mark.native,
@@ -36,8 +36,8 @@ def assert_same(model, scratch, queries):
     known = np.append(model.row_ids_, -1)
     assert np.array_equal(near.ids, known[fresh.ids])
     assert np.array_equal(near.values, fresh.values)
-    assert np.array_equal(model.graph_.ids, scratch.graph_.ids)
-    assert np.array_equal(model.graph_.values, scratch.graph_.values)
+    assert np.array_equal(model.training_graph().ids, scratch.training_graph().ids)
+    assert np.array_equal(model.training_graph().values, scratch.training_graph().values)
 
 
 @pytest.mark.parametrize("method", INCREMENTAL)

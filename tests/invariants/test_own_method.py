@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,16 @@ from weighted_mlknn import WeightedMLkNN
 import vicinal
 from vicinal.cli import main
 from vicinal.datasets import Dataset, write_file
-from vicinal.estimators import Method, MLkNN, NeighborEstimator
-from vicinal.estimators.method import find_method
+from vicinal.methods import Method, MLkNN, NeighborEstimator
+from vicinal.methods.brknn import BRkNNScoring
+from vicinal.methods.registry import find_method
 from vicinal.metrics import evaluate
-from vicinal.scoring import BRkNNScoring
 from vicinal.selection import nested, tune
-from vicinal.selection.splits import read_splits
+from vicinal.selection.stratification import read_splits
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
+nested = partial(nested, preprocess=None)
 
 pytestmark = pytest.mark.native
 
@@ -106,7 +111,7 @@ def test_tuning_sweeps_over_k_and_equals_refitting(sample, monkeypatch):
     cv = [(split.train, split.test) for split in splits]
     grid = {"n_neighbors": [1, 3, 20, 60], "threshold": [None, "cardinality"]}
     monkeypatch.setattr(weighted_mlknn.WeightedMLkNNScoring, "fit", None)  # the sweep is used
-    monkeypatch.setattr("vicinal.selection.problem.Problem.try_values", lambda *_: None)
+    monkeypatch.setattr("vicinal.selection.folds.Problem.try_values", lambda *_: None)
     found = tune("weighted-mlknn", X, Y, cv=cv, grid=grid, refit=False, progress=False)
     monkeypatch.undo()
     assert len(found.table) == 8

@@ -7,7 +7,7 @@ from every_method import EVERY_METHOD
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal.estimators import load
+from vicinal.methods import load
 
 pytestmark = pytest.mark.native
 
@@ -64,14 +64,14 @@ def test_an_interrupted_change_changes_nothing(method, learns, monkeypatch):
     changed.step("learn")
     model, queries = changed.model, changed.kind(tied_rows(changed.rng, 5))
     before, wanted = dict(vars(model)), model.scores(queries).toarray()
-    real = type(model)._revise
+    real = type(model)._update
 
     def interrupted(*given):
         real(*given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(model), "_revise", interrupted)
+        patch.setattr(type(model), "_update", interrupted)
         with pytest.raises(KeyboardInterrupt):
             _ = model.partial_fit(queries, [["a"]] * 5) if learns else model.forget([0])
     assert vars(model) == before

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vicinal._native import MOST_BINS
-from vicinal.scoring.blend import boosting, folds
+from vicinal.methods.blend import mixture
 
 pytestmark = pytest.mark.native
 
@@ -23,7 +23,7 @@ def best_split(X, edges, gradient, curvature, cells):
     """Return gain, column and threshold of the best split; sums are of whole numbers."""
 
     def score(g, h):
-        return g * g / (h + boosting.L2)
+        return g * g / (h + mixture.L2)
 
     whole = score(gradient[cells].sum(), curvature[cells].sum())
     best = (0.0, None, None)
@@ -32,7 +32,7 @@ def best_split(X, edges, gradient, curvature, cells):
             left = cells[X[cells, column] <= edge]
             right = cells[X[cells, column] > edge]
             sides = [(gradient[side].sum(), curvature[side].sum()) for side in (left, right)]
-            if min(h for _, h in sides) < boosting.LEAST_CURVATURE:
+            if min(h for _, h in sides) < mixture.LEAST_CURVATURE:
                 continue
             gain = sum(score(g, h) for g, h in sides) - whole
             if gain > best[0]:
@@ -61,14 +61,14 @@ def grow(X, edges, odds, y, learned, pace):
     added = np.zeros(len(X))
     for leaf in leaves:
         cells = np.intersect1d(leaf, learned)
-        h = (p[cells] * (1 - p[cells])).sum() + boosting.L2
+        h = (p[cells] * (1 - p[cells])).sum() + mixture.L2
         added[leaf] = -pace.rate * (p[cells] - y[cells]).sum() / h
     return added, len(leaves)
 
 
 def boost(X, y, out, pace):
     """Return the log-odds of all cells by a model that learns outside `out` and stops by it."""
-    edges = [row[np.isfinite(row)] for row in boosting.bin_thresholds(X)]
+    edges = [row[np.isfinite(row)] for row in mixture.bin_thresholds(X)]
     learned = np.flatnonzero(~out)
     share = np.clip(y[learned].mean(), 1e-9, 1 - 1e-9)
     odds = np.full(len(X), np.log(share / (1 - share)))
@@ -85,27 +85,27 @@ def boost(X, y, out, pace):
             continue
         if loss() < least:
             kept, least, n_kept = odds.copy(), loss(), n_trees
-        if is_last or n_trees - n_kept >= boosting.PATIENCE:
+        if is_last or n_trees - n_kept >= mixture.PATIENCE:
             break
     return kept
 
 
 @pytest.fixture
 def one_division(monkeypatch):
-    monkeypatch.setattr(folds, "MANY_CELLS", 1)
+    monkeypatch.setattr(mixture, "CELLS_OF_ONE_FOLD", 1)
 
 
 @pytest.mark.parametrize(("n", "seed", "rate"), [(150, 0, 0.1), (99, 1, 0.2)])
 def test_models_are_those_of_the_definition(n, seed, rate, monkeypatch, one_division):
-    pace = boosting.Pace(17, rate, 5)
-    monkeypatch.setattr(boosting, "SMALL_STEPS", pace)
+    pace = mixture.Pace(17, rate, 5)
+    monkeypatch.setattr(mixture, "SMALL_STEPS", pace)
     X, y = made_cells(n, seed)
     X = np.round(2 * X) / 2  # few bins, and ties between splits
     row_of = np.repeat(np.arange(n // 3), 3)
-    fitted = boosting.fit_boosting(X, y, row_of, 0)
-    fold_of = folds.row_folds(row_of, 0)
+    fitted = mixture.fit_boosting(X, y, row_of, 0)
+    fold_of = mixture.row_folds(row_of, 0)
     assert all(len(set(fold_of[row_of == row])) == 1 for row in range(n // 3))
-    models = [boost(X, y, fold_of == fold, pace) for fold in range(folds.N_FOLDS)]
+    models = [boost(X, y, fold_of == fold, pace) for fold in range(mixture.N_FOLDS)]
     for fold, odds in enumerate(models):
         out = fold_of == fold
         np.testing.assert_allclose(fitted.held_out[out], odds[out], rtol=1e-9, atol=1e-9)
@@ -115,7 +115,7 @@ def test_models_are_those_of_the_definition(n, seed, rate, monkeypatch, one_divi
 def test_it_learns_what_two_columns_say_together(one_division):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)
-    held_out = boosting.fit_boosting(X, y, row_of, 0).held_out
+    held_out = mixture.fit_boosting(X, y, row_of, 0).held_out
     share = y.mean()
     guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
     assert np.mean(np.logaddexp(0, held_out) - y * held_out) < 0.8 * guess
@@ -124,13 +124,13 @@ def test_it_learns_what_two_columns_say_together(one_division):
 def test_several_divisions_are_averaged(monkeypatch):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)
-    assert folds.repeats_for(len(X)) == 3
-    whole = boosting.fit_boosting(X, y, row_of, 0)
-    single, original = [], folds.row_folds
-    monkeypatch.setattr(folds, "MANY_CELLS", 1)
+    assert mixture.repeats_for(len(X)) == 3
+    whole = mixture.fit_boosting(X, y, row_of, 0)
+    single, original = [], mixture.row_folds
+    monkeypatch.setattr(mixture, "CELLS_OF_ONE_FOLD", 1)
     for repeat in range(3):
-        monkeypatch.setattr(boosting, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
-        single.append(boosting.fit_boosting(X, y, row_of, 0))
+        monkeypatch.setattr(mixture, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
+        single.append(mixture.fit_boosting(X, y, row_of, 0))
     held_out = np.mean([each.held_out for each in single], axis=0)
     np.testing.assert_allclose(whole.held_out, held_out, rtol=1e-12, atol=1e-12)
     mean = np.mean([each.trees.log_odds(X) for each in single], axis=0)
@@ -140,10 +140,10 @@ def test_several_divisions_are_averaged(monkeypatch):
 def test_neither_threads_nor_repetition_change_a_bit(monkeypatch):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)
-    first = boosting.fit_boosting(X, y, row_of, 3)
+    first = mixture.fit_boosting(X, y, row_of, 3)
     for n_threads in (1, 3):
-        monkeypatch.setattr(boosting, "thread_count", lambda n=n_threads: n)
-        again = boosting.fit_boosting(X, y, row_of, 3)
+        monkeypatch.setattr(mixture, "thread_count", lambda n=n_threads: n)
+        again = mixture.fit_boosting(X, y, row_of, 3)
         np.testing.assert_array_equal(first.held_out, again.held_out)
         np.testing.assert_array_equal(first.trees.threshold, again.trees.threshold)
 
@@ -152,7 +152,7 @@ def test_neither_threads_nor_repetition_change_a_bit(monkeypatch):
 @given(n=st.integers(1, 400), n_values=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
 def test_thresholds_divide_values_into_bins(n, n_values, seed):
     column = np.random.default_rng(seed).integers(0, n_values, n).astype(np.float32)
-    edges = boosting.bin_thresholds(column[:, None])[0]
+    edges = mixture.bin_thresholds(column[:, None])[0]
     assert np.all(np.diff(edges[np.isfinite(edges)]) > 0)
     assert len(edges) == MOST_BINS - 1
     distinct = np.unique(column)
@@ -168,9 +168,9 @@ def test_bins_of_a_column_hold_about_as_many_cells_each():
     cells = rng.normal(size=(2_000, 2)).astype(np.float32) * [1, 100]
     cells[:300, 1] = cells[:, 1].max()  # a sixth of a column is its largest value
     cells = cells.astype(np.float32)
-    thresholds = boosting.bin_thresholds(cells)
+    thresholds = mixture.bin_thresholds(cells)
     for column, edges in zip(cells.T, thresholds, strict=True):
-        alone = boosting.bin_thresholds(column[:, None])[0]
+        alone = mixture.bin_thresholds(column[:, None])[0]
         assert edges.tolist() == alone.tolist()
         edges = edges[np.isfinite(edges)]
         assert edges[-1] < column.max()
@@ -181,14 +181,14 @@ def test_bins_of_a_column_hold_about_as_many_cells_each():
 
 def test_as_many_values_as_bins_have_a_bin_each():
     column = np.repeat(np.arange(MOST_BINS), np.arange(MOST_BINS) % 7 + 1).astype(np.float32)
-    assert boosting.bin_thresholds(column[:, None])[0].tolist() == list(range(MOST_BINS - 1))
+    assert mixture.bin_thresholds(column[:, None])[0].tolist() == list(range(MOST_BINS - 1))
 
 
 def test_many_cells_are_learned_in_fewer_and_larger_steps(monkeypatch):
     X, y = made_cells()
     row_of = np.repeat(np.arange(300), 3)
-    few = boosting.fit_boosting(X, y, row_of, 0)
-    assert boosting.pace_for(len(X)) == boosting.SMALL_STEPS
-    monkeypatch.setattr(boosting, "MANY_CELLS", len(X) - 1)
-    many = boosting.fit_boosting(X, y, row_of, 0)
+    few = mixture.fit_boosting(X, y, row_of, 0)
+    assert mixture.pace_for(len(X)) == mixture.SMALL_STEPS
+    monkeypatch.setattr(mixture, "MANY_CELLS", len(X) - 1)
+    many = mixture.fit_boosting(X, y, row_of, 0)
     assert len(many.trees.roots) < len(few.trees.roots)

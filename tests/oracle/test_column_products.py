@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.scoring.ridge.solve import gram, product
+from vicinal.methods.label_ridge.solver import gram, product
 
 pytestmark = pytest.mark.native
 

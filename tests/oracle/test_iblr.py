@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 from vicinal import IBLR
 from vicinal.index import DenseIndex
-from vicinal.scoring import IBLRScoring, Training, logistic
+from vicinal.methods import iblr
+from vicinal.methods.iblr import IBLRScoring
+from vicinal.methods.training import Training
 
 pytestmark = pytest.mark.native
 
@@ -90,7 +92,7 @@ def test_groups_and_threads_do_not_change_the_weights(monkeypatch):
     graph = DenseIndex(X).query_self(6)
     training = Training(graph, sparse.csr_array(Y).astype(np.int32), X)
     whole = IBLRScoring.fit(training, 6, augment=True, n_jobs=1)
-    monkeypatch.setattr(logistic, "GROUP", 2)
+    monkeypatch.setattr(iblr, "GROUP", 2)
     parts = IBLRScoring.fit(training, 6, augment=True, n_jobs=3)
     np.testing.assert_allclose(parts.weights, whole.weights, rtol=0, atol=1e-5)
     again = IBLRScoring.fit(training, 6, augment=True, n_jobs=1)
@@ -99,7 +101,7 @@ def test_groups_and_threads_do_not_change_the_weights(monkeypatch):
 
 def test_a_regression_that_does_not_converge_says_so(monkeypatch):
     X, Y = overlapping()
-    monkeypatch.setattr(logistic, "MAX_STEPS", 2)
+    monkeypatch.setattr(iblr, "MAX_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="of 5 logistic regressions"):
         IBLR(10).fit(X, Y)
 

@@ -11,9 +11,9 @@ from scipy import sparse
 import vicinal
 from vicinal import LabelRidge
 from vicinal.graph import NeighborGraph
-from vicinal.scoring import Training
-from vicinal.scoring.ridge import RidgeSettings, iterative, kernel, solve, system
-from vicinal.scoring.ridge.settings import check_memory
+from vicinal.methods.label_ridge import RidgeSettings, solver
+from vicinal.methods.label_ridge.solver import check_memory
+from vicinal.methods.training import Training
 
 pytestmark = pytest.mark.native
 
@@ -32,10 +32,10 @@ def linear(X, R, Q, alpha):
 def gaussian(X, R, Q, alpha, gamma):
     """Solve the dual with the kernel written as a double loop."""
 
-    def kernel(A, B):
+    def solver(A, B):
         return np.array([[np.exp(-gamma * ((a - b) ** 2).sum()) for b in B] for a in A])
 
-    return kernel(Q, X) @ np.linalg.solve(kernel(X, X) + alpha * np.eye(len(X)), R)
+    return solver(Q, X) @ np.linalg.solve(solver(X, X) + alpha * np.eye(len(X)), R)
 
 
 def left_out(X, Y, fit):
@@ -128,7 +128,7 @@ def random_problem(n=80, m=40, seed=0):
 def test_float32_solves_are_near_float64_ones(monkeypatch, shape):
     X, Y, Q = random_problem(*shape)
     exact = LabelRidge(0.01, keep_loo=True).fit(X, Y)
-    monkeypatch.setattr(solve, "FLOAT64_SIZE", 0)
+    monkeypatch.setattr(solver, "FLOAT64_SIZE", 0)
     rough = LabelRidge(0.01, keep_loo=True).fit(X, Y)
     exact_scores, rough_scores = exact.predict_proba(Q), rough.predict_proba(Q)
     assert not np.array_equal(exact_scores, rough_scores)
@@ -139,25 +139,25 @@ def test_float32_solves_are_near_float64_ones(monkeypatch, shape):
 def test_a_float32_solve_is_refined(monkeypatch):
     X, Y, Q = random_problem()
     exact = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
-    monkeypatch.setattr(solve, "FLOAT64_SIZE", 0)
-    monkeypatch.setattr(system, "TOLERATED_RESIDUAL", 0.0)
+    monkeypatch.setattr(solver, "FLOAT64_SIZE", 0)
+    monkeypatch.setattr(solver, "TOLERATED_RESIDUAL", 0.0)
     refined = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
-    monkeypatch.setattr(system, "TOLERATED_RESIDUAL", np.inf)
+    monkeypatch.setattr(solver, "TOLERATED_RESIDUAL", np.inf)
     rough = LabelRidge(1e-3).fit(X, Y).predict_proba(Q)
     assert np.abs(refined - exact).max() < 0.1 * np.abs(rough - exact).max()
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(20, np.float32), (40, np.float64)])
 def test_products_have_the_number_type_they_are_solved_in(monkeypatch, size, dtype):
-    monkeypatch.setattr(solve, "FLOAT64_SIZE", size)
-    assert system.product_kernel(random_problem(40, 80)[0]).dtype == dtype
-    assert solve.solving_dtype(40) is dtype
-    assert solve.solving_dtype(40, 39) is np.float32
+    monkeypatch.setattr(solver, "FLOAT64_SIZE", size)
+    assert solver.product_kernel(random_problem(40, 80)[0]).dtype == dtype
+    assert solver.solving_dtype(40) is dtype
+    assert solver.solving_dtype(40, 39) is np.float32
 
 
 def test_float64_up_to_3_000_unknowns_and_4_gib_by_default():
-    assert solve.solving_dtype(3_000) is np.float64
-    assert solve.solving_dtype(3_001) is np.float32
+    assert solver.solving_dtype(3_000) is np.float64
+    assert solver.solving_dtype(3_001) is np.float32
     assert check_memory(None) == RidgeSettings().max_memory == 4 * 2**30
 
 
@@ -173,14 +173,14 @@ def test_torch_solves_the_same():
 def test_conjugate_gradients_where_memory_is_short(monkeypatch):
     X, Y, Q = random_problem()
     exact = LabelRidge().fit(X, Y).predict_proba(Q)
-    monkeypatch.setattr(iterative, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(solver, "TOLERANCE", 1e-9)
     with pytest.warns(UserWarning, match="would exceed max_memory=20000; conjugate gradients"):
         model = LabelRidge(max_memory=20_000, keep_loo=True).fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(Q), exact, atol=1e-8)
     mean = Y.toarray().mean(axis=0)
-    fold_of = np.arange(80) % iterative.N_FOLDS
+    fold_of = np.arange(80) % solver.N_FOLDS
     A = unit(X.toarray())
-    for fold in range(iterative.N_FOLDS):
+    for fold in range(solver.N_FOLDS):
         kept = fold_of != fold
         expected = mean + linear(A[kept], Y.toarray()[kept] - mean, A[~kept], 1.0)
         np.testing.assert_allclose(model.loo_scores_.toarray()[~kept], expected, atol=1e-8)
@@ -193,7 +193,7 @@ def test_conjugate_gradients_end_with_a_small_residual(factor):
     Y = Y.toarray()
     Y[:, 2], Y[:, 5] = 0, 1
     rows, alpha, mean = X * factor, 1e-3 * factor**2, Y.mean(axis=0)
-    W = iterative.solve_iteratively(rows, sparse.csr_array(Y), mean, alpha)
+    W = solver.solve_iteratively(rows, sparse.csr_array(Y), mean, alpha)
     A = rows.toarray()
     right = A.T @ (Y - mean)
     residual = np.linalg.norm(right - A.T @ (A @ W) - alpha * W, axis=0)
@@ -203,16 +203,16 @@ def test_conjugate_gradients_end_with_a_small_residual(factor):
 
 @pytest.mark.parametrize(("n_rows", "step"), [(1, 1), (2, 1), (19, 1), (25, 2), (30, 3)])
 def test_the_usual_width_of_a_kernel_is_the_median_distance(n_rows, step, monkeypatch):
-    monkeypatch.setattr(kernel, "SAMPLED_ROWS", 10)
+    monkeypatch.setattr(solver, "SAMPLED_ROWS", 10)
     rows = np.random.default_rng(0).normal(size=(n_rows, 2)) / 100
     sample = rows[::step]
     squares = [((a - b) ** 2).sum() for place, a in enumerate(sample) for b in sample[:place]]
     expected = 1 / np.median(squares) if squares else 1.0
-    assert kernel.usual_gamma(rows) == pytest.approx(expected, rel=1e-9)
+    assert solver.usual_gamma(rows) == pytest.approx(expected, rel=1e-9)
 
 
 def test_equal_rows_have_a_kernel_of_width_1():
-    assert kernel.usual_gamma(np.ones((5, 2))) == 1.0
+    assert solver.usual_gamma(np.ones((5, 2))) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_exactly_the_memory_that_is_asked_for_is_enough(shape, params, needed):
     X = np.random.default_rng(0).random(shape)
     Y = sparse.csr_array(np.eye(shape[0], 100, dtype=np.int32))
     message = rf"at least {needed} bytes for the coefficients of 100 labels"
-    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=message):
+    with pytest.raises(vicinal.errors.InvalidArgumentError, match=message):
         LabelRidge(max_memory=needed - 1, **params).fit(X, Y)
     LabelRidge(max_memory=needed, **params).fit(X, Y)
 
@@ -240,7 +240,7 @@ def test_a_dense_solve_may_take_all_of_the_memory():
 
 
 def test_numpy_solves_without_torch(monkeypatch):
-    monkeypatch.setitem(sys.modules, "vicinal.gpu.ridge", None)
+    monkeypatch.setitem(sys.modules, "vicinal.gpu.mlknn_loss", None)
     X, Y, _ = random_problem()
     LabelRidge().fit(X, Y)
 
@@ -248,7 +248,7 @@ def test_numpy_solves_without_torch(monkeypatch):
 def test_coefficients_that_do_not_fit_are_refused_before_they_are_made():
     X = sparse.csr_array(np.eye(4))
     Y = sparse.csr_array(([1] * 4, ([0, 1, 2, 3], [0, 7, 9, 10**4 - 1])), shape=(4, 10**4))
-    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=r"1280000 bytes for"):
+    with pytest.raises(vicinal.errors.InvalidArgumentError, match=r"1280000 bytes for"):
         LabelRidge(max_memory=10**6).fit(X, Y)
 
 
@@ -332,5 +332,5 @@ def test_incremental_learning_equals_a_fit_on_all_rows():
 )
 def test_refuses(params, message):
     X, Y, _ = random_problem()
-    with pytest.raises(vicinal._base.errors.InvalidArgumentError, match=message):
+    with pytest.raises(vicinal.errors.InvalidArgumentError, match=message):
         LabelRidge(**params).fit(X, Y)

@@ -3,8 +3,8 @@
 import pytest
 
 from vicinal import LCIF, InstanceKNN, datasets
-from vicinal.datasets.catalogue.locate import at_hand
-from vicinal.datasets.catalogue.registry import entry
+from vicinal.datasets.catalogue import entry
+from vicinal.datasets.catalogue.download import at_hand
 from vicinal.metrics import evaluate
 
 pytestmark = [pytest.mark.native, pytest.mark.data]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vicinal import IBLR, DMLkNN, LAMLkNN, MLkNN, datasets
-from vicinal.datasets.catalogue.locate import at_hand
-from vicinal.datasets.catalogue.registry import entry
+from vicinal.datasets.catalogue import entry
+from vicinal.datasets.catalogue.download import at_hand
 from vicinal.index import build_index
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax

@@ -8,7 +8,10 @@ from scipy import sparse
 
 from vicinal import DMLkNN, LAMLkNN, MLkNN
 from vicinal.index import DenseIndex
-from vicinal.scoring import DMLkNNScoring, LAMLkNNScoring, MLkNNScoring, Training
+from vicinal.methods.dmlknn import DMLkNNScoring
+from vicinal.methods.lamlknn import LAMLkNNScoring
+from vicinal.methods.mlknn import MLkNNScoring
+from vicinal.methods.training import Training
 
 pytestmark = pytest.mark.native
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import linalg, sparse
 from sklearn.cross_decomposition import CCA
 
-from vicinal.reduction import MDDM, OPLS, LabelCCA, _centred, _directions, _ridge, mddm
+from vicinal.reduction import MDDM, OPLS, LabelCCA, _eigen, _projection, mddm
 
 SHAPES = {"tall": (40, 7, 4), "wide": (15, 30, 4), "more labels than features": (40, 3, 6)}
 
@@ -24,11 +24,11 @@ def data(request):
 def route(request, monkeypatch):
     """The same answers where every side is taken for large."""
     if request.param == "in blocks":
-        monkeypatch.setattr(_centred, "BLOCK_ROWS", 4)
-        monkeypatch.setattr(_directions, "BLOCK_CELLS", 100)
+        monkeypatch.setattr(_projection, "BLOCK_ROWS", 4)
+        monkeypatch.setattr(_eigen, "BLOCK_CELLS", 100)
     if request.param == "by products":
-        monkeypatch.setattr(_ridge, "SMALL_SIDE", 0)
-        monkeypatch.setattr(_directions, "FEW_LABELS", 0)
+        monkeypatch.setattr(_eigen, "SMALL_SIDE", 0)
+        monkeypatch.setattr(_eigen, "FEW_LABELS", 0)
         monkeypatch.setattr(mddm, "DENSE_CELLS", 0)
     return request.param
 
@@ -127,4 +127,4 @@ def test_rank_is_what_there_is(kind):
 
 def test_many_labels_need_a_number():
     with pytest.raises(ValueError, match="n_components: expected a number"):
-        OPLS().fit(np.eye(2), sparse.csr_array((2, _directions.FEW_LABELS + 1)))
+        OPLS().fit(np.eye(2), sparse.csr_array((2, _eigen.FEW_LABELS + 1)))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sample_files import COUNTS, DATA, MEKA, matlab, written
 from scipy import sparse
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets import read_file
+from vicinal.errors import DataFormatError
 
 pytestmark = pytest.mark.native
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from vicinal.datasets import Dataset
-from vicinal.datasets.columns import SPARSE_BELOW
-from vicinal.datasets.meka import read_meka, write_meka
+from vicinal.datasets.arff import read_meka, write_meka
+from vicinal.datasets.dataset import SPARSE_BELOW
 from vicinal.datasets.mulan import read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
-from vicinal.datasets.table import read_table, write_table
+from vicinal.datasets.tables.table import read_table, write_table
 from vicinal.datasets.xc import read_xc, write_xc
 
 pytestmark = pytest.mark.native

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import expit
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.estimators import METHODS
-from vicinal.scoring.explaining import one_by_one
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import METHODS
+from vicinal.methods._formulas import one_by_one
 
 pytestmark = [pytest.mark.native, pytest.mark.filterwarnings("ignore")]
 
@@ -39,6 +39,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         for of in ("feature", "label")
     ],
     "label-ridge": [{}, {"max_features": 2}, {"kernel": "rbf"}],
+    "local-ridge": [{}, {"alpha": 1e-3}, {"center": True}],
     "lcif": [{"mixing": 0.3}, {"mixing": 1.0, "aggregate": "max"}, {"second_order": True}],
 }
 

@@ -63,7 +63,7 @@ def test_queries_far_outside():
 
 def test_chunks_do_not_matter(monkeypatch):
     X = rows_of("ties", seed=2, n=200)
-    for module in ("plain", "dense"):
+    for module in ("products", "search"):
         monkeypatch.setattr(f"vicinal.gpu.{module}.cells_at_once", lambda _: 999)
     assert_same(dense_graph(X, None, 5, device="cpu"), reference_query_self(X, 5))
 

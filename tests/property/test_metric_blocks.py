@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import CONVENTIONS, MetricAccumulator, evaluate
-from vicinal.metrics.score_tally import ScoreTally, cut
+from vicinal.metrics.auc import ScoreTally, cut
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native

@@ -13,8 +13,8 @@ from vicinal import LabelRidge
 from vicinal.baselines import ADTBoostMH, BoosTexter, LabelFrequency
 from vicinal.decision import CardinalityThreshold, NeverEmpty, Threshold
 from vicinal.decision.rule import fit_weighted
+from vicinal.methods._formulas import best_micro_f1, best_weighted_micro_f1
 from vicinal.scores import Scores
-from vicinal.scoring.choice import best_micro_f1, best_weighted_micro_f1
 
 pytestmark = pytest.mark.native
 

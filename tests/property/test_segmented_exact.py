@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.index import InvertedIndex, SegmentedIndex, postings_cache, stored_postings
+from vicinal.index import InvertedIndex, SegmentedIndex, segment_files, segmented
 from vicinal.index.reference import reference_query, reference_query_self
 
 pytestmark = pytest.mark.native
@@ -62,8 +62,8 @@ def test_every_sequence_of_changes(changes, metric, palette, seed, k, entry_byte
     alive = np.ones(len(X), dtype=bool)
     Q = rng.choice(palette, size=(4, 5))
     with (
-        patch.object(postings_cache, "BYTES_PER_ENTRY", entry_bytes),
-        patch.object(stored_postings, "FEWEST_ENTRIES", fewest_stored),
+        patch.object(segmented, "BYTES_PER_ENTRY", entry_bytes),
+        patch.object(segment_files, "FEWEST_ENTRIES", fewest_stored),
         tempfile.TemporaryDirectory() as folder,
     ):
         options = {"max_memory": 2**20, "n_jobs": 2}
@@ -103,8 +103,8 @@ def test_blocks_of_queries_do_not_matter(seed, metric, k, block):
     rng = np.random.default_rng(seed)
     X = sparse.random_array((60, 12), density=0.3, format="csr", rng=rng)
     with (
-        patch("vicinal.index.run_search.BLOCK_ENTRIES", block),
-        patch.object(postings_cache, "BYTES_PER_ENTRY", 2**14),
+        patch("vicinal.index.segmented.BLOCK_ENTRIES", block),
+        patch.object(segmented, "BYTES_PER_ENTRY", 2**14),
     ):
         index = SegmentedIndex(X, metric, max_memory=2**20, n_jobs=2)
         assert len(index._version.ranges) > 3

@@ -17,13 +17,13 @@ from vicinal.decision import (
     PCut,
     RCut,
     Threshold,
-    label_pooling,
+    per_label,
 )
-from vicinal.decision import pooling as module
-from vicinal.decision.label_pooling import HighestOfLabels
-from vicinal.decision.pooling import HighestScores
+from vicinal.decision import cardinality as module
+from vicinal.decision.cardinality import HighestScores
+from vicinal.decision.per_label import HighestOfLabels
 from vicinal.decision.rule import fit_blocks
-from vicinal.estimators import METHODS, block_rows
+from vicinal.methods import METHODS, training
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -118,7 +118,7 @@ def test_pcut_from_blocks_is_what_the_definition_gives(
 ) -> None:
     full, blocks, Y = data
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_pooling, "UNMERGED", unmerged)
+        patch.setattr(per_label, "UNMERGED", unmerged)
         found = PCut(factor).fit_blocks(iter(blocks), Y).values
     wanted = factor * Y.toarray().sum(axis=0)
     if len(full):
@@ -132,7 +132,7 @@ def test_pcut_from_blocks_is_what_the_definition_gives(
 def test_pcut_of_many_rows_holds_as_many_scores_as_there_are_labels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(label_pooling, "UNMERGED", 100)
+    monkeypatch.setattr(per_label, "UNMERGED", 100)
     whole, blocks, Y = many_rows(seed=4)
     assert np.array_equal(PCut().fit_blocks(blocks, Y).values, PCut().fit(whole, Y).values)
     highest, most = HighestOfLabels(np.bincount(Y.indices, minlength=30)), 0
@@ -161,7 +161,7 @@ def test_estimators_hold_the_scores_of_one_block(
         return real(self, seen(blocks), Y)
 
     monkeypatch.setattr(CardinalityThreshold, "fit_blocks", watched)
-    monkeypatch.setattr(block_rows, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(training, "BLOCK_ROWS", 7)
     assert model.fit(sample.X, sample.Y).decision_ == expected
     assert sizes == [7] * 7 + [1]
 

@@ -1,5 +1,6 @@
 """Tuning equals refitting on the smallest and oddest data: one row, one label, ties, empty rows."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.estimators import METHODS
+from vicinal.methods import METHODS
 from vicinal.metrics import evaluate
 from vicinal.selection import tune
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
 
 pytestmark = [
     pytest.mark.native,
@@ -33,6 +37,7 @@ OTHERS: dict[str, dict[str, list[Any]]] = {
         "neighbors_of": ["label", "feature"],
     },
     "label-ridge": {"alpha": [1.0, 0.1]},
+    "local-ridge": {"alpha": [0.3, 2.0], "center": [None, True]},
     "lcif": {"mixing": [0.0, 0.4, 1.0], "second_order": [False, True], "threshold": [None, 0.1]},
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from vicinal.preprocess import TextVectorizer
-from vicinal.preprocess.text_vectorizer import TOKEN_PATTERNS
+from vicinal.preprocess.text import TOKEN_PATTERNS
 
 LETTERS = "aB cΣσς İßé1_-,.ﬁ\n\tあ"
 documents = st.one_of(st.text(LETTERS, max_size=40), st.text(max_size=30))

@@ -78,7 +78,8 @@ def start(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Client]]
             client.__exit__(None, None, None)
         running.clear()
         usual: dict[str, Any] = {"store": tmp_path / "taught.sqlite", "write_token": WRITE}
-        client = Client(create_app(settings.pop("models", [model_folder]), **{**usual, **settings}))
+        app = create_app(settings.pop("models", [model_folder]), **{**usual, **settings})
+        client = Client(app, base_url="http://localhost")
         client.__enter__()
         running.append(client)
         return client

@@ -8,9 +8,10 @@ from pathlib import Path
 import typer
 from forked_process import forking
 
+from vicinal import service
 from vicinal.cli import serve as command
 from vicinal.service.limits import Limits
-from vicinal.service.store import Store
+from vicinal.service.store import EventStore
 
 
 class Process:
@@ -47,20 +48,24 @@ def _serve(arguments: list[str], log: Path, token: str, before: Callable[[], Non
 
 
 def die_after_a_commit() -> None:
-    append = Store.append
+    append = EventStore.append
 
-    def append_and_die(store: Store, events: object) -> None:
+    def append_and_die(store: EventStore, events: object) -> None:
         append(store, events)
         os._exit(9)
 
-    Store.append = append_and_die
+    EventStore.append = append_and_die
 
 
 def die_before_a_commit() -> None:
-    Store.append = lambda store, events: os._exit(9)
+    EventStore.append = lambda store, events: os._exit(9)
 
 
 def limit_seconds(seconds: float) -> None:
     """Let clients wait no longer than that for their headers and bodies."""
-    limits = Limits(header_seconds=seconds, body_seconds=seconds, connections=20)
-    command.Limits = lambda: limits
+    use_limits(Limits(header_seconds=seconds, body_seconds=seconds, connections=20))
+
+
+def use_limits(limits: Limits) -> None:
+    """Let ``vicinal serve`` use other limits than its own."""
+    service.Limits = lambda: limits

@@ -14,7 +14,7 @@ import pytest
 from tests.service.conftest import WRITE, Client
 
 from vicinal.service import create_app
-from vicinal.service.errors import StoreError
+from vicinal.service.limits import StoreError
 
 SIZE = "2m"
 

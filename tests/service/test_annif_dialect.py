@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.service.conftest import WRITE
 
-from vicinal.service.about import About
+from vicinal.service.engine import About
 
 PROJECT = "/v1/projects/pets"
 FORM = {

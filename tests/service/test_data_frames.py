@@ -57,7 +57,7 @@ def test_learning_and_snapshots_keep_the_names(start, steps, tmp_path) -> None:
     )
     assert learned.status_code == 200, learned.text
     saved = client.post("/v1/models/things/snapshot", headers=HEADERS).json()
-    again = load(saved["path"])
+    again = load(tmp_path / saved["path"])
     expected = fitted(*steps).partial_fit(FRAME.iloc[:1] * 3, [["huge"]])
     assert again.feature_names_in_.tolist() == list(FRAME)
     assert type(again) is type(expected)

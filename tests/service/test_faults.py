@@ -12,15 +12,14 @@ import pytest
 from tests.service.conftest import WRITE
 
 from vicinal import BRkNN
-from vicinal._base.errors import ModelFormatError
+from vicinal.errors import ModelFormatError
 from vicinal.service import create_app, store
-from vicinal.service.errors import ServiceError, StoreError
-from vicinal.service.events import Change, Event
-from vicinal.service.store import Store
+from vicinal.service.limits import ServiceError, StoreError
+from vicinal.service.store import Change, Event, EventStore
 
 
 def test_the_store_is_durable_by_its_settings(tmp_path) -> None:
-    kept = Store(tmp_path / "s.sqlite")
+    kept = EventStore(tmp_path / "s.sqlite")
     settings = ("journal_mode", "synchronous")
     found = [kept._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in settings]
     assert found == ["wal", 2]  # 2 is FULL
@@ -33,11 +32,11 @@ def test_a_commit_is_on_disk_when_append_returns(tmp_path) -> None:
         pytest.skip("strace is not installed")
     script = (
         "import os, pathlib\n"
-        "from vicinal.service.store import Store\n"
-        "from vicinal.service.events import Change, Event\n"
-        f"s = Store(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
+        "from vicinal.service.store import Change, Event, EventStore, first_digest\n"
+        f"s = EventStore(pathlib.Path({str(tmp_path / 's.sqlite')!r})); s.bind('m', 'f')\n"
         "os.getppid()\n"
-        "s.append([Event('m', 1, Change('learn', ({'text': 'x', 'labels': []},)), (0,), 't')])\n"
+        "change = Change('learn', ({'text': 'x', 'labels': []},))\n"
+        "s.append([Event('m', 1, change, (0,), 't', first_digest('f'))])\n"
         "os.getppid()\n"
     )
     trace = tmp_path / "trace"
@@ -170,11 +169,11 @@ def test_a_model_that_was_never_taught_may_be_trained_again(start) -> None:
 
 
 def test_a_process_whose_model_was_replaced_teaches_nothing(tmp_path) -> None:
-    former, new = Store(tmp_path / "taught.sqlite"), Store(tmp_path / "taught.sqlite")
+    former, new = EventStore(tmp_path / "taught.sqlite"), EventStore(tmp_path / "taught.sqlite")
     with closing(former), closing(new):
         former.bind("pets", "as it was")
         new.bind("pets", "trained again")
-        event = Event("pets", 1, Change("forget", (0,)), (0,), "2026-01-01T00:00:00Z")
+        event = Event("pets", 1, Change("forget", (0,)), (0,), "2026-01-01T00:00:00Z", "")
         with pytest.raises(StoreError, match="another model named 'pets'"):
             former.append([event])
         assert new.last_version("pets") == 0
@@ -182,13 +181,13 @@ def test_a_process_whose_model_was_replaced_teaches_nothing(tmp_path) -> None:
         assert former.last_version("pets") == 1
 
 
-def test_a_folder_without_a_model_leaves_no_mark_in_the_store(start, tmp_path) -> None:
-    with pytest.raises(ModelFormatError, match=r"found no manifest\.json"):
+def test_a_path_without_a_model_leaves_no_mark_in_the_store(start, tmp_path) -> None:
+    with pytest.raises(ModelFormatError, match="expected a model file, found none"):
         start(models={"pets": tmp_path / "nothing"})
     assert start().facts()["rows"] == 6
 
 
-@pytest.mark.parametrize("damage", ["array", "manifest", "missing"])
+@pytest.mark.parametrize("damage", ["array", "header", "cut short"])
 def test_a_damaged_snapshot_is_skipped_and_nothing_is_lost(start, tmp_path, damage, caplog) -> None:
     client = start()
     client.learn("a parrot", "birds")
@@ -198,15 +197,13 @@ def test_a_damaged_snapshot_is_skipped_and_nothing_is_lost(start, tmp_path, dama
     before = client.predict("parrot", "dog")
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
-    for snapshot in sorted(each for each in folder.iterdir() if each.is_dir()):
-        victim = max(snapshot.glob("*.npy"), key=lambda file: file.stat().st_size)
-        victim = snapshot / "manifest.json" if damage == "manifest" else victim
-        if damage == "missing":
-            victim.unlink()
+    for snapshot in sorted(each for each in folder.iterdir() if not each.suffix):
+        content = bytearray(snapshot.read_bytes())
+        if damage == "cut short":
+            snapshot.write_bytes(content[:-1])
         else:
-            content = bytearray(victim.read_bytes())
-            content[-3] ^= 0xFF
-            victim.write_bytes(content)
+            content[-3 if damage == "array" else 300] ^= 0xFF
+            snapshot.write_bytes(content)
     again = start()
     assert again.predict("parrot", "dog") == before
     assert "snapshot skipped" in caplog.text
@@ -226,7 +223,7 @@ def test_a_snapshot_that_cannot_be_written_is_a_clear_reply(start, tmp_path) -> 
 def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     from datetime import UTC, datetime
 
-    from vicinal.service import planned_changes
+    from vicinal.service import learner
 
     class Backwards(datetime):
         year_now = 2030
@@ -237,7 +234,7 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
             return datetime(cls.year_now, 1, 1, tzinfo=UTC)
 
     client = start()
-    monkeypatch.setattr(planned_changes, "datetime", Backwards)
+    monkeypatch.setattr(learner, "datetime", Backwards)
     client.learn("a parrot", "birds", key="one")
     client.learn("a parrot and a dog", "dogs", key="two")
     client.forget(6)
@@ -251,33 +248,30 @@ def test_a_clock_that_goes_back_changes_nothing(start, monkeypatch) -> None:
     assert times == ["2015", "2020", "2025"]
 
 
-def test_a_failure_between_commit_and_reply_loses_and_doubles_nothing(start, monkeypatch) -> None:
-    """The injected failure: the commit is done, the model is not changed, no reply is sent."""
-    from vicinal.service.learner import Learner
-
+def test_a_failed_commit_changes_neither_the_model_nor_its_ids(start, monkeypatch) -> None:
+    """The injected failure: the model has learned the row, the store cannot take it."""
     client = start()
     with monkeypatch.context() as patch:
 
         def fail(self, events):
-            raise MemoryError("injected")
+            raise ServiceError(503, "store-failed", "injected")
 
-        patch.setattr(Learner, "_apply", fail)
-        reply = client.learn("a parrot", "birds", key="one")
-        assert reply.status_code == 503
-        assert "stored durably" in reply.json()["error"]["message"]
-        assert client.facts()["version"] == 0
+        patch.setattr(EventStore, "append", fail)
+        assert client.learn("a parrot", "birds", key="one").status_code == 503
+        assert (client.facts()["version"], client.facts()["rows"]) == (0, 6)
     second = client.learn("a dog", "dogs")
-    assert second.json() == {"row_ids": [7], "version": 2, "repeated": False}
+    assert second.json() == {"row_ids": [6], "version": 1, "repeated": False}
     retried = client.learn("a parrot", "birds", key="one")
-    assert retried.json() == {"row_ids": [6], "version": 1, "repeated": True}
+    assert retried.json() == {"row_ids": [7], "version": 2, "repeated": False}
     assert client.facts()["rows"] == 8
+    assert start().facts()["rows"] == 8
 
 
 def test_a_failed_commit_leaves_no_trace(tmp_path) -> None:
-    kept = Store(tmp_path / "s.sqlite")
+    kept = EventStore(tmp_path / "s.sqlite")
     kept.bind("m", "f")
     change = Change("learn", ({"text": "x", "labels": []},))
-    events = [Event("m", version, change, (0,), "t") for version in (1, 2, 2)]
+    events = [Event("m", version, change, (0,), "t", "") for version in (1, 2, 2)]
     with pytest.raises(ServiceError) as caught:
         kept.append(events)
     assert caught.value.code == "store-conflict"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.service.conftest import WRITE
 
-from vicinal.service.errors import ServiceError
-from vicinal.service.label_config import read_label_config
+from vicinal.service.label_studio import read_label_config
+from vicinal.service.limits import ServiceError
 
 FILE = Path(__file__).parent / "label_studio_requests.json"
 REQUESTS = json.loads(FILE.read_text(encoding="utf-8"))["requests"]

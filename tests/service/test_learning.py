@@ -1,6 +1,7 @@
 """Learning: exact, durable before the reply, replayed after a restart, never doubled."""
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -15,13 +16,12 @@ from tests.service.conftest import TEXTS, WRITE, text_model
 from vicinal import DMLkNN, MLkNN, load
 from vicinal.index import TrainingRows
 from vicinal.preprocess import TextVectorizer
-from vicinal.service import Limits, model_access
-from vicinal.service.errors import ConflictError
-from vicinal.service.events import Change
-from vicinal.service.learner import Learner
+from vicinal.service import Limits, served_model
+from vicinal.service import learner as module
+from vicinal.service.learner import Learner, Outcome, Snapshots
+from vicinal.service.limits import ConflictError
 from vicinal.service.served_model import ServedModel
-from vicinal.service.snapshots import Snapshots
-from vicinal.service.store import Store
+from vicinal.service.store import Change, Event, EventStore, first_digest
 
 QUERIES = ["a cat in the park", "parrot", "dogs and a parrot play"]
 
@@ -117,7 +117,7 @@ def test_idempotency_keys_repeat_the_first_reply(start) -> None:
 
 def snapshots_in(folder: Path) -> list[str]:
     """Return the versions that have a snapshot."""
-    return sorted(path.name for path in folder.glob("[0-9]*") if path.is_dir())
+    return sorted(path.name for path in folder.glob("[0-9]*") if path.name.isdigit())
 
 
 def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
@@ -127,7 +127,8 @@ def test_snapshots_are_written_on_request_and_when_due(start, tmp_path) -> None:
     client.learn("a parrot", "birds")
     reply = client.post("/v1/models/pets/snapshot", headers=headers).json()
     assert reply["version"] == 1
-    model = load(reply["path"])
+    assert reply["path"] == "taught.sqlite.snapshots/pets/000000000001"
+    model = load(tmp_path / reply["path"])
     assert model.predict(["a parrot"]).shape == (1, 4)
     for number in range(6):
         client.learn(f"parrot {number}", "birds")
@@ -163,13 +164,14 @@ def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     shutil.rmtree(folder)
-    leftover = folder / ".000000000003.killed.unfinished"
-    leftover.mkdir(parents=True)
-    (leftover / "model.X.npy").touch()
+    leftover = folder / ".000000000003.0123456789abcdef.unfinished"
+    folder.mkdir(parents=True)
+    leftover.touch()
+    os.utime(leftover, (1, 1))
     again = start(limits=Limits(rows_per_snapshot=3))
     assert again.predict("parrot") == before
     for _ in range(100):
-        if snapshots_in(folder) == ["000000000004"]:
+        if snapshots_in(folder) == ["000000000004"] and not leftover.exists():
             return
         time.sleep(0.02)
     raise AssertionError(list(folder.iterdir()))
@@ -185,7 +187,7 @@ def test_a_restart_uses_the_saved_graph_or_searches_it(
     client.post("/v1/models/pets/snapshot", headers={"Authorization": f"Bearer {WRITE}"})
     client.learn("a cat and a dog", "cats")
     before = client.predict(*QUERIES)
-    client.app.state.engines["pets"]._schedule = None  # ends without a snapshot, as if killed
+    client.app.state.engines["pets"]._upkeep = None  # ends without a snapshot, as if killed
     start(store=tmp_path / "other.sqlite")
     file = tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001.graph.npz"
     content = bytearray(file.read_bytes())
@@ -215,15 +217,13 @@ def graph_model() -> Pipeline:
 
 
 def test_a_long_history_is_replayed_in_parts(start, tmp_path, monkeypatch) -> None:
-    from vicinal.service import learner
-
     client = start()
     for number in range(5):
         client.learn(f"a parrot {number}", "birds")
     before = client.predict("parrot")
     start(store=tmp_path / "other.sqlite")
     shutil.rmtree(tmp_path / "taught.sqlite.snapshots")
-    monkeypatch.setattr(learner, "REPLAY_BYTES", 1)
+    monkeypatch.setattr(module, "REPLAY_BYTES", 1)
     assert start().predict("parrot") == before
 
 
@@ -243,10 +243,15 @@ def test_the_log_of_what_was_taught(client) -> None:
 
 @pytest.fixture
 def learner(model_folder: Path, tmp_path: Path) -> Learner:
-    store = Store(tmp_path / "taught.sqlite")
+    store = EventStore(tmp_path / "taught.sqlite")
     store.bind("pets", "f")
     snapshots = Snapshots(store.path, "pets", 2)
-    return Learner("pets", ServedModel(load(model_folder)), store, snapshots)
+    return Learner("pets", served_first(model_folder), store, snapshots)
+
+
+def served_first(model_folder: Path) -> ServedModel:
+    """Return the model as it was trained, at the beginning of its history."""
+    return ServedModel(load(model_folder), 0, first_digest("f"))
 
 
 def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_path) -> None:
@@ -271,16 +276,16 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
     assert ids[3:6] == [[(7,)], [(0, 6)], [(8,), (7,)]]
     assert ids[6].status == 404
     assert ids[7] == [(9,)]
-    with learner.served.reading() as (estimator, number):
+    with learner.served.reading() as (estimator, number, _):
         assert number == 6
         assert estimator.row_ids_.tolist() == [1, 2, 3, 4, 5, 8, 9]
     learner.store.close()
 
 
 def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
-    store = Store(learner.store.path)
+    store = EventStore(learner.store.path)
     store.bind("pets", "f")
-    other = Learner("pets", ServedModel(load(model_folder)), store, learner.snapshots)
+    other = Learner("pets", served_first(model_folder), store, learner.snapshots)
     rows = ({"text": "a parrot", "labels": ["birds"]},)
     for teacher in (learner, other, learner, other):
         teacher.process([(Change("learn", rows),)])
@@ -295,45 +300,46 @@ def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
 @pytest.fixture
 def bad_labels_refused(monkeypatch) -> None:
     """Let the model refuse to learn a row with the label ``bad``."""
-    real = model_access.learn
+    real = served_model.learn
 
     def picky(estimator, X, labels) -> None:
         if any("bad" in names for names in labels):
             raise ValueError("no bad labels")
         real(estimator, X, labels)
 
-    monkeypatch.setattr(model_access, "learn", picky)
+    monkeypatch.setattr(served_model, "learn", picky)
 
 
 @pytest.mark.usefixtures("bad_labels_refused")
-def test_a_change_the_model_refuses_is_marked_and_skipped(learner) -> None:
+def test_what_the_model_refuses_is_not_stored_and_shifts_no_id(learner, model_folder) -> None:
     requests = [
         (Change("learn", ({"text": "a", "labels": [label]},)),) for label in ("x", "bad", "y")
     ]
     answers = learner.process(requests)
-    assert answers[0][0].row_ids == (6,)
     assert answers[1].status == 422
     assert "no bad labels" in answers[1].message
-    with learner.served.reading() as (estimator, number):
-        assert number == 3
+    assert [answers[place][0].row_ids for place in (0, 2)] == [(6,), (7,)]
+    with learner.served.reading() as (estimator, number, _):
+        assert number == 2
         assert estimator.label_names_ == ("cats", "dogs", "play", "x", "y")
+        assert estimator.row_ids_.tolist() == list(range(8))
+    other = Learner("pets", served_first(model_folder), learner.store, learner.snapshots)
+    assert other.replay() == 2
     learner.store.close()
 
 
 def test_events_survive_with_everything_they_hold(tmp_path) -> None:
-    from vicinal.service.events import Change, Event
-
-    store = Store(tmp_path / "s.sqlite")
+    store = EventStore(tmp_path / "s.sqlite")
     store.bind("m", "f")
     text = 'NUL \x00, quote ", snowman ☃, newline \n, 𝄞'
     change = Change("learn", ({"text": text, "labels": ["ä"]},), "key", "label-studio:1:2")
-    event = Event("m", 1, change, (5,), "2026-01-01T00:00:00.000+00:00")
+    event = Event("m", 1, change, (5,), "2026-01-01T00:00:00.000+00:00", first_digest("f"))
     store.append([event])
     store.close()
-    again = Store(tmp_path / "s.sqlite")
+    again = EventStore(tmp_path / "s.sqlite")
     assert again.after("m", 0, 10) == [event]
     assert again.by_key("m", "key") == event
-    assert again.by_origin("m", "label-studio:1:2") == [event]
+    assert again.learned_from("m", "label-studio:1:2") == [5]
     assert again.last_version("m") == 1
     assert json.loads(change.payload)[0]["text"] == text
     again.close()
@@ -350,7 +356,7 @@ def test_a_service_without_a_store_learns_nothing(start) -> None:
     assert client.get("/v1/models/pets/taught").json() == {"taught": [], "version": 0}
 
 
-def test_a_method_that_cannot_learn_says_so(start) -> None:
+def test_a_method_that_cannot_learn_says_so(start, tmp_path) -> None:
     model = DMLkNN(1).fit([[0.0], [1.0], [2.0]], [["a"], ["b"], ["a"]])
     client = start(models={"levels": model})
     body = {"rows": [{"values": [1.0], "labels": ["a"]}]}
@@ -359,40 +365,40 @@ def test_a_method_that_cannot_learn_says_so(start) -> None:
     assert (reply.status_code, reply.json()["error"]["code"]) == (409, "cannot-learn")
     reply = client.post("/v1/models/levels/snapshot", headers=headers)
     assert reply.status_code == 200  # it has no graph to keep
-    assert not list(Path(reply.json()["path"]).parent.glob("*.graph.npz"))
+    assert not list((tmp_path / reply.json()["path"]).parent.glob("*.graph.npz"))
 
 
 @pytest.mark.usefixtures("bad_labels_refused")
-def test_a_refused_change_stays_refused(learner, model_folder) -> None:
-    """To whoever repeats it, and when it is replayed; a later change is learned."""
+def test_a_refused_change_is_refused_again_and_a_later_one_is_learned(learner) -> None:
     bad = (Change("learn", ({"text": "a", "labels": ["bad"]},), "key"),)
     (first,) = learner.process([bad])
     (again,) = learner.process([bad])
     assert (first.status, again.status) == (422, 422)
     assert again.message == "no bad labels"
     good = (Change("learn", ({"text": "a", "labels": ["good"]},)),)
-    assert learner.process([good])[0][0].version == 2
-    other = Learner("pets", ServedModel(load(model_folder)), learner.store, learner.snapshots)
-    assert other.replay() == 2
-    with other.served.reading() as (estimator, number):
-        assert (number, estimator.label_names_) == (2, ("cats", "dogs", "play", "good"))
+    assert learner.process([good])[0][0] == Outcome((6,), 1)
     learner.store.close()
 
 
-def test_a_snapshot_of_a_model_that_changes_meanwhile_has_the_newer_version(learner) -> None:
-    served, real = learner.served, learner.served.save
-    assert not real(learner.snapshots.folder, 7)
-    turns = iter([False])
+def test_a_snapshot_of_a_model_that_changes_meanwhile_is_of_one_version(
+    learner, monkeypatch
+) -> None:
+    """What is learned while a snapshot is written does not wait, and is not in the snapshot."""
+    rows = ({"text": "a parrot", "labels": ["birds"]},)
+    learner.process([(Change("learn", rows),)])
+    real = module.save
 
-    def save(path: Path, version: int) -> bool:
-        if next(turns, True):
-            return real(path, version)
-        served.skip(version + 1)
-        return real(path, version)
+    def save(model, path: Path) -> None:
+        learner.process([(Change("learn", rows),)])
+        real(model, path)
 
-    served.save = save
-    path, version = learner.snapshots.write(served)
-    assert (path.name, version) == ("000000000001", 1)
+    monkeypatch.setattr(module, "save", save)
+    name, version = learner.snapshots.write(learner.served)
+    assert (name, version) == ("taught.sqlite.snapshots/pets/000000000001", 1)
+    digests = learner.store.verify("pets", {0, 1})
+    model, version, _ = learner.snapshots.newest(digests)
+    assert (len(model.steps[-1][1].row_ids_), version) == (7, 1)
+    assert learner.served.version == 2
     learner.store.close()
 
 

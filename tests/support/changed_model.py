@@ -9,8 +9,8 @@ from every_method import EVERY_METHOD, INCREMENTAL
 from scipy import sparse
 
 from vicinal.decision.rule import needs_of
-from vicinal.estimators import revising
-from vicinal.estimators.revising import revises_itself
+from vicinal.methods import incremental
+from vicinal.methods.incremental import revises_itself
 
 REVISING = [name for name in INCREMENTAL if revises_itself(EVERY_METHOD[name])]
 FEW_NEIGHBORS = {
@@ -27,9 +27,9 @@ STEPS = ("learn", "learn", "learn", "again", "empty", "forget", "forget", "name"
 def every_change_is_small() -> Iterator[None]:
     """Tiny models go the way of large ones, and are compacted often."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(revising, "FEWEST_ROWS", 0)
-        patch.setattr(revising, "LARGEST_SHARE", 1.0)
-        patch.setattr(revising, "FEWEST_EMPTY", 3)
+        patch.setattr(incremental, "FEWEST_ROWS", 0)
+        patch.setattr(incremental, "LARGEST_SHARE", 1.0)
+        patch.setattr(incremental, "FEWEST_EMPTY", 3)
         yield
 
 
@@ -106,8 +106,8 @@ class Changed:
         near, fresh = model.neighbor_graph(queries, 3), scratch.neighbor_graph(queries, 3)
         assert np.array_equal(near.ids, np.append(self.alive, -1)[fresh.ids])
         assert np.array_equal(near.values, fresh.values)
-        assert np.array_equal(model.graph_.ids, scratch.graph_.ids)
-        assert np.array_equal(model.graph_.values, scratch.graph_.values)
+        assert np.array_equal(model.training_graph().ids, scratch.training_graph().ids)
+        assert np.array_equal(model.training_graph().values, scratch.training_graph().values)
         if needs_of(model.decision_rule()).needs_scores:
             model.recalibrate()
         assert model.calibration_.is_current

@@ -5,8 +5,8 @@ from typing import Any
 
 from weighted_mlknn import WeightedMLkNN
 
-from vicinal.estimators import METHODS
-from vicinal.estimators.incremental import IncrementalEstimator
+from vicinal.methods import METHODS
+from vicinal.methods.incremental import IncrementalEstimator
 
 EVERY_METHOD = {**METHODS, WeightedMLkNN.method.name: WeightedMLkNN}
 

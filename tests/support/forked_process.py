@@ -10,7 +10,7 @@ IMPORTED = (
     "pytest",
     "vicinal.cli.serve",
     "vicinal.cluster",
-    "vicinal.estimators",
+    "vicinal.methods",
     "vicinal.service.server",
     "vicinal.service.telemetry",
 )

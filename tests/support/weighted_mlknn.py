@@ -9,13 +9,14 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features
-from vicinal.estimators import Method, MLkNN
+from vicinal._core.arrays import Csr, Features
 from vicinal.graph import NeighborGraph
+from vicinal.methods import Method, MLkNN
+from vicinal.methods.folds import at_each_k
+from vicinal.methods.instance_knn import InstanceKNNScoring
+from vicinal.methods.mlknn import MLkNNScoring, looked_up
+from vicinal.methods.training import Training
 from vicinal.scores import Scores
-from vicinal.scoring import InstanceKNNScoring, MLkNNScoring, Training
-from vicinal.scoring.each_k import at_each_k
-from vicinal.scoring.mlknn import looked_up
 
 
 class WeightedMLkNNScoring(MLkNNScoring):

@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 import vicinal
 from vicinal import distances
 from vicinal.distances import COSINE, DOT, EUCLIDEAN, Distance, get_distance, register_distance
-from vicinal.estimators import METHODS
 from vicinal.graph import NeighborGraph
 from vicinal.index import ApproximateIndex, DenseIndex, InvertedIndex, ReferenceIndex, build_index
+from vicinal.methods import METHODS
 
 pytestmark = pytest.mark.native
 

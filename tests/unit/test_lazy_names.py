@@ -39,7 +39,7 @@ def test_packages_and_saved_projections_are_loaded_where_nobody_imported_them(tm
     vicinal.save(model, tmp_path / "model")
     code = """import sys, vicinal
 print(vicinal.metrics.hamming_loss([[1, 0]], [[1, 1]]))
-from vicinal.estimators import load
+from vicinal.methods import load
 assert "vicinal.reduction.mddm" not in sys.modules
 print(type(load(sys.argv[1])[0]).__name__)"""
     assert run(code, str(tmp_path / "model")).split() == ["0.5", "MDDM"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores, check_scores
 
 pytestmark = pytest.mark.native

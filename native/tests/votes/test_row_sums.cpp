@@ -42,6 +42,21 @@ static void weights_that_are_not_positive_count_for_nothing() {
   CHECK(sums.totals == std::vector<double>{3});
 }
 
+static void signed_sums_subtract() {
+  const RowSums sums = sums_of({0}, {3}, {0, 1, 2}, {0.5, -1.0, 0.0}, Aggregate::signed_sum);
+  CHECK(sums.indices == std::vector<std::int32_t>{0, 1});
+  CHECK(sums.values == std::vector<double>{0.5, -3});
+  CHECK(sums.totals == std::vector<double>{-0.5});
+  const std::vector<std::int64_t> begin{0}, end{2};
+  const std::vector<std::int32_t> ids{0, 1};
+  const std::vector<double> weights{0.5, -0.75};
+  const PatternView labels{indptr, indices, 3};
+  const RowSums of_labels =
+      row_sums({begin, end, ids, weights}, labels, Aggregate::signed_sum, nothing, {}, 1);
+  CHECK(of_labels.indices == std::vector<std::int32_t>{0, 1});
+  CHECK(of_labels.values == std::vector<double>{0.5, -0.25});
+}
+
 static void a_sum_continued_is_the_whole_sum() {
   const std::vector<std::int32_t> ids{0, 1, 2};
   const std::vector<double> weights{0.1, 0.2, 0.3};
@@ -94,6 +109,7 @@ static void a_sparse_row_of_many_columns_is_sorted() {
 TEST(test_row_sums) {
   sums_and_maxima();
   weights_that_are_not_positive_count_for_nothing();
+  signed_sums_subtract();
   a_sum_continued_is_the_whole_sum();
   many_rows_keep_their_order();
   a_sparse_row_of_many_columns_is_sorted();

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.cli.output import JsonFlag, errors, out, print_json
-from vicinal.index.backend import chosen_backend
+from vicinal.errors import InvalidArgumentError
+from vicinal.index._common import chosen_backend
 from vicinal_reproduction.figures.cells import Cell, Figures, figures_of, table_cells
 from vicinal_reproduction.render.page import write_pages
 from vicinal_reproduction.render.tables import counts, plain, terminal_table

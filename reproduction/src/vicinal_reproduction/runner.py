@@ -8,8 +8,8 @@ from time import process_time
 
 from threadpoolctl import threadpool_limits
 
-from vicinal._base.progress import progress
-from vicinal._base.threads import thread_count, using_threads
+from vicinal._core.progress import progress
+from vicinal._core.threads import thread_count, using_threads
 from vicinal.results import Result
 from vicinal_reproduction.results.stores import Stores
 from vicinal_reproduction.sources import is_available, read

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.errors import DataNotFoundError
 from vicinal.datasets import Dataset, available, load
 from vicinal.datasets.generated import generated_dataset
+from vicinal.errors import DataNotFoundError
 
 YAHOO = (
     "arts",

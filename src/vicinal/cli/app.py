@@ -1,33 +1,113 @@
 """The ``vicinal`` program."""
 
 import io
+import logging
 import sys
-from importlib.metadata import version
-from typing import Annotated, Any, cast
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import entry_points, version
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.markup import escape
 
-from vicinal._base.errors import (
-    DataNotFoundError,
-    MissingDistributionError,
-    MissingExtraError,
-)
 from vicinal.cli.bench import bench
 from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
-from vicinal.cli.extensions import add_reproduce
-from vicinal.cli.notes import printed_notes
-from vicinal.cli.output import errors, say
+from vicinal.cli.info import info
+from vicinal.cli.output import errors, never_fail_to_print, say, visible
 from vicinal.cli.plan import plan_search
 from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train
 from vicinal.cli.tune import tune_settings
-from vicinal.cli.visible import never_fail_to_print, visible
+from vicinal.errors import DataNotFoundError, MissingDistributionError, MissingExtraError, logger
+
+if TYPE_CHECKING:
+    from vicinal.report.reported import ReportedCell
+
+
+COMMANDS = "vicinal.commands"
+"""Entry points of this group are commands: functions whose signature Typer reads."""
+
+REPORTED_FIGURES = "vicinal.reported_figures"
+"""Entry points of this group return figures that papers report, as ``ReportedCell`` values."""
+
+FORWARDED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+"""Settings of a command that passes all arguments, even ``--help``, to another command."""
+
+
+def add_reproduce(app: typer.Typer) -> None:
+    """Add ``reproduce``, which is found and loaded only when it is called."""
+
+    @app.command(context_settings=FORWARDED)
+    def reproduce(context: typer.Context) -> object:
+        """Reproduce the experiments of the papers and compare with the published figures."""
+        found = find_command("reproduce", "vicinal-reproduction")
+        inner = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        inner.command("reproduce")(found)
+        command = typer.main.get_command(inner)
+        return command.main(context.args, context.command_path, standalone_mode=False)
+
+
+def find_command(name: str, distribution: str) -> Callable[..., None]:
+    """Return the function of a command, or raise an error that names its distribution."""
+    for found in entry_points(group=COMMANDS, name=name):
+        command: Callable[..., None] = found.load()
+        return command
+    raise MissingDistributionError(f"vicinal {name}", distribution)
+
+
+def reported_figures() -> Iterator["ReportedCell"]:
+    """Yield the published figures that other installed distributions provide, if any."""
+    for found in entry_points(group=REPORTED_FIGURES):
+        cells: Any = found.load()
+        yield from cells()
+
+
+STYLES = {logging.WARNING: "[bold yellow]warning[/]", logging.INFO: "[dim]note[/]"}
+
+
+class _Printer(logging.Handler):
+    """Prints each message on one line, and once, although blocks of a file may repeat it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message without interpreting markup."""
+        level = logging.WARNING if record.levelno >= logging.WARNING else logging.INFO
+        line = escape(" ".join(record.getMessage().split()))
+        if line in self.printed:
+            return
+        self.printed.add(line)
+        errors.print(f"{STYLES[level]}: {line}", soft_wrap=True, highlight=False)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning without the line of source that raised it."""
+    logger.warning("%s", message)
+
+
+@contextmanager
+def printed_notes() -> Iterator[None]:
+    """Print log messages and warnings while a command runs, one line each."""
+    printer, level, show = _Printer(), logger.level, warnings.showwarning
+    logger.addHandler(printer)
+    logger.setLevel(logging.INFO)
+    warnings.showwarning = _show_warning
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+        logger.removeHandler(printer)
+        logger.setLevel(level)
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,6 +119,7 @@ app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
 app.command("explain")(explain_rows)
+app.command()(info)
 app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)

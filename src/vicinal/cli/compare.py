@@ -2,30 +2,74 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.cli.compare_options import (
-    AlphaOption,
-    DataArguments,
-    FoldsOption,
-    FromOption,
-    MethodsOption,
-    MetricOption,
-    NeighborsOption,
-    ReportOption,
-    SeedsOption,
-    SetOption,
-    StoreOption,
-    TuneOption,
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from vicinal.cli.options import (
+    BASELINE_NAMES,
+    METHODS,
+    ImportOption,
+    PreprocessOption,
+    TableChoice,
+    import_modules,
+    reads_tables,
 )
-from vicinal.cli.imports import import_modules
-from vicinal.cli.options import ImportOption, PreprocessOption
-from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
-from vicinal.cli.table_options import TableChoice, reads_tables
+from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, say
+from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from vicinal.comparison import Ranking, Tuned
     from vicinal.results import Result
+
+DataArguments = Annotated[
+    list[str] | None,
+    typer.Argument(help="Names from `vicinal data list`, or files.", metavar="DATA..."),
+]
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        help=f"quick, all, or separated by commas: {METHODS}; baselines: "
+        f"{', '.join(BASELINE_NAMES)}; module:Class for any multi-label classifier."
+    ),
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Metric to rank by; repeatable. By default hamming-loss."),
+]
+FoldsOption = Annotated[
+    str | None,
+    typer.Option(help="Number of cross-validation folds (10 by default), or split: published."),
+]
+SeedsOption = Annotated[
+    int, typer.Option(help="How often to repeat cross-validation, each with its own seed.", min=1)
+]
+NeighborsOption = Annotated[
+    str | None,
+    typer.Option(help="Numbers of neighbours to try with every method, separated by commas."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter: method.name=value, or name=value for every method that has it.",
+    ),
+]
+TuneOption = Annotated[
+    bool,
+    typer.Option("--tune", help="Tune each method for --metric on each fold's training rows."),
+]
+StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed runs are reused.")]
+RerunOption = Annotated[
+    bool, typer.Option("--rerun", help="Run everything again, also what --store contains.")
+]
+FromOption = Annotated[
+    Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
+]
+ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
+AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]
 
 
 @reads_tables
@@ -43,15 +87,15 @@ def compare(
     source: FromOption = None,
     report: ReportOption = None,
     alpha: AlphaOption = 0.05,
+    rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
     """Compare methods on data sets: all metrics, significance tests, and a report."""
-    from vicinal.cli.compared import named_sources
     from vicinal.cli.settings import method_words
-    from vicinal.comparison import run_comparison
+    from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric
 
     check_target("--report", report)
@@ -65,7 +109,7 @@ def compare(
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
         chosen = names or method_words(["quick"])
-        results = run_comparison(
+        results = compare_methods(
             named_sources(data, table),
             chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],
@@ -74,17 +118,28 @@ def compare(
             preprocess=preprocess,
             store=store,
             progress=True,
+            rerun=rerun,
         )
     show(results, metrics, alpha, json)
     if report is not None:
         write_report(results, report, metrics, alpha, json)
+    report_failures(results)
+
+
+def report_failures(results: "Sequence[Result]") -> None:
+    """List the methods that failed and end with exit code 1, if there are any."""
+    failed = getattr(results, "failed", {})
+    for (data, method, seed), why in failed.items():
+        where = f"{data}, seed {seed}" if seed else data
+        errors.print(f"{method} failed on {where}: {why}", markup=False, highlight=False)
+    if failed:
+        raise typer.Exit(1)
 
 
 def chosen_candidates(
     names: Sequence[str], settings: Sequence[str], neighbors: str | None, tune_for: str | None
 ) -> Mapping[str, object]:
     """Return the methods to compare: with given settings, at several k, or tuned for a metric."""
-    from vicinal.cli.candidates import candidates, parse_numbers, tuned_candidates
     from vicinal.cli.settings import parse_settings
 
     given = parse_settings(settings)
@@ -99,7 +154,7 @@ def stored_results(
     path: Path, data: Sequence[str], methods: Sequence[str], folds: str | None
 ) -> "list[Result]":
     """Return the results in a file, restricted to these data sets, methods and folds."""
-    from vicinal.comparison.outcome import EXPERIMENT, experiment_name
+    from vicinal.comparison.experiment import EXPERIMENT, experiment_name
     from vicinal.results import ResultStore
 
     if not path.is_file():
@@ -142,7 +197,6 @@ def parse_folds(word: str) -> int | str:
 
 def show(results: "Sequence[Result]", metrics: Sequence[str], alpha: float, json: bool) -> None:
     """Print the ranking of the methods by each metric."""
-    from vicinal.cli.rankings import conclusion, ranking_json, ranking_table, spent_seconds
     from vicinal.comparison import rank_methods
 
     found = [rank_methods(results, name, alpha) for name in metrics]
@@ -159,9 +213,9 @@ def write_report(
     results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics of ``--metric`` come first."""
-    from vicinal.cli.extensions import reported_figures
+    from vicinal.cli.app import reported_figures
     from vicinal.report import comparison_report
-    from vicinal.report.comparison_report import SHOWN
+    from vicinal.report.comparison import SHOWN
 
     measured = {name for result in results for name in result.values}
     shown = dict.fromkeys([*metrics, *(name for name in SHOWN if name in measured)])
@@ -170,3 +224,270 @@ def write_report(
     )
     if not quiet:
         say(f"Report written to {written}")
+
+
+def named_sources(data: Sequence[str], table: TableChoice) -> dict[str, Any]:
+    """Return the data sets of a comparison by name."""
+    named: dict[str, Any] = {}
+    for each in data:
+        name = Path(each).name
+        if name in named:
+            raise InvalidArgumentError("DATA", "files with different names", f"{name!r} twice")
+        named[name] = _compared(each, table)
+    return named
+
+
+def _compared(data: str, table: TableChoice) -> Any:
+    """Return one data set of a comparison."""
+    from vicinal.cli.data_source import file_options, is_table_file, table_source, table_steps
+    from vicinal.comparison.candidates import ComparedData
+    from vicinal.datasets import Reading, load
+    from vicinal.datasets.catalogue import known
+    from vicinal.results import digest_of
+
+    options = {} if known(data) else file_options(table)
+    if not is_table_file(data):
+        return load(data, **options) if options else data
+    source = table_source(data, table)
+    steps = table_steps(source.reading or Reading(), table, "none")
+    digest = digest_of(_content(source.X), source.labels(), repr(steps))[:16]
+    return ComparedData(
+        source.X,
+        source.labels(),
+        tuple(source.label_names),
+        source.name,
+        steps=steps or None,
+        digest=digest,
+    )
+
+
+def _content(X: Any) -> object:
+    """Return rows in a form that can be hashed: mixed columns as text."""
+    import numpy as np
+
+    is_mixed = isinstance(X, np.ndarray) and X.dtype.kind == "O"
+    return repr(X.tolist()) if is_mixed else X
+
+
+def candidates(
+    methods: Sequence[str], settings: Mapping[str, object], neighbors: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return the estimators to compare, by their names in tables.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Names of methods and baselines, or ``module:Class``.
+    settings : mapping of str to object
+        Values by ``method.parameter``, or by ``parameter`` for every method that has it.
+    neighbors : sequence of int
+        Compare each method with each of these numbers of neighbours; if empty, with its default.
+
+    Examples
+    --------
+    >>> candidates(["mlknn"], {"mlknn.smoothing": 0.5}, [5, 10])
+    {'mlknn k=5': MLkNN(n_neighbors=5, smoothing=0.5),
+     'mlknn k=10': MLkNN(smoothing=0.5)}
+    """
+    from vicinal.cli.settings import make_estimator
+    from vicinal.methods.registry import find_method, method_of
+
+    _check_settings(methods, settings)
+    found: dict[str, Any] = {}
+    for method in methods:
+        own = _own_settings(method, settings)
+        if not neighbors:
+            found[method] = make_estimator(method, own, "--methods")
+        for k in neighbors:
+            name = method_of(find_method(method)).neighbors
+            if name is None:
+                expected = "--methods that have a number of neighbours"
+                raise InvalidArgumentError("--neighbors", expected, method)
+            found[f"{method} k={k}"] = make_estimator(method, {**own, name: k}, "--methods")
+    return found
+
+
+def tuned_candidates(
+    methods: Sequence[str], settings: Mapping[str, object], metric: str
+) -> "dict[str, Tuned]":
+    """Return methods whose settings are tuned inside each fold, except those in `settings`.
+
+    Examples
+    --------
+    >>> tuned_candidates(["mlknn"], {"mlknn.smoothing": 0.5}, "micro-f1")
+    {'mlknn tuned': Tuned(method='mlknn', metric='micro-f1', params={'smoothing': 0.5})}
+    """
+    from vicinal.comparison import Tuned
+    from vicinal.comparison.candidates import BASELINES
+
+    for method in methods:
+        if method in BASELINES:
+            raise InvalidArgumentError("--tune", "methods that are not baselines", repr(method))
+    candidates(methods, settings)  # raises for settings that the methods do not have
+    return {
+        f"{method} tuned": Tuned(method, metric, params=_own_settings(method, settings) or None)
+        for method in methods
+    }
+
+
+def parse_numbers(option: str, words: str | None) -> list[int]:
+    """Return the integers of a list separated by commas.
+
+    Examples
+    --------
+    >>> parse_numbers("--neighbors", "5,10"), parse_numbers("--neighbors", None)
+    ([5, 10], [])
+    """
+    from vicinal._core.checks import check_integer
+
+    if words is None:
+        return []
+    try:
+        numbers = [int(word) for word in words.split(",")]
+    except ValueError:
+        raise InvalidArgumentError(option, "integers separated by commas", repr(words)) from None
+    return [check_integer(option, number, low=1) for number in dict.fromkeys(numbers)]
+
+
+def _own_settings(method: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of one method; those for it alone override the shared ones."""
+    shared = {name: value for name, value in settings.items() if name in parameters(method)}
+    prefix = f"{method}."
+    own = {n.removeprefix(prefix): v for n, v in settings.items() if n.startswith(prefix)}
+    return {**shared, **own}
+
+
+def _check_settings(methods: Sequence[str], settings: Mapping[str, object]) -> None:
+    """Raise for settings that no method of the comparison has."""
+    for setting in settings:
+        method, dot, _ = setting.rpartition(".")
+        if dot and method not in methods:
+            expected = f"method.parameter=value with a method of {', '.join(methods)}"
+            raise InvalidArgumentError("--set", expected, repr(setting))
+        if not dot and not any(setting in parameters(each) for each in methods):
+            expected = f"a parameter of {', '.join(methods)}"
+            raise InvalidArgumentError("--set", expected, repr(setting))
+
+
+def parameters(method: str) -> list[str]:
+    """Return the names of a method's parameters."""
+    from vicinal.methods.registry import find_method
+    from vicinal.methods.registry import parameters as parameters_of
+
+    return parameters_of(find_method(method, "--methods"))
+
+
+STEPS = ("search", "fit", "predict")
+
+
+def ranking_table(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return a table of data sets × methods by mean rank, with the best values in bold.
+
+    If the terminal is too narrow for one column per method, methods are rows instead.
+    """
+    from vicinal.report.comparison_details import metric_title
+
+    if sum(len(name) + 3 for name in ("mean rank", *found.methods)) > out.width:
+        return _by_method(found, seconds)
+    table = Table(title=metric_title(found.metric), title_justify="left")
+    table.add_column("data set", no_wrap=True)
+    for method in found.methods:
+        table.add_column(escape(method), justify="right")
+    for data in found.data:
+        table.add_row(escape(data), *_values(found, data))
+    table.add_section()
+    ranks = (_shown(found.mean_ranks.get(method), ".2f") for method in found.methods)
+    table.add_row("mean rank", *ranks)
+    if found.differ:
+        table.add_row("group", *(found.groups_of(method) for method in found.methods))
+    own = (sum(seconds[method].get(step, 0.0) for step in STEPS[1:]) for method in found.methods)
+    table.add_row("seconds", *(f"{each:.2f}" for each in own))
+    return table
+
+
+def _by_method(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return a table of methods × data sets, for narrow terminals."""
+    from vicinal.report.comparison_details import metric_title
+
+    table = Table(title=metric_title(found.metric), title_justify="left")
+    table.add_column("method", no_wrap=True)
+    for name in (*found.data, "mean rank", *(["group"] if found.differ else []), "seconds"):
+        table.add_column(escape(name), justify="right")
+    columns = [_values(found, data) for data in found.data]
+    for at, method in enumerate(found.methods):
+        spent = sum(seconds[method].get(step, 0.0) for step in STEPS[1:])
+        cells = [column[at] for column in columns]
+        cells.append(_shown(found.mean_ranks.get(method), ".2f"))
+        cells += [found.groups_of(method)] if found.differ else []
+        table.add_row(escape(method), *cells, f"{spent:.2f}")
+    return table
+
+
+def conclusion(found: "Ranking") -> str:
+    """Return a sentence on what the table shows, with markup escaped."""
+    from vicinal.report.comparison import verdict
+
+    notes = [verdict(found)]
+    if found.left_out:
+        notes.append(f"Left out because values are missing: {', '.join(found.left_out)}.")
+    if found.differ:
+        notes.append(
+            "Methods that share a group letter cannot be told apart at this significance level."
+        )
+    return escape(" ".join(notes))
+
+
+def spent_seconds(results: "Sequence[Result]") -> dict[str, dict[str, float]]:
+    """Return the total seconds of each method, by step."""
+    spent: dict[str, dict[str, float]] = {}
+    for result in results:
+        of_method = spent.setdefault(result.method, {})
+        for step, seconds in result.seconds.items():
+            of_method[step] = of_method.get(step, 0.0) + seconds
+    return spent
+
+
+def ranking_json(found: "Ranking", seconds: Mapping[str, Mapping[str, float]]) -> dict[str, object]:
+    """Return the ranking as plain values."""
+    from vicinal.report.comparison import verdict
+
+    tests = found.tests
+    return {
+        "metric": found.metric,
+        "better": found.better,
+        "values": {
+            data: {
+                method: mark.mean
+                for method in found.methods
+                if (mark := found.marks.get((data, method))) is not None
+            }
+            for data in found.data
+        },
+        "mean_ranks": dict(found.mean_ranks),
+        "samples": found.samples,
+        "p": None if tests is None else tests.p_f,
+        "critical_difference": None if tests is None else tests.critical_difference,
+        "groups": [] if tests is None else [list(group) for group in tests.groups],
+        "left_out": list(found.left_out),
+        "conclusion": verdict(found),
+        "seconds": {method: dict(seconds[method]) for method in found.methods},
+    }
+
+
+def _values(found: "Ranking", data: str) -> list[str]:
+    """Return the cells of one data set, with the best values in bold."""
+    from vicinal.report.comparison_details import metric_form
+
+    form = metric_form(found.metric)
+    marks = [found.marks.get((data, method)) for method in found.methods]
+    means = [mark.mean for mark in marks if mark is not None]
+    if not means:
+        return ["–"] * len(marks)
+    best = format(min(means) if found.better == "low" else max(means), form)
+    texts = [_shown(None if mark is None else mark.mean, form) for mark in marks]
+    return [f"[bold]{text}[/]" if text == best else text for text in texts]
+
+
+def _shown(value: float | None, form: str) -> str:
+    """Return a number, or a dash."""
+    return "–" if value is None else format(value, form)

@@ -5,19 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.options import RowsOption
-from vicinal.cli.output import (
-    JsonFlag,
-    check_target,
-    print_facts,
-    print_json,
-    print_table,
-    say,
-)
-from vicinal.cli.table_options import TableChoice, reads_tables
+from vicinal.cli.options import RowsOption, TableChoice, reads_tables
+from vicinal.cli.output import JsonFlag, check_target, print_facts, print_json, print_table, say
 
 if TYPE_CHECKING:
     from vicinal.datasets import Listing
+
 
 data_app = typer.Typer(help="List, describe and convert data sets.", no_args_is_help=True)
 
@@ -57,7 +50,7 @@ def describe(
     table: TableChoice,
 ) -> None:
     """Show shape, label statistics and split of a data set."""
-    from vicinal.cli.source import whole_dataset
+    from vicinal.cli.data_source import whole_dataset
 
     dataset = whole_dataset(data, table)
     facts = dataset.statistics()
@@ -77,7 +70,7 @@ def convert(
     table: TableChoice,
 ) -> None:
     """Write a data set in another format."""
-    from vicinal.cli.source import choose_rows, whole_dataset
+    from vicinal.cli.data_source import choose_rows, whole_dataset
     from vicinal.datasets import write_file
 
     check_target("TARGET", target)

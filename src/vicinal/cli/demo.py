@@ -1,17 +1,22 @@
 """``vicinal demo``: train, evaluate and predict on the embedded data."""
 
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.output import errors, out, print_facts
-from vicinal.cli.serve import PortOption
+from vicinal.cli.output import errors, out, print_facts, say
+from vicinal.cli.serve import PortOption, start
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from vicinal.datasets import Dataset
-    from vicinal.estimators import NeighborEstimator
     from vicinal.graph import NeighborGraph
+    from vicinal.methods import NeighborEstimator
+
 
 SHOWN = (
     "subset-accuracy",
@@ -37,8 +42,6 @@ def demo(
     from vicinal.metrics import metrics_table
 
     if serve:
-        from vicinal.cli.demo_service import serve_demo
-
         serve_demo(neighbors, port)
         return
     data = load("debtags")
@@ -62,8 +65,8 @@ def _published_methods(
     data: "Dataset", neighbors: int
 ) -> tuple[dict[str, dict[str, float]], float]:
     """Return the metrics of methods from the papers, all from one search, and their seconds."""
-    from vicinal.estimators import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN
     from vicinal.index import build_index
+    from vicinal.methods import LCIF, BRkNN, InstanceKNN, LPkNN, MLkNN
 
     train, test = data.split()
     began = time.perf_counter()
@@ -90,7 +93,7 @@ def _published_methods(
 
 def _blend(data: "Dataset") -> "tuple[NeighborEstimator, dict[str, float]]":
     """Return the fitted blend and its metrics."""
-    from vicinal.estimators import Blend
+    from vicinal.methods import Blend
 
     train, test = data.split()
     with errors.status("Learning the blend"):
@@ -112,7 +115,7 @@ def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset")
     """Print the true tags, predicted tags and best scores of three test packages."""
     import numpy as np
 
-    from vicinal.cli.answers import predictions
+    from vicinal.cli.predict import predictions
 
     several = np.flatnonzero(np.diff(test.Y.indptr) >= 3)
     chosen = several[np.linspace(0, len(several) - 1, 5, dtype=np.int64)[1:-1]]
@@ -127,3 +130,45 @@ def _show_packages(model: "NeighborEstimator", data: "Dataset", test: "Dataset")
         }
         out.print()
         print_facts(str(answer.row), facts)
+
+
+EXAMPLES = (
+    ("a music player", "Plays Ogg, FLAC and MP3 music files in a terminal, with playlists"),
+    (
+        "a game",
+        "A fast multiplayer car racing game with OpenGL graphics and network play",
+    ),
+    ("a library", "Shared library and development headers for parsing XML documents in C"),
+    ("a web server", "Small and fast HTTP server with support for CGI and virtual hosts"),
+    ("a font", "Scalable TrueType fonts for Thai and Latin text"),
+    ("science", "Command line tool that aligns DNA sequences for molecular biology research"),
+)
+
+
+def serve_demo(neighbors: int, port: int) -> None:
+    """Train on the embedded data, save the model in a temporary folder and serve it."""
+    from vicinal.datasets import load
+    from vicinal.methods import MLkNN, save
+
+    data = load("debtags")
+    say(f"Training ML-kNN on {data.n_rows:,} Debian packages …")
+    model = text_model(data, MLkNN(neighbors, metric="cosine"))
+    with tempfile.TemporaryDirectory(prefix="vicinal-demo-") as folder:
+        path = Path(folder) / "debtags"
+        save(model, path)
+        say("The model and what you teach it are removed when the service stops.")
+        store = Path(folder) / "taught.sqlite"
+        start({"debtags": path}, "127.0.0.1", port, store, None, None, examples=EXAMPLES)
+
+
+def text_model(data: "Dataset", estimator: "NeighborEstimator") -> "Pipeline":
+    """Fit a model that reads texts, on a data set whose columns are words."""
+    from sklearn.pipeline import Pipeline
+
+    from vicinal.preprocess import TextVectorizer
+
+    words = TextVectorizer(weighting="binary")
+    words.vocabulary_ = {word: column for column, word in enumerate(data.feature_names)}
+    words.idf_ = None
+    estimator.fit(data.X, data.Y, label_names=data.label_names)
+    return Pipeline([("words", words), ("estimator", estimator)])

@@ -5,21 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.cli.imports import import_modules
 from vicinal.cli.options import (
     DataArgument,
     ImportOption,
     ModelArgument,
     RowsOption,
+    TableChoice,
+    import_modules,
+    reads_tables,
 )
 from vicinal.cli.output import JsonFlag, errors, out, print_json
-from vicinal.cli.table_options import TableChoice, reads_tables
+from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from vicinal._base.arrays import Csr
-    from vicinal.cli.source import Source
-    from vicinal.estimators.model import Model
+    from vicinal._core.arrays import Csr
+    from vicinal.cli.data_source import Source
+    from vicinal.methods.pipeline import Model
     from vicinal.scores import Scores
 
 
@@ -40,12 +41,12 @@ def evaluate_model(
 
     Rows are read, predicted and counted in blocks: memory does not grow with the number of rows.
     """
-    from vicinal._base.progress import shown
-    from vicinal.cli.scoring import load_model
-    from vicinal.cli.source_blocks import new_blocks
-    from vicinal.estimators.model import estimator_of
+    from vicinal._core.progress import shown
+    from vicinal.cli.data_source import new_blocks
+    from vicinal.cli.predict import load_model
+    from vicinal.methods.pipeline import estimator_of
     from vicinal.metrics import MetricAccumulator, metrics_table
-    from vicinal.metrics.conventions import check_conventions
+    from vicinal.metrics.catalogue import check_conventions
 
     import_modules(imports)
     rules = check_conventions(conventions)
@@ -68,10 +69,10 @@ def evaluate_model(
 
 def _judged(model: "Model", sources: "Iterable[Source]") -> "Iterator[tuple[Csr, Csr, Scores]]":
     """Yield true labels, predicted labels and scores of rows, some at a time."""
-    from vicinal._base.labels import aligned_columns, moved_columns
-    from vicinal.cli.scoring import scored_blocks
-    from vicinal.estimators.model import estimator_of
-    from vicinal.metrics.alignment import widen, widen_labels
+    from vicinal._core.labels import aligned_columns, moved_columns
+    from vicinal.cli.predict import scored_blocks
+    from vicinal.methods.pipeline import estimator_of
+    from vicinal.metrics.evaluate import widen, widen_labels
 
     estimator = estimator_of(model)
     n_known = len(estimator.label_names_)

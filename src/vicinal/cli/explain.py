@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.progress import part, shown
-from vicinal.cli.imports import import_modules
-from vicinal.cli.options import ImportOption, ModelArgument, RowsOption
+from vicinal._core.progress import part, shown
+from vicinal.cli.options import (
+    ImportOption,
+    ModelArgument,
+    RowsOption,
+    TableChoice,
+    import_modules,
+    reads_tables,
+)
 from vicinal.cli.output import JsonFlag, check_target, errors, out, say
-from vicinal.cli.table_options import TableChoice, reads_tables
+from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from vicinal.estimators.model import Model
     from vicinal.explain import Explanations
+    from vicinal.methods.pipeline import Model
 
 
 @reads_tables
@@ -54,9 +59,9 @@ def explain_rows(
     table: TableChoice,
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
-    from vicinal.cli.scoring import load_model, rows_for
-    from vicinal.cli.source import new_source
-    from vicinal.estimators import explain
+    from vicinal.cli.data_source import new_source
+    from vicinal.cli.predict import load_model, rows_for
+    from vicinal.methods import explain
 
     check_target("--html", html)
     import_modules(imports)
@@ -83,8 +88,8 @@ def explain_rows(
 
 def _training_texts(model: "Model", file: str | None, table: TableChoice) -> list[str] | None:
     """Return the texts that the model was trained on, in the order of its rows."""
-    from vicinal.cli.source import new_source, reads_text
-    from vicinal.estimators.model import estimator_of
+    from vicinal.cli.data_source import new_source, reads_text
+    from vicinal.methods.pipeline import estimator_of
 
     if file is None:
         return None

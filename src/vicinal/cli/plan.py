@@ -1,16 +1,392 @@
-"""``vicinal plan``: estimate the resources and cost of a search over many rows."""
+"""Estimate time, memory and cost of a large search from constants measured on a small one."""
 
 import json as json_format
-from dataclasses import asdict
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vicinal.cli.output import JsonFlag, errors, print_facts, print_json
+from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from vicinal.index.cost_model import Constants, Plan, Workload
+    from vicinal._core.arrays import Csr
+
+SEEN_SCALE, SEEN_EXPONENT = 0.385, 0.86
+"""How many of F features occur among E entries drawn by Zipf's law
+(:func:`vicinal.datasets.generated.zipf_rows`): a share of 1 - exp(-scale (E / F) ** exponent), off
+by at most 2 % for E / F from 0.3 to 5."""
+
+SLOW_GROWTH_UP_TO = 2e6
+"""Up to so many rows, the time of a query grows by the measured power of their number; from there
+on in proportion to it, as far as runs of 10 million rows can tell."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Speed of one core, as measured by :func:`vicinal.cli.plan.calibrated`.
+
+    The defaults were measured with binary rows and 30 neighbours on an otherwise idle AMD EPYC
+    machine; a search over tf-idf weights takes about four times as long.
+
+    Parameters
+    ----------
+    ns_per_row : float
+        Time of one query per row, in a search of `measured_rows` rows, if rows and queries have
+        `entries_per_row` entries.
+    measured_rows : float
+    row_exponent : float
+        The time of a query grows with this power of the number of rows, up to 2 million: the more
+        rows, the nearer the neighbours found so far, and the fewer rows have to be examined.
+    entries_per_row : float
+        Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
+        times those of the rows.
+    build_ns_per_entry : float
+        Processor time to build postings.
+    write_ns_per_entry : float
+        Processor time to write rows to a folder and to check them when it is opened.
+    postings_bytes_per_entry, postings_bytes_per_feature : float
+        On disk, and in the page cache of the machines that search; a feature counts in each range
+        of rows in which it occurs.
+    merge_ns_per_neighbor : float
+        Time to merge one neighbour of one shard into a list.
+    disk_mb_per_second : float
+        How fast files are written to disk and, if memory does not hold the postings, read.
+    """
+
+    ns_per_row: float = 0.217
+    measured_rows: float = 400_000.0
+    row_exponent: float = 0.79
+    entries_per_row: float = 40.9
+    build_ns_per_entry: float = 70.0
+    write_ns_per_entry: float = 11.0
+    postings_bytes_per_entry: float = 6.0
+    postings_bytes_per_feature: float = 21.6
+    merge_ns_per_neighbor: float = 45.0
+    disk_mb_per_second: float = 200.0
+
+    def query_seconds(self, rows: float, entries: float) -> float:
+        """Return the time of a query on one core: rows of so many entries each."""
+        slow = min(rows, SLOW_GROWTH_UP_TO)
+        grown = math.pow(slow / self.measured_rows, self.row_exponent - 1.0)
+        return 1e-9 * self.ns_per_row * rows * grown * (entries / self.entries_per_row) ** 2
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The rows to search and the number of queries.
+
+    Parameters
+    ----------
+    rows : float
+    entries : float
+        Mean number of non-zero features per row, and per query.
+    features : float
+        Number of features.
+    labels : float
+        Number of labels, which determines the memory of a model.
+    labels_per_row : float
+    neighbors : int
+        k.
+    queries : float
+        Number of queries in addition to the leave-one-out graph.
+    value_bytes : int
+        4 for float32, 8 for float64.
+    """
+
+    rows: float
+    entries: float
+    features: float = 1e6
+    labels: float = 0.0
+    labels_per_row: float = 3.0
+    neighbors: int = 15
+    queries: float = 1e6
+    value_bytes: int = 4
+
+    def __post_init__(self) -> None:
+        """Raise if the numbers are not positive or exceed what an index can hold."""
+        from vicinal._core.checks import check_positive
+        from vicinal.index._common import MOST_IDS
+
+        for name in ("rows", "entries", "features", "neighbors", "queries"):
+            check_positive(name, getattr(self, name))
+        if self.rows >= MOST_IDS:
+            raise InvalidArgumentError("rows", "fewer than 2^31 - 1 row ids", f"{self.rows:g}")
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The machines that are available.
+
+    `build_gb` is the `max_memory` of :meth:`vicinal.index.SegmentedIndex.build`: the more, the
+    larger the ranges of rows that have postings of their own.
+    """
+
+    workers: int | None = None
+    cores: int = 16
+    memory_gb: float = 64.0
+    price_per_hour: float = 0.0
+    build_gb: float = 2**30 / 1e9
+
+    @property
+    def range_entries(self) -> float:
+        """The largest number of entries of a range; each core builds one range at a time."""
+        from vicinal.index.segmented import BYTES_PER_ENTRY
+
+        return self.build_gb * 1e9 / (2 * BYTES_PER_ENTRY * self.cores)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Estimated resources; seconds are wall-clock time with all workers in parallel.
+
+    Rows and postings are written by one machine: all its cores build postings, one core and the
+    disk do the rest.
+    """
+
+    disk_gb: float
+    postings_gb: float
+    ranges: int
+    labels_gb: float
+    graph_gb: float
+    workers: int
+    fits_in_memory: bool
+    seconds_to_write: float
+    seconds_to_build_postings: float
+    seconds_per_million_queries: float
+    seconds_for_queries: float
+    seconds_for_graph: float
+    network_kb_per_query: float
+    cost: float
+
+
+def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
+    """Return the estimated resources for a workload.
+
+    If half of the workers' memory can hold the postings, they are read from the page cache;
+    otherwise they are read from disk once per million queries. If no number of workers is given, it
+    is the smallest that can hold the postings.
+
+    Examples
+    --------
+    >>> small = plan(Workload(1e6, 40), Machines(cores=2), Constants())
+    >>> large = plan(Workload(1e9, 40), Machines(cores=2), Constants())
+    >>> small.workers, large.workers
+    (1, 10)
+    """
+    entries = work.rows * work.entries
+    ranges = max(1, math.ceil(entries / machines.range_entries))
+    occurring = ranges * seen_features(entries / ranges, work.features)
+    postings = (
+        entries * constants.postings_bytes_per_entry
+        + occurring * constants.postings_bytes_per_feature
+    )
+    usable = machines.memory_gb * 1e9 / 2
+    needed = max(1, math.ceil(postings / usable))
+    workers = needed if machines.workers is None else machines.workers
+    fits = workers >= needed
+    cores = workers * machines.cores
+    search = workers * constants.query_seconds(work.rows / workers, work.entries)
+    shards = max(cores, math.ceil(postings / usable * machines.cores))
+    merge = 1e-9 * constants.merge_ns_per_neighbor * work.neighbors * shards
+    per_query = (search + merge) / cores
+    disk_rate = 1e6 * constants.disk_mb_per_second
+    read = 0.0 if fits else postings / (disk_rate * workers)
+    queries = work.queries * per_query + read * math.ceil(work.queries / 1e6)
+    graph = work.rows * per_query + read * math.ceil(work.rows / 1e6)
+    disk = entries * (4 + work.value_bytes) + 12 * work.rows + postings
+    write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
+    build = entries * constants.build_ns_per_entry * 1e-9
+    hours = (queries + graph) / 3600
+    return Plan(
+        disk_gb=disk / 1e9,
+        postings_gb=postings / 1e9,
+        ranges=ranges,
+        labels_gb=(8 * work.labels_per_row * work.rows + 50 * work.labels) / 1e9,
+        graph_gb=12 * work.neighbors * work.rows / 1e9,
+        workers=workers,
+        fits_in_memory=fits,
+        seconds_to_write=write,
+        seconds_to_build_postings=build / min(machines.cores, ranges),
+        seconds_per_million_queries=1e6 * per_query + read,
+        seconds_for_queries=queries,
+        seconds_for_graph=graph,
+        network_kb_per_query=(12 * work.neighbors * shards + 12 * work.entries) / 1e3,
+        cost=hours * workers * machines.price_per_hour,
+    )
+
+
+def seen_features(entries: float, features: float) -> float:
+    """Return how many features occur among so many entries drawn by Zipf's law.
+
+    Examples
+    --------
+    >>> round(seen_features(4_080_000, 1_600_000), -3)  # 922,630 were counted in generated rows
+    924000.0
+    """
+    return features * -math.expm1(-SEEN_SCALE * (entries / features) ** SEEN_EXPONENT)
+
+
+REPEATS = 3
+
+LEAST_EXPONENT = 0.7
+"""Smaller growth of the time of a query comes from other programs."""
+
+TINY = 1e-12
+"""Constants are positive."""
+
+
+def calibrated(
+    entries: float = 40.0,
+    n_features: float = 1e6,
+    neighbors: int = 15,
+    n_rows: int = 400_000,
+    n_queries: int = 2_000,
+    written_mb: int = 256,
+) -> Constants:
+    """Measure the speed of one core on rows of `entries` features each, drawn by Zipf's law.
+
+    Queries search a quarter of the rows and all of them, in ranges of a quarter each; postings are
+    built for a quarter of the rows and for a sixteenth. The differences show what grows with the
+    rows, the entries and the features. Each time is the smallest of three runs, to reduce the
+    influence of other programs.
+
+    Parameters
+    ----------
+    entries : float
+        Mean number of features per row.
+    n_features : float
+    neighbors : int
+    n_rows : int
+        At least 1,000. More rows take longer and represent large collections better.
+    n_queries : int
+    written_mb : int
+        Size of the file that is written to see how fast the disk is.
+
+    Examples
+    --------
+    >>> constants = calibrated(10, 2000, n_rows=1000, n_queries=50, written_mb=1)
+    >>> constants.ns_per_row > 0, constants.postings_bytes_per_entry > 0
+    (True, True)
+    """
+    from vicinal._core.checks import check_integer
+    from vicinal.datasets.generated import zipf_rows
+
+    check_integer("n_rows", n_rows, low=1000)
+    quarter = n_rows // 4
+    parts = [zipf_rows(quarter, int(n_features), seed, entries) for seed in range(4)]
+    queries = zipf_rows(n_queries, int(n_features), 4, entries)
+    few, many = (_query_seconds(each, queries, neighbors) for each in (parts[:1], parts))
+    growth = math.log(many / few) / math.log(4)
+    small, large = (_building(rows) for rows in (parts[0][: quarter // 4], parts[0]))
+    stored = _by_entry_and_feature(small, large)
+    return Constants(
+        ns_per_row=1e9 * many / (n_queries * 4 * quarter),
+        measured_rows=4 * quarter,
+        row_exponent=min(max(growth, LEAST_EXPONENT), 1.0),
+        entries_per_row=large.n_entries / quarter,
+        build_ns_per_entry=1e9 * large.build / large.n_entries,
+        write_ns_per_entry=1e9 * large.write / large.n_entries,
+        postings_bytes_per_entry=stored[0],
+        postings_bytes_per_feature=stored[1],
+        merge_ns_per_neighbor=_merge_ns(n_queries, neighbors),
+        disk_mb_per_second=_disk_rate(written_mb),
+    )
+
+
+def _query_seconds(parts: "Sequence[Csr]", queries: "Csr", neighbors: int) -> float:
+    """Return the time of queries on one core, the postings of each part being stored together."""
+    from vicinal.index.segmented import BYTES_PER_ENTRY, LEAST_MEMORY, SegmentedIndex
+
+    largest = max(part.nnz for part in parts)
+    memory = max(2 * BYTES_PER_ENTRY * (largest + 1), LEAST_MEMORY)
+    with tempfile.TemporaryDirectory() as folder:
+        index = SegmentedIndex.build(parts, Path(folder) / "index", max_memory=memory, n_jobs=1)
+        return _best(lambda: index.query(queries, neighbors))
+
+
+@dataclass(frozen=True)
+class _Building:
+    """What it takes to write some rows and to build their postings; times of one core."""
+
+    n_entries: int
+    n_features: int
+    write: float
+    build: float
+    stored_bytes: int
+
+
+def _building(rows: "Csr") -> _Building:
+    import numpy as np
+
+    from vicinal.index.inverted import InvertedIndex
+
+    write = _best(lambda: _write(rows, postings=False), time.process_time)
+    whole = _best(lambda: _write(rows), time.process_time)
+    build = max(whole - write, 0.1 * write)
+    stored = _write(rows) or InvertedIndex(rows).nbytes
+    return _Building(rows.nnz, len(np.unique(rows.indices)), write, build, stored)
+
+
+def _by_entry_and_feature(small: _Building, large: _Building) -> tuple[float, float]:
+    """Return the stored bytes per entry and per feature, neither of them negative."""
+    import numpy as np
+    from scipy.optimize import nnls
+
+    both = np.array([[each.n_entries, each.n_features] for each in (small, large)], dtype=float)
+    stored = np.array([small.stored_bytes, large.stored_bytes], dtype=float)
+    per_entry, per_feature = (max(float(each), TINY) for each in nnls(both, stored)[0])
+    return per_entry, per_feature
+
+
+def _best(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the shortest time of several runs, in seconds."""
+    times = []
+    for _ in range(REPEATS):
+        began = clock()
+        call()
+        times.append(clock() - began)
+    return min(times)
+
+
+def _write(X: object, *, postings: bool = True) -> int:
+    """Write an index; return the bytes of its postings on disk."""
+    from vicinal.index.segmented import SegmentedIndex
+
+    with tempfile.TemporaryDirectory() as folder:
+        SegmentedIndex.build([X], Path(folder) / "index", n_jobs=1, postings=postings)
+        return sum(file.stat().st_size for file in Path(folder).glob("index/run-*/postings-*"))
+
+
+def _merge_ns(n_queries: int, neighbors: int) -> float:
+    """Return the time per neighbour to merge the lists of eight shards."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    keys = rng.random((n_queries, 8 * neighbors))
+    places = rng.integers(0, 10**6, keys.shape)
+    seconds = _best(lambda: np.lexsort((places, keys, places < 0), axis=1))
+    return 1e9 * seconds / keys.size
+
+
+def _disk_rate(megabytes: int) -> float:
+    """Return how many MB per second reach the disk of the temporary folder."""
+    import numpy as np
+
+    block = np.random.default_rng(1).bytes(2**20)
+    with tempfile.TemporaryFile() as stream:
+        began = time.perf_counter()
+        for _ in range(megabytes):
+            stream.write(block)
+        stream.flush()
+        os.fsync(stream.fileno())
+        return megabytes * 2**20 / 1e6 / (time.perf_counter() - began)
 
 
 def plan_search(
@@ -43,8 +419,6 @@ def plan_search(
     json: JsonFlag = False,
 ) -> None:
     """Estimate disk, memory, machines, time and cost of a search over many rows."""
-    from vicinal.index.cost_model import Machines, Workload, plan
-
     work = Workload(rows, nnz, features, labels, labels_per_row, neighbors, queries)
     measured = _constants(work, calibrate, constants)
     found = plan(work, Machines(workers, cores, memory, price, max_memory), measured)
@@ -57,9 +431,6 @@ def plan_search(
 
 def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constants":
     """Return the speeds of a machine: measured now, read from a file, or the defaults."""
-    from vicinal.index.calibration import calibrated
-    from vicinal.index.cost_model import Constants
-
     if not calibrate:
         return Constants() if file is None else read_constants(file)
     with errors.status("Measuring this machine"):
@@ -100,8 +471,7 @@ def _origin(calibrate: bool, constants: Path | None) -> str:
 
 def read_constants(file: Path) -> "Constants":
     """Return the constants in a file that ``--calibrate`` wrote."""
-    from vicinal._base.errors import InvalidArgumentError
-    from vicinal.index.cost_model import Constants
+    from vicinal.errors import InvalidArgumentError
 
     try:
         found = Constants(**json_format.loads(file.read_text()))

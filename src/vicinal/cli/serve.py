@@ -1,15 +1,14 @@
 """``vicinal serve``: serve models over HTTP."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError
 from vicinal.cli.output import say
-from vicinal.service import Limits, create_app
+from vicinal.errors import InvalidArgumentError, MissingExtraError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HostOption = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -19,7 +18,7 @@ PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=6
 def serve(
     models: Annotated[
         list[str],
-        typer.Argument(help="Folders of saved models; ID=FOLDER chooses the id.", metavar="MODEL…"),
+        typer.Argument(help="Files of saved models; ID=FILE chooses the id.", metavar="MODEL…"),
     ],
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
@@ -41,6 +40,12 @@ def serve(
     write_token_file: Annotated[
         Path | None, typer.Option(help="File that holds the write token.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name by which a loopback service may be reached, such as that of a proxy."
+        ),
+    ] = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="TSV file of subjects (URI, label, notation), for Annif's API."),
@@ -56,7 +61,7 @@ def serve(
     read = token("--read-token", read_token, read_token_file)
     write = token("--write-token", write_token, write_token_file)
     measured = evaluations(metrics or [], list(sources))
-    start(sources, host, port, kept, read, write, vocabulary, measured)
+    start(sources, host, port, kept, read, write, vocabulary, measured, hosts=allow_host or ())
 
 
 def start(
@@ -69,13 +74,16 @@ def start(
     vocabulary: Path | None = None,
     metrics: Mapping[str, Mapping[str, float | None]] | None = None,
     examples: tuple[tuple[str, str], ...] = (),
+    hosts: Sequence[str] = (),
 ) -> None:
     """Print what is served and who may change it, then serve until stopped."""
+    from vicinal.service import Limits, create_app
+
     try:
-        from vicinal.service.about import About
+        from vicinal.service.annif_rest import read_vocabulary
+        from vicinal.service.engine import About
         from vicinal.service.server import run_server
         from vicinal.service.telemetry import log_as_json
-        from vicinal.service.vocabulary import read_vocabulary
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
     is_local = host in LOOPBACK
@@ -90,7 +98,8 @@ def start(
         store=store,
         read_token=read_token,
         write_token=write_token,
-        loopback_writes=is_local,
+        loopback=is_local,
+        hosts=hosts,
         limits=limits,
         about=about,
     )
@@ -117,7 +126,7 @@ def _who_may_change(has_token: bool, is_local: bool) -> str:
 
 
 def named_folders(words: list[str]) -> dict[str, Path]:
-    """Return the model folders by id.
+    """Return the model files by id.
 
     Examples
     --------

@@ -6,10 +6,9 @@ from importlib import import_module
 from typing import Any
 
 from vicinal import preprocess
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.log import logger
-from vicinal.estimators import METHODS
-from vicinal.estimators.method import can_be_saved, find_method, make_method, parameters
+from vicinal.errors import InvalidArgumentError, logger
+from vicinal.methods import METHODS
+from vicinal.methods.registry import can_be_saved, find_method, make_method, parameters
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, object]:

@@ -6,27 +6,71 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vicinal.cli.imports import import_modules
-from vicinal.cli.options import DataArgument, ImportOption, PreprocessOption, RowsOption
-from vicinal.cli.output import JsonFlag, check_target, errors
-from vicinal.cli.table_options import TableChoice, reads_tables
-from vicinal.cli.tune_options import (
-    MANY_ROWS,
-    FastOption,
-    FoldsOption,
-    GridOption,
-    MethodsOption,
-    MetricsOption,
-    PerFoldOption,
-    SeedOption,
-    SetOption,
-    StoreOption,
-    TableOption,
+from vicinal.cli.options import (
+    METHODS,
+    DataArgument,
+    ImportOption,
+    PreprocessOption,
+    RowsOption,
+    TableChoice,
+    import_modules,
+    reads_tables,
 )
+from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, print_table
 
 if TYPE_CHECKING:
-    from vicinal.cli.source import Source
-    from vicinal.selection import TuningResult
+    from vicinal.cli.data_source import Source
+    from vicinal.selection import Best, TuningResult
+
+MANY_ROWS = 10_000
+"""Number of rows above which ``--fast`` is the default."""
+
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        help=f"quick, all, or separated by commas: {METHODS}, module:Class. "
+        "The quick methods are those whose cost grows with rows × k only."
+    ),
+]
+MetricsOption = Annotated[
+    str,
+    typer.Option(
+        help="Further metrics to compute: names separated by commas, or all (much slower). "
+        "By default only --metric."
+    ),
+]
+FoldsOption = Annotated[int, typer.Option(help="Number of cross-validation folds.", min=2)]
+FastOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--fast/--full",
+        help="Try every third value first, then those around the best; "
+        f"the default for more than {MANY_ROWS:,} rows.",
+    ),
+]
+SeedOption = Annotated[
+    int, typer.Option(help="Random seed for the folds and for stochastic methods.")
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option("--grid", help="Values to try, as name=value,value or method.name=…"),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A fixed parameter of all settings: name=value.")
+]
+PerFoldOption = Annotated[
+    bool,
+    typer.Option("--per-fold", help="Fit the preprocessing steps in each fold, not only once."),
+]
+StoreOption = Annotated[
+    Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
+]
+RerunOption = Annotated[
+    bool, typer.Option("--rerun", help="Compute everything again, also what --store contains.")
+]
+TableOption = Annotated[
+    Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
+]
 
 
 @reads_tables
@@ -34,7 +78,7 @@ def tune_settings(
     data: DataArgument = "debtags",
     methods: MethodsOption = "quick",
     metric: Annotated[str, typer.Option(help="Metric to choose the model by.")] = "example-f1",
-    metrics: MetricsOption = "all",
+    metrics: MetricsOption = "",
     folds: FoldsOption = 10,
     fast: FastOption = None,
     seed: SeedOption = 0,
@@ -47,15 +91,15 @@ def tune_settings(
     values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
     table: TableChoice,
 ) -> None:
     """Tune methods by cross-validation from one search; show the best settings per metric."""
+    from vicinal.cli.data_source import training_source
     from vicinal.cli.settings import check_saveable, method_words, parse_grid, parse_settings
-    from vicinal.cli.source import training_source
-    from vicinal.cli.tuned_settings import show
     from vicinal.selection import tune
 
     _check_files(values, save)
@@ -74,7 +118,7 @@ def tune_settings(
         folds,
         parse_grid(grid or []),
         params=parse_settings(settings or []),
-        metrics=None if metrics == "all" else metrics.split(","),
+        metrics=metrics if metrics == "all" else metrics.split(",") if metrics else None,
         fast=source.n_rows > MANY_ROWS if fast is None else fast,
         random_state=seed,
         store=store,
@@ -82,15 +126,18 @@ def tune_settings(
         per_fold=per_fold,
         refit=save is not None or plots is not None,
         label_names=source.label_names,
+        rerun=rerun,
     )
-    _write(found, source, values, plots, save)
+    kept = _write(found, source, values, plots, save)
     show(found, source, time.perf_counter() - began, as_json=json)
+    if not found.complete:
+        _report_interrupt(save, kept, store)
 
 
 def _check_files(table: Path | None, save: Path | None) -> None:
     """Raise for files that cannot be written, before any work is done."""
-    from vicinal._base.validation import check_option
-    from vicinal.persistence.folder import check_replaceable
+    from vicinal._core.checks import check_option
+    from vicinal.persistence import check_replaceable
 
     if table is not None:
         check_option("--table", table.suffix, (".csv", ".json"))
@@ -105,17 +152,36 @@ def _write(
     table: Path | None,
     plots: Path | None,
     save: Path | None,
-) -> None:
-    """Write the table, the plots and the model, if their options are given."""
-    from vicinal.cli.scoring import save_named
+) -> Path | None:
+    """Write the table, the plots and the model, if their options are given.
+
+    An interrupted run never replaces a model: its best model so far is saved beside it. Returns
+    where the model was saved.
+    """
+    from vicinal.cli.predict import save_named
 
     if table is not None:
         write = found.table.to_csv if table.suffix == ".csv" else found.table.to_json
         write(table)
     if plots is not None:
         draw_all(found, plots)
-    if save is not None and found.estimator is not None:
-        save_named(found.estimator, source, save)
+    if save is None or found.estimator is None:
+        return None
+    target = save if found.complete else save.with_name(f"{save.name}.interrupted")
+    save_named(found.estimator, source, target)
+    return target
+
+
+def _report_interrupt(save: Path | None, kept: Path | None, store: Path | None) -> None:
+    """State what an interrupted run left behind, and end with the exit code of an interrupt."""
+    notes = ["interrupted: these are the best settings so far"]
+    if kept is not None:
+        notes.append(f"{save} is not changed; the best model so far is in {kept}")
+    if store is not None:
+        notes.append(f"the same command resumes from {store}")
+    for note in notes:
+        errors.print(note, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(130)
 
 
 def draw_all(found: "TuningResult", folder: Path) -> None:
@@ -131,3 +197,64 @@ def draw_all(found: "TuningResult", folder: Path) -> None:
             draw(folder / name)
         except ValueError as error:
             errors.print(f"{name} is not drawn: {error}", markup=False, highlight=False)
+
+
+SHORT = {
+    "n_neighbors": "k",
+    "n_neighbors_instance": "k",
+    "n_neighbors_feature": "k_feat",
+    "mixing": "λ",
+}
+"""Short names of parameters in printed tables; JSON and files have the full names."""
+
+
+def show(found: "TuningResult", source: "Source", seconds: float, *, as_json: bool) -> None:
+    """Print the best setting for each metric, and each method's best for the chosen metric."""
+    names = list(dict.fromkeys(found.table.methods))
+    by_method = {name: found.table.best(found.metric, name) for name in names}
+    if as_json:
+        facts = {
+            "data": source.name,
+            "rows": source.n_rows,
+            "settings": len(found.table),
+            "folds": int(found.table.done.shape[1]),
+            "seconds": seconds,
+            "complete": found.complete,
+            "metric": found.metric,
+            "preprocess": list(found.preprocess),
+            "best": {name: _facts(best) for name, best in found.best.items()},
+            "methods": {name: _facts(best) for name, best in by_method.items() if best},
+        }
+        print_json(facts)
+    else:
+        _print(found, source, seconds, by_method)
+
+
+def _print(
+    found: "TuningResult", source: "Source", seconds: float, by_method: "dict[str, Best | None]"
+) -> None:
+    """Print tables for people."""
+    header = ["metric", "method", "settings", "mean", "±"]
+    rows = [[name, *_cells(best)] for name, best in found.best.items()]
+    print_table(f"{source.name}, {source.n_rows:,} rows: best for each metric", header, rows)
+    rows = [_cells(best) for best in by_method.values() if best]
+    print_table(f"Best of each method for {found.metric}", header[1:], rows)
+    measured = f"{len(found.table):,} settings on {found.table.done.shape[1]} folds"
+    steps = ", ".join(found.preprocess) or "none"
+    out.print(f"{measured} in {seconds:.1f} s; preprocessing: {steps}")
+
+
+def _facts(best: "Best") -> dict[str, object]:
+    """Return a setting as plain values for JSON."""
+    from vicinal.results import plain
+
+    params = {name: plain(value) for name, value in best.params.items()}
+    return {"method": best.method, "params": params, "mean": best.mean, "std": best.std}
+
+
+def _cells(best: "Best") -> list[object]:
+    """Return a setting as a row of a table."""
+    from vicinal.results import plain
+
+    params = [f"{SHORT.get(name, name)}={plain(value)}" for name, value in best.params.items()]
+    return [best.method, ", ".join(params), best.mean, best.std]

@@ -1,28 +1,239 @@
 """Exact search over sparse rows on a Dask cluster."""
 
+import json
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from itertools import repeat
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from distributed import Client, Future
+from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float, Int32
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.progress import part
-from vicinal._base.validation import as_csr, check_features, check_integer
-from vicinal.cluster.blocks import query_blocks
-from vicinal.cluster.merging import Found
-from vicinal.cluster.shards import FileRows, Search, search_block, search_files, value
-from vicinal.cluster.sources import Shard, Source, read_source
-from vicinal.cluster.tasks import holding_data, in_flight, merged
-from vicinal.distances import Distance, get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.postings_cache import BYTES_PER_ENTRY
-from vicinal.index.row_ids import by_row_id, ids_at
-from vicinal.index.row_run import RowRun, are_same_rows
-from vicinal.index.segmented import DEFAULT_MEMORY
-from vicinal.index.widths import graph_width
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.checks import check_integer
+from vicinal._core.progress import part
+from vicinal._core.validation import as_csr, check_features
+from vicinal.cluster.workers import (
+    FileRows,
+    Found,
+    Search,
+    holding_data,
+    in_flight,
+    merged,
+    search_block,
+    search_files,
+    shape_of,
+    value,
+)
+from vicinal.distances import COSINE, Distance, get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import by_row_id, graph_width, ids_at
+from vicinal.index.segment_files import MANIFEST, RowRun, are_same_rows, search_ranges
+from vicinal.index.segment_store import FolderStore
+from vicinal.index.segmented import BYTES_PER_ENTRY, DEFAULT_MEMORY, SegmentedIndex
+from vicinal.methods._formulas import column_graph as local_column_graph
+
+FEWEST_QUERIES = 256
+"""A task of fewer queries costs more to hand out than to run."""
+
+SHARE = 2 / 3
+"""The part of the remaining queries that one round of tasks takes."""
+
+
+def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last (excluded) query of each block.
+
+    Every task reads all postings of its shards from memory, so a few large tasks cost less than
+    many small ones; but workers finish together only if the last tasks are small. So blocks come
+    in rounds of `at_once` equal ones, and a round takes two thirds of the queries that are left.
+
+    Parameters
+    ----------
+    n_queries : int
+    at_once : int
+        Blocks that the workers can search at the same time.
+    most : int
+        Most queries per block.
+
+    Examples
+    --------
+    >>> [stop - start for start, stop in query_blocks(10_000, 2, 10_000)]
+    [3334, 3334, 1111, 1111, 371, 371, 256, 112]
+    >>> list(query_blocks(300, 2, 100))
+    [(0, 100), (100, 200), (200, 300)]
+    """
+    start = 0
+    while start < n_queries:
+        even = int(SHARE * (n_queries - start) / at_once) + 1
+        size = min(most, max(FEWEST_QUERIES, even))
+        for _ in range(at_once):
+            stop = min(start + size, n_queries)
+            if start < stop:
+                yield start, stop
+            start = stop
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows that are searched together; they have the places from `first` on.
+
+    `stored_bytes`: the size of their postings on disk; 0 where workers build them.
+    """
+
+    rows: FileRows | Future
+    first: int
+    n_rows: int
+    stored_bytes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """All rows of a cluster index.
+
+    Parameters
+    ----------
+    shards : tuple of Shard
+        By place.
+    n_features : int
+    n_ids : int
+    ids : ndarray of int32 or None
+        The id of the row at each place; None where it is the place.
+    removed : ndarray of int64
+        Places of removed rows.
+    metric : str
+        That of the folder.
+    mapped : csr_array or None
+        All rows, mapped from the folder, where they lie in one piece.
+    """
+
+    shards: tuple[Shard, ...]
+    n_features: int
+    n_ids: int
+    ids: Int32 | None
+    removed: Int
+    metric: str = COSINE.name
+    mapped: Csr | None = None
+
+    @property
+    def n_places(self) -> int:
+        """Number of rows held, removed ones among them."""
+        return sum(shard.n_rows for shard in self.shards)
+
+
+def read_source(client: Client, source: object, shard_entries: int, metric: str | None) -> Source:
+    """Return the rows that a caller named, cut into shards of at most so many entries.
+
+    Rows whose postings are stored are cut as those are; with another `metric` than that of their
+    folder the stored ones are of no use.
+    """
+    if isinstance(source, SegmentedIndex):
+        folder = source.folder
+        if folder is None:
+            raise InvalidArgumentError("source", "an index in a folder", "one in memory: pass X")
+        return _folder_source([folder], shard_entries, metric)
+    if isinstance(source, str | os.PathLike):
+        return _folder_source(_folders(Path(source)), shard_entries, metric)
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        return _local_source(client, as_csr(check_features(source, "source")), shard_entries)
+    return _block_source(client, _blocks(client, source))
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Return the folder of an index, or the indexes in a folder of shards, sorted by name."""
+    if (folder / MANIFEST).is_file():
+        return [folder]
+    found = sorted(file.parent for file in folder.glob(f"*/{MANIFEST}"))
+    if not found:
+        expected = "a folder written by SegmentedIndex.build, or a folder of such folders"
+        raise InvalidArgumentError("source", expected, str(folder))
+    return found
+
+
+def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | None) -> Source:
+    shards: list[Shard] = []
+    ids: list[Int32] = []
+    removed: list[Int] = []
+    n_ids = place = 0
+    widths = set()
+    mapped = None
+    for folder in folders:
+        store = FolderStore.open(folder)
+        known = store.manifest
+        widths.add(known.n_features)
+        for entry, run in zip(known.runs, store.runs(verify=False), strict=True):
+            if metric not in (None, known.metric):
+                entry, run = {**entry, "postings": []}, replace(run, postings=())
+            name = str(folder.resolve())
+            text = json.dumps(entry, sort_keys=True)
+            mapped = run.rows(0, len(run)) if run.n_entries < 2**31 else None
+            sizes = [each.data.nbytes for each in run.postings] or repeat(0)
+            ranges = search_ranges(run, shard_entries)
+            for (start, stop), stored_bytes in zip(ranges, sizes, strict=False):
+                rows = FileRows(name, text, known.n_features, start, stop)
+                shards.append(Shard(rows, place + start, stop - start, stored_bytes))
+            ids.append(np.asarray(run.ids) + np.int32(n_ids))
+            removed.append(np.flatnonzero(run.removed) + place)
+            place += len(run)
+        n_ids += known.n_ids
+    if len(widths) > 1:
+        raise InvalidArgumentError("source", "shards of one number of features", sorted(widths))
+    every = np.concatenate([np.zeros(0, dtype=np.int32), *ids])
+    gone = np.concatenate([np.zeros(0, dtype=np.int64), *removed])
+    is_whole = len(ids) == 1 and place == n_ids and not len(gone)
+    return Source(
+        tuple(shards),
+        widths.pop(),
+        n_ids,
+        None if place == n_ids else every,
+        gone,
+        known.metric,
+        mapped if is_whole else None,
+    )
+
+
+def _local_source(client: Client, X: Csr, shard_entries: int) -> Source:
+    """Send blocks of a matrix; the scheduler keeps them, so that they survive any worker."""
+    run = RowRun.of(X, 0)
+    with holding_data():
+        blocks = [
+            client.submit(value, run.rows(start, stop)) for start, stop in run.ranges(shard_entries)
+        ]
+    return _block_source(client, blocks, int(X.shape[1]))
+
+
+def _blocks(client: Client, source: object) -> list[Future]:
+    """Return dask blocks of rows as futures: a dask array's, or those of a list."""
+    if hasattr(source, "to_delayed"):
+        source = np.asarray(source.to_delayed(), dtype=object).ravel().tolist()
+    if not isinstance(source, list | tuple) or not source:
+        expected = "a folder, a SegmentedIndex, a sparse array, a dask array or a list of blocks"
+        raise InvalidArgumentError("source", expected, type(source).__name__)
+    blocks: list[Any] = [
+        each if isinstance(each, Future) else client.compute(each) for each in source
+    ]
+    return blocks
+
+
+def _block_source(client: Client, blocks: Sequence[Future], n_features: int = 0) -> Source:
+    shapes = client.gather([client.submit(shape_of, block) for block in blocks])
+    widths = {columns for _, columns in shapes} or {n_features}
+    if len(widths) > 1:
+        raise InvalidArgumentError("source", "blocks of one number of features", sorted(widths))
+    firsts = np.cumsum([0, *(rows for rows, _ in shapes)]).tolist()
+    shards = [
+        Shard(block, first, rows)
+        for block, first, (rows, _) in zip(blocks, firsts, shapes, strict=False)
+        if rows
+    ]
+    none = np.zeros(0, dtype=np.int64)
+    return Source(tuple(shards), widths.pop(), firsts[-1], None, none)
+
 
 TASKS_AHEAD = 2
 """So many tasks per thread are under way at least: no thread waits for the client."""
@@ -238,7 +449,7 @@ class ClusterIndex:
 
     def _threads(self) -> int:
         """Return how many tasks the workers run at the same time."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, int(sum(self._client.nthreads().values())))
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
@@ -261,3 +472,89 @@ def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:
 def _rows_between(rows: Csr, start: int, stop: int) -> Csr:
     """Return some rows of a block; a pure task."""
     return as_csr(check_features(rows))[start:stop]
+
+
+@dataclass(frozen=True)
+class ClusterAlgorithm:
+    """Search the rows of a model on a cluster: pass it as ``algorithm=``.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : path or None
+        Where the rows that the model is fitted on lie (:class:`vicinal.index.SegmentedIndex`), so
+        that workers read them themselves; None to send rows through the scheduler.
+    """
+
+    client: Client
+    folder: Path | None = None
+    saved_as: ClassVar[str] = "auto"
+
+    def __call__(self, X: Features, metric: str, n_jobs: int | None) -> ClusterIndex:
+        """Return an index over the rows of `X`."""
+        if self.folder is not None:
+            index = ClusterIndex(self.client, self.folder, metric)
+            if (index.n_rows, index.n_features) == X.shape:
+                return index
+        return ClusterIndex(self.client, X, metric)
+
+    def __deepcopy__(self, memo: object) -> "ClusterAlgorithm":
+        """Return itself: a connection is not copied."""
+        return self
+
+
+@contextmanager
+def connected(address: str, timeout: float = 30.0) -> Iterator[Client]:
+    """Connect to the scheduler at an address, for as long as the block runs."""
+    try:
+        client = Client(address, timeout=timeout)
+    except (OSError, ValueError) as error:
+        expected = "the address of a Dask scheduler, such as tcp://10.0.0.5:8786"
+        raise InvalidArgumentError("cluster", expected, f"{address}: {error}") from None
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def column_graph(
+    client: Client, A: object, B: object, k: int, *, block_columns: int = 50_000
+) -> NeighborGraph:
+    """Return, for each column of `A`, the k columns of `B` with the highest cosine.
+
+    The same as :func:`vicinal.methods._formulas.column_graph`, to the bit: each task has all
+    rows of some columns of `A`, so sums are added in the same order.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    A, B : sparse arrays, shape (n, a) and (n, b)
+    k : int
+    block_columns : int
+        Columns of `A` per task.
+
+    Notes
+    -----
+    Network: `A` once, `B` once per worker. Memory of a worker: `B`, and a block of `A`.
+    """
+    check_integer("block_columns", block_columns, low=1)
+    columns = sparse.csc_array(as_csr(check_features(A, "A")))
+    labels = as_csr(check_features(B, "B"))
+    with holding_data():
+        shared = client.submit(value, labels)
+        starters = [
+            partial(
+                client.submit, _block_graph, columns[:, start : start + block_columns], shared, k
+            )
+            for start in range(0, columns.shape[1], block_columns)
+        ]
+        found = list(in_flight(client, starters, max(4, 2 * len(client.nthreads()))))
+    ids = np.concatenate([ids for ids, _ in found])
+    values = np.concatenate([values for _, values in found])
+    return NeighborGraph(ids, values, "cosine", int(labels.shape[1]))
+
+
+def _block_graph(A: object, B: Csr, k: int) -> tuple[object, object]:
+    """Return ids and similarities for a block of columns; a pure task."""
+    graph = local_column_graph(as_csr(check_features(A)), B, k, n_jobs=1)
+    return graph.ids, graph.values

@@ -2,11 +2,11 @@
 
 Input: methods and data sets, or scores of methods on the same folds or data sets. Output: results
 with their provenance, records of the tests, and figures. The tests import only ``metrics`` and
-``_base``; experiments import earlier layers. May be imported by ``report`` and the command line.
+``_core``; experiments import earlier layers. May be imported by ``report`` and the command line.
 
 ::
 
-    candidates, folds ─▶ trial ─▶ kept_trials, outcome ─▶ runner ─▶ experiment (run_comparison)
+    candidates, folds ─▶ selection.runner (one setting per method) ─▶ experiment (compare)
                                                                         │ results
                                                                         ▼
                                                            tables ─▶ ranking (of one metric)
@@ -18,27 +18,34 @@ with their provenance, records of the tests, and figures. The tests import only 
           └──────────────┴▶ bootstrap
 """
 
-from vicinal.comparison.bootstrap import MeanDifference, mean_differences
+from vicinal.comparison.candidates import Tuned
 from vicinal.comparison.diagram import critical_difference_diagram
-from vicinal.comparison.experiment import run_comparison
+from vicinal.comparison.experiment import Results, compare
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
-from vicinal.comparison.paired_order import PairedOrder, Win, paired_order
+from vicinal.comparison.pairwise import (
+    MeanDifference,
+    PairedOrder,
+    SignedRank,
+    Win,
+    holm,
+    mean_differences,
+    paired_order,
+    wilcoxon_holm,
+)
 from vicinal.comparison.ranking import Ranking, rank_methods
-from vicinal.comparison.ranks import rank_table
-from vicinal.comparison.table import Table, read_table
-from vicinal.comparison.tables import results_table
-from vicinal.comparison.tuned import Tuned
-from vicinal.comparison.wilcoxon import SignedRank, holm, wilcoxon_holm
+from vicinal.comparison.table import Table, rank_table, read_table, results_table
 
 __all__ = [
     "FriedmanNemenyi",
     "MeanDifference",
     "PairedOrder",
     "Ranking",
+    "Results",
     "SignedRank",
     "Table",
     "Tuned",
     "Win",
+    "compare",
     "critical_difference",
     "critical_difference_diagram",
     "friedman_nemenyi",
@@ -49,6 +56,5 @@ __all__ = [
     "rank_table",
     "read_table",
     "results_table",
-    "run_comparison",
     "wilcoxon_holm",
 ]

@@ -2,16 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
-from sklearn.base import clone
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
 
 from vicinal import baselines
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_sequence
-from vicinal.estimators import NeighborEstimator
-from vicinal.estimators.method import make_method
-from vicinal.results.digest import plain
+from vicinal._core.arrays import Csr, Int
+from vicinal._core.checks import check_sequence
+from vicinal._core.labels import indicator_of, read_labels
+from vicinal._core.validation import check_features
+from vicinal.datasets import Dataset, is_table, load, read_content
+from vicinal.datasets.catalogue import known
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import NeighborEstimator
+from vicinal.methods.pipeline import estimator_of
+from vicinal.methods.registry import make_method
+from vicinal.preprocess import make_steps
+from vicinal.results import data_hash, digest_of, plain, source_hash
+from vicinal.scores import Scores
+from vicinal.selection import tune
+from vicinal.selection.folds import Step, count_words, is_texts, read_steps
 from vicinal.selection.grid import ANY_SEARCH, Search, search_of
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
@@ -67,6 +78,10 @@ class Candidate:
         kept = {name: plain(params[name]) for name in params if _last(name) not in NOT_KEPT}
         return {"estimator": type(self.estimator).__name__, **kept}
 
+    def source(self, steps: Sequence[Step] = ()) -> str:
+        """Return a hash of the code of the method and of preprocessing from outside the library."""
+        return source_hash(self.estimator, *(step for _, step in steps))
+
 
 def read_candidates(methods: Methods) -> list[Candidate]:
     """Return the validated methods to compare.
@@ -107,3 +122,202 @@ def _estimator(what: Any) -> Any:
 def _last(name: str) -> str:
     """Return the last component of a nested parameter's name."""
     return name.rpartition("__")[2]
+
+
+class Tuned(BaseEstimator):
+    """Tune a method's settings by cross-validation on the rows it is fitted on.
+
+    Parameters
+    ----------
+    method : str
+        A name of ``METHODS``, or ``module:Class``.
+    metric : str
+        The metric to optimise.
+    cv : int
+        Number of inner folds.
+    params : mapping of parameter to value, or None
+        Parameters that are the same in every setting.
+    fast : bool
+        Try every third value first, then those around the best.
+    random_state : int or None
+        Random seed for the inner folds and for stochastic methods.
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    chosen_ : dict of parameter to value
+    model_ : estimator
+        Fitted on all rows with the chosen setting.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2], [2.0], [2.1]]
+    >>> Y = [[1, 0]] * 3 + [[0, 1]] * 3 + [[1, 0]] * 2
+    >>> Tuned("brknn", "hamming-loss", cv=2).fit(X, Y).chosen_
+    {'variant': 'base', 'n_neighbors': 1}
+    """
+
+    def __init__(
+        self,
+        method: str,
+        metric: str,
+        cv: int = 5,
+        params: Mapping[str, object] | None = None,
+        fast: bool = True,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.method = method
+        self.metric = metric
+        self.cv = cv
+        self.params = params
+        self.fast = fast
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: object, Y: object) -> Self:
+        """Choose the settings by cross-validation, then fit on all rows."""
+        result = tune(
+            self.method,
+            X,
+            Y,
+            metric=self.metric,
+            cv=self.cv,
+            params=self.params,
+            metrics=[self.metric],
+            fast=self.fast,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=False,
+            preprocess=None,
+        )
+        if not result.complete or result.estimator is None:
+            raise KeyboardInterrupt  # tuning would return the best setting so far
+        self.model_: Any = estimator_of(result.estimator)
+        self.chosen_ = dict(result.best[self.metric].params)
+        return self
+
+    def predict(self, X: object) -> Any:
+        """Return the label indicator of each row."""
+        return self.model_.predict(X)
+
+    def scores(self, X: object) -> Scores:
+        """Return the scores of every row and label."""
+        found: Scores = self.model_.scores(X)
+        return found
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label indicator that follows from scores."""
+        decided: Csr = self.model_.decide(scores)
+        return decided
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedData:
+    """Rows, labels and the steps that turn rows into features.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array, data frame, or list of str
+        Rows as the caller passed them.
+    Y : csr_array of int32
+        Label indicator.
+    label_names : tuple of str
+    source : str
+        Name of the data.
+    train, test : ndarray of int64 or None
+        Rows of a published split.
+    steps : sequence of (name, transformer), or None
+        Steps that turn rows into features before the comparison's own preprocessing, which is then
+        skipped unless it is named; None if rows are already features.
+    digest : str
+        Equal only for equal data.
+    """
+
+    X: Any
+    Y: Csr
+    label_names: tuple[str, ...]
+    source: str
+    train: Int | None = None
+    test: Int | None = None
+    steps: Sequence[Step] | None = None
+    digest: str = ""
+
+    def preprocessing(self, preprocess: object) -> list[Step]:
+        """Return the steps that each fold fits on its training rows."""
+        if not isinstance(preprocess, str):
+            return read_steps(preprocess)
+        first = [] if self.steps is None else list(self.steps)
+        is_sparse = self.steps is not None or sparse.issparse(self.X)
+        return [*first, *make_steps(preprocess, is_sparse)]
+
+
+def compared_data(given: Any, name: str) -> ComparedData:
+    """Return the data of a comparison.
+
+    Parameters
+    ----------
+    given : Dataset, ComparedData, str or path, or (X, Y)
+        Rows `X` may be texts; labels `Y` an indicator or names.
+    name : str
+        Name of the data in error messages.
+
+    Examples
+    --------
+    >>> found = compared_data((["red apple", "green pear"], [["apple"], ["pear"]]), "fruit")
+    >>> found.label_names, [step for step, _ in found.preprocessing("auto")]
+    (('apple', 'pear'), ['words'])
+    """
+    if isinstance(given, ComparedData):
+        return given
+    if isinstance(given, tuple | list):
+        return _pair(given, name)
+    if not isinstance(given, Dataset):
+        if not known(str(given)) and is_table(given):
+            return _table(given)
+        given = load(given)
+    return ComparedData(
+        given.X,
+        given.Y,
+        given.label_names,
+        given.source,
+        given.train,
+        given.test,
+        digest=data_hash(given),
+    )
+
+
+def _table(path: Any) -> ComparedData:
+    """Read a table: texts stay texts, everything else becomes features."""
+    content = read_content(path)
+    if not content.reading.reads_text_only or content.labels is None:
+        return compared_data(load(path), str(path))
+    names = content.reading.label_columns or tuple(
+        sorted({label for row in content.labels for label in row})
+    )
+    return _texts(list(content.X), indicator_of(content.labels, names), names, str(path))
+
+
+def _pair(given: Sequence[Any], name: str) -> ComparedData:
+    """Return the rows and labels of a pair (X, Y)."""
+    if len(given) != 2:
+        expected = "a data set, a name, a file or a pair (X, Y)"
+        raise InvalidArgumentError(f"datasets[{name!r}]", expected, f"{len(given)} parts")
+    X, Y = given
+    if is_texts(X):
+        labels = read_labels(Y, len(X))
+        return _texts(list(map(str, X)), labels.matrix, labels.names, name)
+    if hasattr(X, "iloc"):  # a frame may have columns that only a step of the caller's can read
+        labels = read_labels(Y, len(X))
+        digest = digest_of(repr(X.to_numpy().tolist()), labels.matrix)
+        return ComparedData(X, labels.matrix, labels.names, name, digest=digest[:16])
+    features = check_features(X)
+    labels = read_labels(Y, features.shape[0])
+    digest = digest_of(features, labels.matrix)
+    return ComparedData(features, labels.matrix, labels.names, name, digest=digest[:16])
+
+
+def _texts(X: list[str], Y: Csr, names: tuple[str, ...], source: str) -> ComparedData:
+    """Return texts, whose words are counted as ``vicinal train`` counts them."""
+    digest = digest_of(repr(X), Y)[:16]
+    return ComparedData(X, Y, names, source, steps=[count_words()], digest=digest)

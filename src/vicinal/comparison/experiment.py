@@ -1,40 +1,400 @@
 """Methods × data sets × folds, from one search per fold; stored results are not run again."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.progress import progress as with_bar
-from vicinal._base.validation import check_integer, check_sequence
-from vicinal.comparison.candidates import Methods, read_candidates
-from vicinal.comparison.compared_data import ComparedData, compared_data
-from vicinal.comparison.folds import Folds, count_folds, read_folds
-from vicinal.comparison.runner import Run, Runner
+import numpy as np
+
+from vicinal._core.checks import check_flag, check_integer, check_sequence
+from vicinal.comparison.candidates import (
+    Candidate,
+    ComparedData,
+    Methods,
+    compared_data,
+    read_candidates,
+)
 from vicinal.datasets import Dataset
+from vicinal.errors import InvalidArgumentError, logger
+from vicinal.graph import NeighborGraph
 from vicinal.metrics import metric_info
+from vicinal.metrics._sums import ratio
 from vicinal.metrics.catalogue import every_metric
-from vicinal.results import Result, ResultStore, provenance
+from vicinal.results import (
+    Key,
+    Result,
+    ResultStore,
+    digest_of,
+    plain,
+    provenance,
+    run_provenance,
+)
+from vicinal.selection.folds import Folds, Widths
+from vicinal.selection.grid import Grid, Search
+from vicinal.selection.measure import Measured, Metrics
+from vicinal.selection.runner import FEW_LABELS, FoldStore, Runner
+from vicinal.selection.stratification import Split, read_splits
+
+FoldsArgument: TypeAlias = Any
+"""A number, ``"split"``, a scikit-learn splitter, or pairs of training and test rows."""
+SPLIT = "split"
+
+
+def fold_splits(dataset: ComparedData, folds: FoldsArgument, seed: int | None) -> list[Split]:
+    """Return the training and test rows of each fold.
+
+    A number of folds gives stratified folds (:class:`vicinal.selection.IterativeStratification`).
+    """
+    if is_custom(folds):
+        rows = np.empty((dataset.Y.shape[0], 0))
+        return read_splits(folds, rows, dataset.Y, seed)
+    if folds == SPLIT:
+        if dataset.train is None or dataset.test is None:
+            expected = f"a number: {dataset.source or 'the data'} has no published split"
+            raise InvalidArgumentError("folds", expected, repr(SPLIT))
+        return [Split(dataset.train, dataset.test)]
+    return read_splits(check_integer("folds", folds, low=2), dataset.X, dataset.Y, seed)
+
+
+def is_custom(folds: FoldsArgument) -> bool:
+    """Tell whether folds are the caller's own: a splitter, or pairs of rows."""
+    return not isinstance(folds, str) and (hasattr(folds, "split") or isinstance(folds, Iterable))
+
+
+def read_folds(folds: FoldsArgument) -> FoldsArgument:
+    """Return folds that can be iterated more than once."""
+    return folds if hasattr(folds, "split") or not is_custom(folds) else list(folds)
+
+
+def folds_text(folds: FoldsArgument) -> str:
+    """Return a text that identifies a caller's own folds.
+
+    Examples
+    --------
+    >>> folds_text(10), folds_text([([0], [1])]) == folds_text([([1], [0])])
+    ('10', False)
+    """
+    if isinstance(folds, list):
+        rows = [np.asarray(each, dtype=np.int64) for pair in folds for each in pair]
+        return digest_of(*rows)[:16]
+    return str(plain(folds))
+
+
+def count_folds(folds: FoldsArgument) -> int:
+    """Return the validated number of folds."""
+    if folds == SPLIT:
+        return 1
+    if is_custom(folds):
+        return len(folds) if isinstance(folds, list) else int(folds.get_n_splits())
+    if isinstance(folds, str):
+        raise InvalidArgumentError("folds", "a number of folds, or 'split'", repr(folds))
+    return check_integer("folds", folds, low=2)
+
+
+def prepared_folds(
+    dataset: ComparedData,
+    splits: Sequence[Split],
+    candidates: Sequence[Candidate],
+    preprocess: object,
+    n_jobs: int | None,
+    graph: NeighborGraph | None,
+) -> Folds:
+    """Return folds preprocessed on their training rows, with the neighbours all methods need.
+
+    Memory: 12 bytes per row and neighbour.
+    """
+    widest: dict[Search, int] = {}
+    for each in candidates:
+        widest[each.search] = max(each.n_neighbors, widest.get(each.search, 0))
+    steps = dataset.preprocessing(preprocess)
+    widths = Widths(widest)
+    return Folds(dataset.X, dataset.Y, splits, widths, n_jobs, steps, graph=graph)
+
+
+EXPERIMENT = "compare"
+NO_SCORES = "has no scores: ranking metrics are left out"
+
+
+def experiment_name(folds: FoldsArgument) -> str:
+    """Return the name of the experiment in results.
+
+    Examples
+    --------
+    >>> experiment_name(10), experiment_name("split")
+    ('compare/10 folds', 'compare/split')
+    """
+    if is_custom(folds):
+        return f"{EXPERIMENT}/{count_folds(folds)} folds of your own"
+    return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
+
+
+def as_result(
+    folds: Sequence[Measured],
+    metrics: Sequence[str],
+    *,
+    label_names: tuple[str, ...],
+    **more: Any,
+) -> Result:
+    """Return the folds of a method as one result."""
+    first = folds[0]
+    measured = [name for name in metrics if name in first.values]
+    few = len(label_names) <= FEW_LABELS
+    by_step = {step: tuple(each.seconds.get(step, 0.0) for each in folds) for step in first.seconds}
+    return Result(
+        values={name: tuple(each.values[name] for each in folds) for name in measured},
+        seconds={step: sum(seconds) for step, seconds in by_step.items()},
+        fold_seconds=by_step,
+        per_label=_per_label(folds) if few else {},
+        label_names=label_names if few else (),
+        note=_chosen(folds) if first.has_scores else NO_SCORES,
+        **more,
+    )
+
+
+def is_current(
+    known: Result,
+    settings: Mapping[str, object],
+    metrics: Iterable[str],
+    provenance: Mapping[str, str],
+) -> bool:
+    """Tell whether running again would give the stored result.
+
+    It must have the same data, settings and version, and contain all requested metrics.
+    """
+    scored = known.note != NO_SCORES
+    wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
+    return (
+        dict(known.settings) == dict(settings)
+        and all(known.provenance.get(name) == provenance.get(name) for name in SAME)
+        and all(name in known.values for name in wanted)
+    )
+
+
+SAME = ("data", "vicinal", "source", "graph")
+"""The parts of the provenance that must be equal for a stored result to be reused."""
+
+
+def _chosen(trials: Sequence[Measured]) -> str:
+    """Return the settings that a tuned method chose in each fold; empty for other methods."""
+    said = [", ".join(f"{name}={value}" for name, value in t.chosen.items()) for t in trials]
+    return "chosen, fold by fold: " + "; ".join(said) if any(said) else ""
+
+
+def _per_label(trials: Sequence[Measured]) -> dict[str, tuple[float, ...]]:
+    """Return F1 and number of rows of each label, over the test rows of all folds together.
+
+    A rare label occurs in few folds, so its F1 per fold would not be meaningful. NaN if no row has
+    the label and it is never predicted.
+    """
+    tp, fp, fn = (
+        np.sum([getattr(trial.counts, part) for trial in trials], axis=0)
+        for part in ("tp", "fp", "fn")
+    )
+    f1 = ratio(2 * tp, 2 * tp + fp + fn, np.nan)
+    return {"f1": tuple(f1.tolist()), "rows": tuple((tp + fn).astype(float).tolist())}
+
+
+FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""Exceptions of a method that do not end the comparison."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A data set and the seed of its folds, with the provenance of the figures."""
+
+    data: str
+    dataset: ComparedData
+    seed: int
+    provenance: Mapping[str, str]
+    graph: NeighborGraph | None = None
+
+
+@dataclass(eq=False)
+class Experiment:
+    """Evaluates methods on one data set after the other, reusing stored results.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+    metrics : list of str
+    folds : int, "split", splitter or pairs of rows
+    preprocess : str, transformer or several
+    n_jobs : int or None
+    store : ResultStore or None
+    rerun : bool
+        Whether stored results are computed again.
+    kept_scores : ScoreStore or None
+        Where the scores of the held-out rows are kept.
+    found : dict of (data, method, seed) to Result
+        Filled as methods are evaluated.
+    failed : dict of (data, method, seed) to str
+        Why a method could not be evaluated; the others continue.
+    """
+
+    candidates: Sequence[Candidate]
+    metrics: Sequence[str]
+    folds: FoldsArgument
+    preprocess: object
+    n_jobs: int | None
+    store: ResultStore | None
+    rerun: bool = False
+    progress: bool = False
+    found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
+    failed: dict[tuple[str, str, int], str] = field(default_factory=dict)
+
+    def run(self, at: Run) -> None:
+        """Evaluate the methods; a result is stored when all its folds are done."""
+        missing = [each for each in self.candidates if not self._is_known(at, each)]
+        if not missing:
+            return
+        runner = self._runner(at, missing)
+        grids = {each.name: self._grid(at, each) for each in missing}
+        runner.run({name: (grid, [()]) for name, grid in grids.items()}, f"Comparing on {at.data}")
+        if not runner.complete:
+            raise KeyboardInterrupt
+        for candidate in missing:
+            if candidate.name in runner.failed:
+                self._fail(at, candidate, runner.failed[candidate.name])
+            else:
+                of_folds = runner.measured(candidate.name)
+                self._keep(at, candidate, [of_folds[n] for n in sorted(of_folds)], runner.folds)
+        self._unfinished.clear()
+
+    def _runner(self, at: Run, candidates: Sequence[Candidate]) -> Runner:
+        """Return the runner of one data set and seed."""
+        splits = fold_splits(at.dataset, self.folds, at.seed)
+        given = at.dataset, splits, candidates, self.preprocess, self.n_jobs, at.graph
+        origin = tuple(at.provenance.get(name, "") for name in ("data", "vicinal", "graph"))
+        return Runner(
+            prepared_folds(*given),
+            Metrics(tuple(self.metrics)),
+            self._unfinished,
+            self.n_jobs,
+            self.progress,
+            detailed=True,
+            failures=FAILURES,
+            common=(at.data, *origin, folds_text(self.folds), at.seed),
+        )
+
+    def _grid(self, at: Run, candidate: Candidate) -> Grid:
+        """Return the only setting of a method."""
+        model = candidate.fresh(at.seed, self.n_jobs)
+        return Grid(candidate.name, {}, template=model, about=self._settings(at, candidate))
+
+    @cached_property
+    def _unfinished(self) -> FoldStore:
+        """The completed folds of the current data set and seed, in a file next to the store."""
+        path = None if self.store is None else self.store.path
+        beside = path if path is None else path.with_name(f"{path.name}.unfinished")
+        if self.rerun and beside is not None:
+            beside.unlink(missing_ok=True)
+        return FoldStore(beside, what="a fold of a comparison")
+
+    def _fail(self, at: Run, candidate: Candidate, why: str) -> None:
+        """Report a method that failed."""
+        self.failed[at.data, candidate.name, at.seed] = why
+        logger.warning("%s failed on %s and is left out there: %s", candidate.name, at.data, why)
+
+    @cached_property
+    def _stored(self) -> dict[Key, Result]:
+        """The results in the store at the start."""
+        return {} if self.store is None else {each.key: each for each in self.store.read()}
+
+    def _is_known(self, at: Run, candidate: Candidate) -> bool:
+        """Reuse a result from the store if it exists and is current."""
+        if self.rerun:
+            return False
+        known = self._stored.get((experiment_name(self.folds), at.data, candidate.name, at.seed))
+        settings, origin = self._settings(at, candidate), self._origin(at, candidate)
+        if known is None or not is_current(known, settings, self.metrics, origin):
+            return False
+        self.found[at.data, candidate.name, at.seed] = known
+        return True
+
+    def _origin(self, at: Run, candidate: Candidate) -> dict[str, str]:
+        """Return the provenance of a method's results; its source if it is not the library's."""
+        source = candidate.source(at.dataset.preprocessing(self.preprocess))
+        return {**at.provenance, **({"source": source} if source else {})}
+
+    def _keep(self, at: Run, candidate: Candidate, folds: Sequence[Measured], made: Folds) -> None:
+        """Keep a result, and add it to the store."""
+        result = as_result(
+            folds,
+            self.metrics,
+            experiment=experiment_name(self.folds),
+            data=at.data,
+            method=candidate.name,
+            seed=at.seed,
+            settings=self._settings(at, candidate),
+            provenance={**self._origin(at, candidate), "folds": made.digest},
+            label_names=tuple(at.dataset.label_names),
+        )
+        if self.store is not None:
+            self.store.add(result)
+        self.found[at.data, candidate.name, at.seed] = result
+
+    def _settings(self, at: Run, candidate: Candidate) -> dict[str, object]:
+        """Return everything a result depends on other than data, folds and seed.
+
+        ``preprocess`` is what was asked for; ``steps`` is what it means for this data set.
+        """
+        own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
+        steps = [plain(step) for _, step in at.dataset.preprocessing(self.preprocess)]
+        asked = {"preprocess": plain(self.preprocess), "steps": steps}
+        return {**candidate.settings(), **asked, **own}
+
+
+class Results(list[Result]):
+    """The results of a comparison.
+
+    Parameters
+    ----------
+    results : iterable of Result
+    failed : mapping of (data, method, seed) to str
+        The methods that failed on a data set, and why.
+    """
+
+    def __init__(
+        self, results: Iterable[Result], failed: Mapping[tuple[str, str, int], str] | None = None
+    ) -> None:
+        super().__init__(results)
+        self.failed = dict(failed or {})
+
 
 One: TypeAlias = Any
 """A data set, what :func:`vicinal.datasets.load` takes, or a pair (X, Y)."""
 Data: TypeAlias = Sequence[One] | Mapping[str, One] | tuple[Any, Any]
 
 
-def run_comparison(
+def compare(
     datasets: Data,
     methods: Methods,
     *,
     metrics: Sequence[str] | None = None,
-    folds: Folds = 10,
+    folds: FoldsArgument = 10,
     seeds: Sequence[int] = (0,),
     preprocess: object = "auto",
     store: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> list[Result]:
+    graphs: Mapping[str, NeighborGraph] | NeighborGraph | None = None,
+    rerun: bool = False,
+) -> Results:
     """Evaluate methods on data sets with every metric on every fold.
 
     Parameters
@@ -44,7 +404,7 @@ def run_comparison(
         features or texts, and an indicator or label names. Words of texts are counted in each fold
         as ``vicinal train`` counts them.
     methods : sequence of str, or mapping of name to method or estimator
-        Names of ``vicinal.estimators.METHODS`` or of baselines (``boostexter``, ``adtboost``,
+        Names of ``vicinal.methods.METHODS`` or of baselines (``boostexter``, ``adtboost``,
         ``rank-svm``, ``br-svm``, ``frequency``), or ``module:Class``; or a mapping from display
         names to such a name, an estimator of vicinal, a :class:`Tuned` method (its settings are
         chosen on the training rows of each fold), or any scikit-learn estimator that takes a label
@@ -68,13 +428,20 @@ def run_comparison(
     n_jobs : int or None
     progress : bool
         Whether to show a progress bar on a terminal.
+    graphs : mapping of data set to NeighborGraph, NeighborGraph, or None
+        Leave-one-out graphs of all rows that replace the neighbour search on these data sets, for
+        example of a similarity of your own. Each list needs enough neighbours that the largest k of
+        them are training rows in every fold.
+    rerun : bool
+        Whether to compute stored results again.
 
     Returns
     -------
-    list of Result
-        Sorted by data set, method and seed. A method that fails is skipped on that data set, with a
-        warning from the logger ``vicinal``; the other methods continue. ``per_label`` contains the
-        F1 and the number of rows of each label over all test rows of a result.
+    Results
+        A list of :class:`vicinal.results.Result`, sorted by data set, method and seed. A method
+        that fails is left out on that data set, with a warning from the logger ``vicinal``, and
+        listed with its error in the attribute ``failed``; the other methods continue. ``per_label``
+        contains the F1 and the number of rows of each label over all test rows of a result.
 
     Notes
     -----
@@ -87,47 +454,69 @@ def run_comparison(
     >>> import numpy as np
     >>> X, Y = np.array([[0.0], [1], [2], [10], [11], [12]]), [[1, 0]] * 3 + [[0, 1]] * 3
     >>> data = Dataset(X, Y, feature_names=("f",), label_names=("near", "far"))
-    >>> from vicinal.estimators import BRkNN, LPkNN
+    >>> from vicinal.methods import BRkNN, LPkNN
     >>> pair = {"BR": BRkNN(1), "LP": LPkNN(1)}
-    >>> for result in run_comparison({"line": data}, pair, folds=3, metrics=["hamming-loss"]):
+    >>> for result in compare({"line": data}, pair, folds=3, metrics=["hamming-loss"]):
     ...     print(result.data, result.method, result.values)
     line BR {'hamming-loss': (0.0, 0.0, 0.0)}
     line LP {'hamming-loss': (0.0, 0.0, 0.0)}
     """
-    runner = Runner(
+    experiment = Experiment(
         candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
         folds=read_folds(folds),
         preprocess=preprocess,
         n_jobs=n_jobs,
         store=None if store is None else ResultStore(store),
+        rerun=check_flag("rerun", rerun),
+        progress=progress,
     )
     named = _named(datasets)
     seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
     if not named or not seeds:
         raise InvalidArgumentError("datasets, seeds", "at least one of each", "none")
-    n_steps = len(named) * len(seeds) * count_folds(runner.folds)
-    steps = _steps(runner, named, seeds)
-    for _ in with_bar(steps, "Comparing", n_steps) if progress else steps:
-        pass
-    keys = [(data, method.name, s) for data in named for method in runner.candidates for s in seeds]
-    if not runner.found:
-        raise InvalidArgumentError("methods", "a method that works", "; ".join(_reasons(runner)))
-    return [runner.found[key] for key in keys if key in runner.found]
-
-
-def _reasons(runner: Runner) -> list[str]:
-    """Return why each method failed."""
-    return [f"{method} on {data}: {why}" for (data, method, _), why in runner.failed.items()]
-
-
-def _steps(runner: Runner, named: Mapping[str, One], seeds: Sequence[int]) -> Iterator[None]:
-    """Evaluate one data set after the other, one step per fold; only one data set is in memory."""
-    for name, given in named.items():
-        dataset = compared_data(given, name)
-        origin = {**provenance(), "data": dataset.digest}
+    count_folds(experiment.folds)
+    own = read_graphs(graphs, named)
+    about = run_provenance()
+    for name, given in named.items():  # only one data set is in memory
+        dataset, graph = compared_data(given, name), own.get(name)
+        origin = {**provenance(), **about, "data": dataset.digest}
+        if graph is not None:
+            origin["graph"] = digest_of(graph.ids, graph.values, graph.metric)[:16]
         for seed in seeds:
-            yield from runner.run(Run(name, dataset, seed, origin))
+            experiment.run(Run(name, dataset, seed, origin, graph))
+    order = [
+        (data, each.name, s) for data in named for each in experiment.candidates for s in seeds
+    ]
+    if not experiment.found:
+        raise InvalidArgumentError(
+            "methods", "a method that works", "; ".join(_reasons(experiment))
+        )
+    kept = [experiment.found[key] for key in order if key in experiment.found]
+    return Results(kept, experiment.failed)
+
+
+def read_graphs(graphs: object, named: Mapping[str, One]) -> dict[str, NeighborGraph]:
+    """Return the caller's graphs by data set."""
+    if graphs is None:
+        return {}
+    if isinstance(graphs, NeighborGraph):
+        if len(named) > 1:
+            raise InvalidArgumentError("graphs", "a mapping of data set to graph", "one graph")
+        return dict.fromkeys(named, graphs)
+    if not isinstance(graphs, Mapping):
+        raise InvalidArgumentError("graphs", "a mapping of data set to graph", type(graphs))
+    for name, graph in graphs.items():
+        if name not in named:
+            raise InvalidArgumentError("graphs", f"names of data sets ({', '.join(named)})", name)
+        if not isinstance(graph, NeighborGraph):
+            raise InvalidArgumentError("graphs", "values of NeighborGraph", type(graph))
+    return dict(graphs)
+
+
+def _reasons(experiment: Experiment) -> list[str]:
+    """Return why each method failed."""
+    return [f"{method} on {data}, {why}" for (data, method, _), why in experiment.failed.items()]
 
 
 def _named(datasets: Data) -> dict[str, One]:

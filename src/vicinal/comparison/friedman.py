@@ -23,19 +23,39 @@ Communications in Statistics 9, 1980.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import factorial, prod
+from math import ceil, factorial, prod
 from types import MappingProxyType
 
 import numpy as np
 from scipy import stats
 
-from vicinal._base.arrays import Float
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.tabular import Cells, Tabular
-from vicinal._base.validation import check_flag, check_integer, check_real
-from vicinal._base.warn import warn_user
-from vicinal.comparison.groups import groups_within
-from vicinal.comparison.ranks import Better, rank_table
+from vicinal._core.arrays import Float
+from vicinal._core.checks import check_flag, check_integer, check_real
+from vicinal._core.html import Cells, Tabular
+from vicinal.comparison.table import Better, rank_table
+from vicinal.errors import InvalidArgumentError, warn_user
+
+
+def groups_within(mean_ranks: Mapping[str, float], apart: float) -> tuple[tuple[str, ...], ...]:
+    """Return the largest groups whose mean ranks all lie less than `apart` from each other.
+
+    A method that differs from all others is in no group.
+
+    Examples
+    --------
+    >>> groups_within({"A": 1.0, "B": 1.5, "C": 2.2, "D": 4.0}, apart=1.0)
+    (('A', 'B'), ('B', 'C'))
+    """
+    names = sorted(mean_ranks, key=lambda name: mean_ranks[name])
+    ranks = [mean_ranks[name] for name in names]
+    groups = []
+    reached = 0
+    for start, rank in enumerate(ranks):
+        end = sum(other - rank < apart for other in ranks)
+        if end > reached and end - start > 1:
+            groups.append(tuple(names[start:end]))
+        reached = max(reached, end)
+    return tuple(groups)
 
 
 @dataclass(frozen=True)
@@ -82,6 +102,13 @@ class FriedmanNemenyi(Tabular):
     def least_p(self) -> float:
         """The smallest possible `p_f` with this number of samples: that of complete agreement."""
         return float(factorial(len(self.mean_ranks)) ** -(self.n_samples - 1))
+
+    @property
+    def needed_samples(self) -> int:
+        """The smallest number of samples with which Nemenyi's test can tell any methods apart."""
+        n_methods = len(self.mean_ranks)
+        unit = critical_difference(n_methods, 1, self.alpha)
+        return max(1, ceil((unit / (n_methods - 1)) ** 2))
 
     @property
     def rejected(self) -> bool:

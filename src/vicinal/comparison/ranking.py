@@ -4,12 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.tabular import Cells, Tabular
+from vicinal._core.html import Cells, Tabular
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
-from vicinal.comparison.ranks import Better, rank_table
-from vicinal.comparison.table import Table
-from vicinal.comparison.tables import in_order, paired, results_table
+from vicinal.comparison.table import Better, Table, in_order, paired, rank_table, results_table
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
 from vicinal.results import Result
 

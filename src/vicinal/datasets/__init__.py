@@ -1,14 +1,13 @@
 """Data sets: one frozen value, and the formats it is read from and written to.
 
 Input: a file, or the name of a data set in the catalogue. Output: a :class:`Dataset`. Imports only
-``_base``; may be imported by all later layers.
+``_core``; may be imported by all later layers.
 """
 
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.formats import read_file, write_file
-from vicinal.datasets.loading import Listing, available, describe, load
+from vicinal.datasets.formats import Listing, available, describe, load, read_file, write_file
 from vicinal.datasets.tables import Content, Reading, TableOptions, read_content
-from vicinal.datasets.tables.read import is_table
+from vicinal.datasets.tables.rows import is_table
 from vicinal.datasets.texts import Texts, read_texts
 
 __all__ = [

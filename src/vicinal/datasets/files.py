@@ -7,7 +7,6 @@ import io
 import lzma
 import os
 import stat
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,9 +14,9 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
-from vicinal._base.durable import naming, sync_file, sync_folder
-from vicinal._base.errors import DataFormatError
-from vicinal._base.validation import check_integer, check_option
+from vicinal._core.checks import check_integer, check_option
+from vicinal._core.files import replacing
+from vicinal.errors import DataFormatError
 
 FilePath: TypeAlias = str | PathLike[str]
 
@@ -215,29 +214,12 @@ def write_data(path: FilePath, chunks: Iterable[str | bytes]) -> None:
     """
     path = Path(path)
     with (
-        written_beside(path) as beside,
+        replacing(path) as beside,
         beside.open("xb") as raw,
         _packer(path.suffix.lower(), raw) as stream,
     ):
         for chunk in chunks:
             stream.write(chunk.encode() if isinstance(chunk, str) else chunk)
-
-
-@contextmanager
-def written_beside(path: Path) -> Iterator[Path]:
-    """Give a name beside a file to write to; what was written takes its place at the end.
-
-    Where the block fails, the file stays as it was.
-    """
-    beside = path.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        with naming(path):
-            yield beside
-            sync_file(beside)
-        beside.replace(path)
-        sync_folder(path.parent)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _packer(packing: str, raw: IO[bytes]) -> BinaryIO:

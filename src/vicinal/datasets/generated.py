@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int
+from vicinal._core.arrays import Csr, Int
 from vicinal.datasets.dataset import Dataset
 
 EXPONENT = 1.05

@@ -22,13 +22,12 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal._base.indicator import check_indicator
-from vicinal._base.npy_header import read_npy_header
-from vicinal._base.sparse_structure import MOST_ROWS, check_compressed
-from vicinal._base.validation import check_features
-from vicinal.datasets.dataset import Dataset
+from vicinal._core.arrays import Csr
+from vicinal._core.csr import MOST_ROWS, check_compressed
+from vicinal._core.files import read_npy_header
+from vicinal._core.labels import check_indicator
+from vicinal._core.validation import check_features
+from vicinal.datasets.dataset import Dataset, numbered
 from vicinal.datasets.files import (
     DEFAULT_MAX_BYTES,
     FilePath,
@@ -37,7 +36,7 @@ from vicinal.datasets.files import (
     unpacked_limit,
     write_data,
 )
-from vicinal.datasets.names import numbered
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

@@ -1,17 +1,25 @@
 """Raw texts, for models that include a text vectoriser."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import TypedDict
 
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from vicinal._core.arrays import Csr, Features
+from vicinal._core.checks import check_integer, check_option
+from vicinal.datasets.dataset import by_content
 from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
-from vicinal.datasets.tables.content import check_text_only, read_content
-from vicinal.datasets.tables.encodings import decode_table, find_encoding
-from vicinal.datasets.tables.options import TableOptions
-from vicinal.datasets.tables.read import is_table
-from vicinal.datasets.tables.reading import Reading
-from vicinal.datasets.tables.row_stream import byte_pieces, open_lines
+from vicinal.datasets.tables.content import Text, check_text_only, read_content
+from vicinal.datasets.tables.csv import decode_table, find_encoding
+from vicinal.datasets.tables.reading import Reading, TableOptions
+from vicinal.datasets.tables.rows import TableFile, is_table
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ def read_texts(
     ----------
     path : path
     text, row_names, separator, delimiter, encoding, max_bytes
-        As for :func:`~vicinal.datasets.table.read_table`. A list of tokens is joined by blanks.
+        As for :func:`~vicinal.datasets.tables.table.read_table`. A list of tokens is joined by
+        blanks.
     labels : str or None
         Column of the labels; None to omit them.
     label_columns : sequence of str or None
@@ -94,8 +103,106 @@ def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None)
     ...     [block.texts for block in text_blocks(path, 2)]
     [['buy milk', 'sleep'], ['run']]
     """
-    found = find_encoding(lambda: byte_pieces(Path(path)), path, encoding)
-    with open_lines(Path(path), found, None) as lines:
+    file = TableFile(Path(path), str(path), None)
+    found = find_encoding(file.pieces, path, encoding)
+    with file.open_text(found, None) as lines:
         texts = chain.from_iterable(line.splitlines() for line in lines)
         while block := list(islice(texts, block_rows)):
             yield Texts(block)
+
+
+WEIGHTINGS = ("binary", "counts", "tfidf")
+
+
+class WordOptions(TypedDict, total=False):
+    """Keyword arguments of :class:`Words`."""
+
+    weighting: str
+    vocabulary: Sequence[str] | None
+    token_pattern: str
+    lowercase: bool
+    min_rows: int
+    max_features: int | None
+
+
+@dataclass(frozen=True)
+class Words:
+    r"""How texts become features.
+
+    Parameters
+    ----------
+    weighting : {"binary", "counts", "tfidf"}
+        ``"tfidf"`` takes document frequencies from all rows, test rows too; use
+        ``vicinal.preprocess`` to fit on training rows only.
+    vocabulary : sequence of str or None
+        The features, in order; other tokens are ignored. By default all that occur, sorted.
+    token_pattern : str
+        Regular expression of a token.
+    lowercase : bool
+        Whether texts are converted to lower case first.
+    min_rows : int
+        Minimum number of rows in which a token must occur.
+    max_features : int or None
+        Maximum number of tokens; the most frequent ones are kept.
+
+    Examples
+    --------
+    >>> words = Words(token_pattern=r"\w+")
+    >>> words.cut("A tree, a house"), words.cut(["A tree"])
+    (['a', 'tree', 'a', 'house'], ['A tree'])
+    """
+
+    weighting: str = "binary"
+    vocabulary: Sequence[str] | None = None
+    token_pattern: str = r"(?u)\b\w\w+\b"
+    lowercase: bool = True
+    min_rows: int = 1
+    max_features: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_option("weighting", self.weighting, WEIGHTINGS)
+        check_integer("min_rows", self.min_rows, low=1)
+        if self.max_features is not None:
+            check_integer("max_features", self.max_features, low=1)
+        try:
+            n_groups = re.compile(self.token_pattern).groups
+        except re.error as error:
+            expected = "a regular expression"
+            raise InvalidArgumentError("token_pattern", expected, str(error)) from None
+        if n_groups > 1:
+            raise InvalidArgumentError("token_pattern", "at most one group", n_groups)
+        known = self.vocabulary
+        if known is not None and len(set(known)) != len(known):
+            raise InvalidArgumentError("vocabulary", "different tokens", "a repeated token")
+
+    def cut(self, text: Text) -> list[str]:
+        """Return the tokens of a text; a list of tokens is returned unchanged."""
+        if isinstance(text, list):
+            return text
+        return re.findall(self.token_pattern, text.lower() if self.lowercase else text)
+
+
+def bag_of_words(
+    texts: Sequence[Text], words: Words, path: FilePath
+) -> tuple[Features, tuple[str, ...]]:
+    """Return the features of texts, and their names."""
+    if words.vocabulary is not None and not len(words.vocabulary):
+        return np.zeros((len(texts), 0)), ()
+    vectorizer = CountVectorizer(
+        analyzer=words.cut,
+        lowercase=False,
+        binary=words.weighting == "binary",
+        vocabulary=words.vocabulary,
+        min_df=words.min_rows,
+        max_features=words.max_features,
+        dtype=np.float64,
+    )
+    try:
+        counts: Csr = sparse.csr_array(vectorizer.fit_transform(texts))
+    except ValueError as error:
+        raise DataFormatError(str(path), "texts with words to keep", str(error)) from None
+    names = tuple(map(str, vectorizer.get_feature_names_out()))
+    if words.weighting == "tfidf":
+        counts = sparse.csr_array(TfidfTransformer().fit_transform(counts))
+    return by_content(counts), names

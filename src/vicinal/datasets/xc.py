@@ -13,11 +13,23 @@ line: ``some-labels.txt`` and ``some-features.txt`` for ``some.xc.txt``, possibl
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from vicinal._base.errors import DataFormatError
-from vicinal.datasets.cells import sparse_rows
-from vicinal.datasets.columns import features_of, labels_of
-from vicinal.datasets.dataset import Dataset
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._core.arrays import Float, Int, Int32
+from vicinal._native import ParseError, read_arff_rows
+from vicinal._native import read_xc as xc_rows
+from vicinal.datasets.dataset import (
+    Dataset,
+    features_of,
+    find_beside,
+    labels_of,
+    numbered,
+    read_names,
+    write_names,
+)
 from vicinal.datasets.files import (
     DEFAULT_MAX_BYTES,
     PACKED,
@@ -27,8 +39,127 @@ from vicinal.datasets.files import (
     without_mark,
     write_data,
 )
-from vicinal.datasets.names import find_beside, numbered, read_names, write_names
-from vicinal.datasets.native_parsers import parse_xc
+from vicinal.errors import DataFormatError
+
+
+class XcParts(NamedTuple):
+    """A parsed XC file: three counts, then rows of features and of labels."""
+
+    n_rows: int
+    n_features: int
+    n_labels: int
+    indptr: Int
+    indices: Int32
+    values: Float
+    label_indptr: Int
+    label_indices: Int32
+
+
+class ArffParts(NamedTuple):
+    """Parsed ARFF rows: features and labels."""
+
+    indptr: Int
+    indices: Int32
+    values: Float
+    label_indptr: Int
+    label_indices: Int32
+
+
+class ArffPlan(NamedTuple):
+    """How to parse the values of each attribute.
+
+    Parameters
+    ----------
+    kind : ndarray of uint8, shape (n_attributes,)
+        0 number, 1 nominal, 2 label as number, 3 nominal label, 4 dropped.
+    column : ndarray of int32, shape (n_attributes,)
+        The column of X or Y for a number.
+    value_start : ndarray of int64, shape (n_attributes + 1,)
+        Where an attribute's values start in `values`.
+    values : list of bytes
+        Values of the nominal attributes, sorted within each attribute.
+    value_column : ndarray of int32, shape (n_values,)
+        The column that a value sets to 1; −1 for none.
+    default_column : ndarray of int32, shape (n_attributes,)
+        The column that is 1 if the attribute is absent from a sparse row; −1 for none.
+    """
+
+    kind: NDArray[np.uint8]
+    column: Int32
+    value_start: Int
+    values: list[bytes]
+    value_column: Int32
+    default_column: Int32
+
+
+def parse_xc(text: bytes, path: FilePath) -> XcParts:
+    """Parse extreme-classification text."""
+    try:
+        return XcParts(*xc_rows(text))
+    except ParseError as error:
+        raise _format_error(error, path) from None
+
+
+def parse_arff_rows(
+    text: bytes, start: int, first_line: int, plan: ArffPlan, path: FilePath
+) -> ArffParts:
+    """Parse the rows of an ARFF file, which start at byte `start`, on line `first_line`."""
+    ends = np.cumsum([len(value) for value in plan.values], dtype=np.int64)
+    try:
+        return ArffParts(
+            *read_arff_rows(
+                text,
+                start,
+                first_line,
+                plan.kind,
+                plan.column,
+                plan.value_start,
+                b"".join(plan.values),
+                ends,
+                plan.value_column,
+                plan.default_column,
+            )
+        )
+    except ParseError as error:
+        raise _format_error(error, path) from None
+
+
+def _format_error(error: "ParseError", path: FilePath) -> DataFormatError:
+    """Return the error for the user; the offending text may be in any encoding."""
+    line, expected, got = error.args
+    return DataFormatError(
+        str(path), expected.decode(), got.decode(errors="backslashreplace"), line
+    )
+
+
+def number_texts(values: NDArray[Any]) -> list[str]:
+    """Return each value as text that parses to the same value; whole numbers without a point.
+
+    Examples
+    --------
+    >>> number_texts(np.array([0.1, 2.0, -3.0, 1e300]))
+    ['0.1', '2', '-3', '1e+300']
+    """
+    distinct, place = np.unique(values, return_inverse=True)
+    texts = [repr(value).removesuffix(".0") for value in distinct.tolist()]
+    return [texts[i] for i in place.tolist()]
+
+
+def sparse_rows(dataset: Dataset) -> Iterator[tuple[list[int], list[int], list[str]]]:
+    """Yield, for each row, label ids, feature ids and the features' values as text.
+
+    Only one row at a time is converted.
+    """
+    X, Y = dataset.X, dataset.Y
+    for row in range(dataset.n_rows):
+        labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist()
+        if isinstance(X, np.ndarray):
+            features = np.flatnonzero(X[row]).tolist()
+            values = X[row, features]
+        else:
+            features = X.indices[X.indptr[row] : X.indptr[row + 1]].tolist()
+            values = X.data[X.indptr[row] : X.indptr[row + 1]]
+        yield labels, features, number_texts(values)
 
 
 def read_xc(

@@ -13,17 +13,11 @@ scores are never made dense. May be imported by ``persistence`` and what follows
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
-from vicinal.decision.cross_validated import CrossValidated
-from vicinal.decision.label_sets import LabelSets
-from vicinal.decision.mcut import MCut
 from vicinal.decision.metric import MetricThreshold
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
-from vicinal.decision.pcut import PCut
-from vicinal.decision.per_label import PerLabelThreshold
-from vicinal.decision.rcut import RCut
-from vicinal.decision.rule import Decision, FittedDecision
-from vicinal.decision.threshold import LabelThresholds, Threshold
-from vicinal.decision.top_s import TopS
+from vicinal.decision.per_label import PCut, PerLabelThreshold
+from vicinal.decision.rule import CrossValidated, Decision, FittedDecision, LabelSets
+from vicinal.decision.threshold import LabelThresholds, MCut, RCut, Threshold, TopS
 
 __all__ = [
     "CardinalityThreshold",

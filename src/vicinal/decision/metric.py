@@ -17,11 +17,10 @@ from typing import Literal
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float, Int
-from vicinal._base.state import SaveableRecord
-from vicinal._base.validation import check_option
-from vicinal.decision.cells import Cells, ScoredTruth, running, starts
-from vicinal.decision.label_sweep import midway
+from vicinal._core.arrays import Csr, Float, Int
+from vicinal._core.checks import check_option
+from vicinal._core.state import SaveableRecord
+from vicinal.decision._cells import Cells, ScoredTruth, midway, running, starts
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
 

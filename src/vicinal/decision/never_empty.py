@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float, Int, row_ids
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.state import SaveableRecord
-from vicinal._base.validation import check_integer, check_option
-from vicinal.decision.indicator import from_entries
+from vicinal._core.arrays import Csr, Float, Int, row_ids
+from vicinal._core.checks import check_integer, check_option
+from vicinal._core.state import SaveableRecord
+from vicinal.decision._cells import from_entries
 from vicinal.decision.rule import (
     Decision,
     FittedDecision,
@@ -18,6 +17,7 @@ from vicinal.decision.rule import (
     is_fitted,
     needs_of,
 )
+from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
 

@@ -10,16 +10,37 @@ References
 Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 D. Lewis, Y. Yang, T. Rose, F. Li, "RCV1: a new benchmark collection for text categorization
 research", JMLR 5 (2004).
+
+.. math:: t_l : \quad \#\{i : f(x_i, l) > t_l\} \approx x \cdot \#\{i : y_i(l) = 1\}
+
+The original strategy ranks the rows of a batch and assigns the label to the best of them, so the
+prediction for a row depends on the other rows. Here the share is converted into a threshold on the
+scores of the training rows, so each row is predicted independently of the others.
+
+References
+----------
+Y. Yang, "A study of thresholding strategies for text categorization", SIGIR 2001.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from vicinal._base.arrays import Csr
-from vicinal._base.state import SaveableRecord
-from vicinal._base.validation import check_integer, check_real
-from vicinal.decision.label_sweep import sweep_labels
+from vicinal._core.arrays import Csr, Float, Int
+from vicinal._core.checks import check_integer, check_real
+from vicinal._core.state import SaveableRecord
+from vicinal.decision._cells import (
+    Cells,
+    check_truth,
+    joined,
+    running,
+    starts,
+    sweep_cells,
+    sweep_labels,
+)
 from vicinal.decision.threshold import LabelThresholds
 from vicinal.scores import Scores
 
@@ -74,3 +95,139 @@ class PerLabelThreshold(SaveableRecord):
         best = sweep.first_best(f1)
         rare = (positives < self.min_positives) | (f1[best] < self.fbr)
         return LabelThresholds(sweep.thresholds[np.where(rare, sweep.nothing(), best)])
+
+
+UNMERGED = 2**20
+"""How many scores may be collected, beyond the number already kept, before they are merged."""
+
+
+class HighestOfLabels:
+    """The highest distinct scores of each label that `wanted` cells reach, and the next one.
+
+    Parameters
+    ----------
+    wanted : ndarray, shape (L,)
+        The number of cells to collect for each label.
+
+    Notes
+    -----
+    Once `wanted` cells of a label have been collected, lower scores are discarded immediately.
+    Memory: about 100 bytes per wanted cell, per label, and per score of :data:`UNMERGED`.
+
+    Examples
+    --------
+    >>> highest = HighestOfLabels(wanted=np.array([1, 0]))
+    >>> highest.add(Scores.dense(np.array([[0.1, 0.7], [0.5, 0.7]])))
+    >>> highest.add(Scores.dense(np.array([[0.3, 0.2], [0.9, 0.1]])))
+    >>> cells = highest.merged()
+    >>> cells.units, cells.values, cells.false
+    (array([0, 0, 1, 1]), array([0.9, 0.5, 0.7, 0.2]), array([1, 1, 2, 1]))
+    """
+
+    def __init__(self, wanted: NDArray[np.number]) -> None:
+        self._wanted = wanted
+        self._floors = np.full(len(wanted), -np.inf)
+        self._kept = 0
+        nothing = np.empty(0, dtype=np.int64)
+        self._parts = [_groups(np.empty(0), nothing, nothing)]
+
+    def add(self, scores: Scores) -> None:
+        """Add the cells of a block, a few rows at a time: sorting takes ten times their memory."""
+        stored, n_rows = scores.values, scores.shape[0]
+        n_stored = stored.nnz if isinstance(stored, sparse.csr_array) else stored.size
+        step = max(1, UNMERGED * n_rows // max(n_stored, 1))
+        for start in range(0, n_rows, step):
+            self._add(scores.rows(start, start + step))
+
+    def _add(self, scores: Scores) -> None:
+        """Add cells, and merge the collected cells if there are too many."""
+        self._parts.append(_by_label(scores, self._floors))
+        waiting = sum(len(part.values) for part in self._parts) - self._kept
+        if waiting > self._kept + UNMERGED:
+            self.merged()
+
+    def merged(self) -> Cells:
+        """Return the groups sorted by label, then descending; all are counted as `false`."""
+        cells = joined(*self._parts).descending().distinct()
+        first = starts(cells.units)
+        enough = running(cells.false, first) >= self._wanted[cells.units]
+        after = running(enough.astype(np.int64), first)  # 1: enough cells, 2: one score more
+        last = after == 2
+        self._floors[cells.units[last]] = cells.values[last]
+        cells = cells.select(after <= 2)
+        self._kept = len(cells.values)
+        self._parts = [cells]
+        return cells
+
+
+def _by_label(scores: Scores, floors: Float) -> Cells:
+    """Return the cells whose score reaches the floor of their label."""
+    stored, n_rows = scores.values, scores.shape[0]
+    if not isinstance(stored, sparse.csr_array):
+        high = stored >= floors
+        labels = np.nonzero(high)[1]
+        return _groups(stored[high], labels, np.ones(len(labels), dtype=np.int64))
+    reach = stored.data >= floors[stored.indices]
+    labels = stored.indices[reach].astype(np.int64)
+    seen = _groups(stored.data[reach], labels, np.ones(len(labels), dtype=np.int64))
+    absent = n_rows - np.bincount(stored.indices, minlength=len(floors))
+    at_base = np.flatnonzero(scores.base >= floors)
+    return joined(seen, _groups(scores.base[at_base], at_base, absent[at_base]))
+
+
+def _groups(values: Float, labels: Int, counts: Int) -> Cells:
+    """Return groups of cells for which it does not matter whether they are true."""
+    return Cells(values, labels, np.zeros_like(counts), counts)
+
+
+@dataclass(frozen=True)
+class PCut(SaveableRecord):
+    """Fit one threshold per label so that the label is predicted as often as it is true.
+
+    Parameters
+    ----------
+    factor : float
+        The *x* above: values above 1 predict labels more often than in training, values below 1
+        less often.
+
+    Notes
+    -----
+    If two thresholds are equally close to the desired count, the higher is taken. Each threshold
+    lies midway between successive scores.
+
+    Fitted on blocks of rows. Cost: sorting the stored scores of each block. Memory, in addition to
+    one block: about 100 × `factor` bytes per label of the training rows
+    (:class:`~vicinal.decision.per_label.HighestOfLabels`).
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1]], dtype=np.int32))
+    >>> scores = Scores.dense(np.array([[0.75, 0.5], [0.5, 0.25], [0.25, 0.125]]))
+    >>> PCut().fit(scores, Y).values
+    array([0.375, 0.375])
+    """
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the factor."""
+        check_real("factor", self.factor, low=0)
+
+    def fit(self, scores: Scores, Y: Csr) -> LabelThresholds:
+        """Return the thresholds fitted on scores and labels of the training rows."""
+        check_truth(scores, Y)
+        return self.fit_blocks([scores], Y)
+
+    def fit_blocks(self, blocks: Iterable[Scores], Y: Csr) -> LabelThresholds:
+        """Return the same thresholds from scores given in blocks of rows."""
+        n_labels = int(Y.shape[1])
+        wanted = self.factor * np.bincount(Y.indices, minlength=n_labels)
+        highest = HighestOfLabels(wanted)
+        for scores in blocks:
+            highest.add(scores)
+        sweep = sweep_cells(highest.merged())
+        if len(sweep.labels) == 0:
+            return LabelThresholds(np.zeros(n_labels))
+        best = sweep.first_best(-np.abs(sweep.predicted - wanted[sweep.labels]))
+        return LabelThresholds(sweep.thresholds[best])

@@ -1,12 +1,23 @@
-"""The interface of decision rules."""
+"""The interface of decision rules.
+
+With leave-one-out scores a row is not its own neighbour, but its labels are still part of the
+method's statistics (counts, column similarities, regressions). With K-fold scores they are not.
+
+References
+----------
+E. Spyromitros, G. Tsoumakas, I. Vlahavas, "An empirical study of lazy multilabel classification
+algorithms", SETN 2008 (LPkNN).
+"""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Self, TypeGuard, runtime_checkable
 
-from vicinal._base.arrays import Csr, Float
-from vicinal._base.bare_csr import no_rows
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.state import Saveable
+from vicinal._core.arrays import Csr, Float
+from vicinal._core.checks import check_integer
+from vicinal._core.csr import no_rows
+from vicinal._core.state import Saveable, SaveableRecord
+from vicinal.errors import InvalidArgumentError
 from vicinal.scores import Scores
 
 
@@ -122,3 +133,66 @@ def fit_blocks(rule: Decision, blocks: Iterable[Scores], Y: Csr) -> FittedDecisi
     if not needs_of(rule).needs_scores:
         return rule.fit(Scores.sparse(no_rows(int(Y.shape[1]))), Y)
     return rule.fit(Scores.stack(list(blocks)), Y)
+
+
+@dataclass(frozen=True)
+class CrossValidated(SaveableRecord):
+    """Fit a rule on K-fold cross-validated scores.
+
+    Parameters
+    ----------
+    rule : Decision
+    n_folds : int
+        Row i belongs to fold i mod `n_folds`; each fold is scored by the method fitted on the other
+        folds. At most the number of rows.
+
+    Notes
+    -----
+    The rule uses the scores it is given; the estimator computes them, which takes one fit per fold.
+
+    Examples
+    --------
+    >>> from vicinal.decision.cardinality import CardinalityThreshold
+    >>> CrossValidated(CardinalityThreshold(), n_folds=5).n_folds
+    5
+    """
+
+    rule: Decision
+    n_folds: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_integer("n_folds", self.n_folds, low=2)
+        if not isinstance(self.rule, Decision):
+            raise InvalidArgumentError("rule", "a decision rule", repr(self.rule))
+
+    def fit(self, scores: Scores, Y: Csr) -> FittedDecision:
+        """Fit the rule on these scores, which must be K-fold scores."""
+        return self.rule.fit(scores, Y)
+
+
+@dataclass(frozen=True)
+class LabelSets(SaveableRecord):
+    """Predict the label set that the method chose for each row (LPkNN).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> picked = sparse.csr_array(np.array([[0, 1, 1]], dtype=np.int32))
+    >>> stored = sparse.csr_array(np.array([[0.6, 0.4, 0.4]]))
+    >>> LabelSets().decide(Scores.sparse(stored, label_sets=picked)).toarray()
+    array([[0, 1, 1]], dtype=int32)
+    """
+
+    def fit(self, scores: Scores, Y: Csr) -> Self:
+        """Return the rule itself: there is nothing to fit."""
+        return self
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the sets."""
+        if scores.label_sets is None:
+            raise InvalidArgumentError(
+                "threshold", "a rule on scores, since this method chooses no label sets", repr(self)
+            )
+        return scores.label_sets

@@ -1,18 +1,32 @@
-"""The breakdown of a score into a sum of terms, without names.
+r"""The breakdown of a score into a sum of terms, without names.
 
 A scoring method knows training rows and features only by number; the estimator replaces the numbers
 by names (:mod:`vicinal.explain.values`).
+
+The share of input *i* of a function *f*, compared with a baseline, is its average contribution over
+all orders in which the inputs can change from the baseline to their values:
+
+.. math:: \phi_i = \sum_{S \not\ni i} \frac{|S|!\,(d - |S| - 1)!}{d!}
+                   \bigl(f(x_{S \cup i}) - f(x_S)\bigr)
+
+In :math:`x_S` the inputs in *S* have their values and the others those of the baseline. The shares
+add up to :math:`f(x) - f(\text{baseline})`.
+
+References
+----------
+L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games II (1953).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Float, Int
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_option
+from vicinal._core.arrays import Csr, Float, Int
+from vicinal._core.checks import check_option
+from vicinal.errors import InvalidArgumentError
 
 Fact: TypeAlias = int | float | str
 """Additional information on a score: a count, a probability, a name."""
@@ -226,3 +240,138 @@ def linear_breakdown(base: float, x: Csr, weights: Float, scale: Scale = "score"
     """
     columns = x.indices.astype(np.int64)
     return Breakdown(base, (Terms("feature", columns, x.data * weights[columns]),), scale)
+
+
+MOST_INPUTS = 16
+"""The largest number of inputs: 65,536 evaluations of the function, 8 MiB of inputs."""
+
+
+def exact_shapley(
+    function: Callable[[Float], Float], inputs: Float, baseline: Float
+) -> tuple[float, Float]:
+    """Return the value at the baseline and the share of each input.
+
+    Parameters
+    ----------
+    function : callable
+        Maps points, one per row, shape (p, d), to finite values, shape (p,). Called once, with 2^d
+        points.
+    inputs, baseline : ndarray of float64, shape (d,)
+        At most 16 inputs.
+
+    Returns
+    -------
+    base : float
+        The function at `baseline`.
+    shares : ndarray of float64, shape (d,)
+        ``base + shares.sum()`` is the function at `inputs`.
+
+    Examples
+    --------
+    Two inputs contribute only together, so each gets half. The third contributes by itself.
+
+    >>> product = lambda points: points[:, 0] * points[:, 1] + 3 * points[:, 2]
+    >>> base, shares = exact_shapley(product, np.ones(3), np.zeros(3))
+    >>> float(base), shares.round(12).tolist()
+    (0.0, [0.5, 0.5, 3.0])
+    """
+    inputs, baseline = np.asarray(inputs, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    d = len(inputs)
+    if inputs.shape != (d,) or baseline.shape != (d,):
+        raise InvalidArgumentError(
+            "baseline", f"the shape of inputs {inputs.shape}", baseline.shape
+        )
+    if d > MOST_INPUTS:
+        raise InvalidArgumentError("inputs", f"at most {MOST_INPUTS} inputs", d)
+    subsets = np.arange(2**d)
+    present = (subsets[:, None] >> np.arange(d)) & 1 == 1
+    values = np.asarray(function(np.where(present, inputs, baseline)), dtype=np.float64)
+    if values.shape != (2**d,) or not np.isfinite(values).all():
+        raise InvalidArgumentError("function", f"{2**d} finite values", f"shape {values.shape}")
+    sizes = present.sum(axis=1)
+    weight_of_size = np.array([1 / (d * comb(d - 1, size)) for size in range(d)])
+    shares = np.empty(d)
+    for i in range(d):
+        without = subsets[~present[:, i]]
+        gains = values[without | (1 << i)] - values[without]
+        shares[i] = weight_of_size[sizes[without]] @ gains
+    return float(values[0]), shares
+
+
+def shapley_of_maximum(values: Float) -> Float:
+    """Return the Shapley values of the maximum of non-negative numbers, compared with 0.
+
+    All numbers share the step from 0 to the smallest; all but the smallest share the next step, and
+    so on. Equal values get equal shares.
+
+    References
+    ----------
+    S. C. Littlechild, G. Owen, "A simple expression for the Shapley value in a special case",
+    Management Science 20 (1973).
+
+    Examples
+    --------
+    >>> shapley_of_maximum(np.array([0.25, 1.0, 0.25])).round(4).tolist()
+    [0.0833, 0.8333, 0.0833]
+    """
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order], prepend=0.0) / np.arange(len(values), 0, -1)
+    shares = np.empty(len(values))
+    shares[order] = np.cumsum(steps)
+    return shares
+
+
+def mixture_breakdown(
+    function: Callable[[Float], Float],
+    names: Sequence[str],
+    inputs: Float,
+    baseline: Float,
+    breakdowns: Sequence[Breakdown | None] | None = None,
+    scale: Scale = "log-odds",
+) -> Breakdown:
+    """Return the breakdown of a function of a few inputs.
+
+    Parameters
+    ----------
+    function : callable
+        Maps points, one per row, shape (p, d), to values on `scale`, shape (p,).
+    names : sequence of str
+        Names of the d inputs.
+    inputs, baseline : ndarray of float64, shape (d,)
+        The inputs of the row, and those that it is compared with (such as their means).
+    breakdowns : sequence of Breakdown or None, optional
+        The breakdown of each input. The share of an input is divided among its neighbours and
+        features in proportion to their own shares; an input without terms, or whose terms nearly
+        cancel, remains one term.
+    scale : {"score", "log-odds"}
+
+    Notes
+    -----
+    Calls `function` once, with 2^d points. At most 16 inputs are allowed.
+
+    Examples
+    --------
+    The second of two inputs counts twice; the first is the sum of two neighbours' votes.
+
+    >>> near = Breakdown(0.0, (Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.75])),))
+    >>> both = mixture_breakdown(
+    ...     lambda points: points[:, 0] + 2 * points[:, 1] - 1,
+    ...     ["kNN", "ridge"],
+    ...     np.array([1.0, 0.5]),
+    ...     np.zeros(2),
+    ...     [near, None],
+    ... )
+    >>> both.base, both.total, [(terms.kind, terms.shares.tolist()) for terms in both.terms]
+    (-1.0, 1.0, [('neighbor', [0.25, 0.75]), ('input', [1.0])])
+    """
+    if len(names) != len(inputs):
+        raise InvalidArgumentError("names", f"{len(inputs)} names, one per input", len(names))
+    base, shares = exact_shapley(function, inputs, baseline)
+    known = [None] * len(names) if breakdowns is None else breakdowns
+    terms: list[Terms] = []
+    facts = {}
+    for i, (name, share, own) in enumerate(zip(names, shares.tolist(), known, strict=True)):
+        facts[name] = share
+        split = () if own is None else own.splitting(share)
+        terms += split or (Terms("input", np.array([i]), np.array([share]), (name,)),)
+    return Breakdown(base, tuple(terms), scale, facts)

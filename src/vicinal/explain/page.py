@@ -1,14 +1,141 @@
 """Explanations as one self-contained HTML file, in light and dark mode."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 
-from vicinal._base.markup import Html, element, together
-from vicinal.explain.marked import marked
-from vicinal.explain.parts import Neighbor, Word
-from vicinal.explain.values import Explanation, LabelExplanation
-from vicinal.explain.waterfall import waterfall
-from vicinal.explain.wording import facts_line, measure_name, number, removal_sentences, weights_of
+from vicinal._core.html import Html, class_names, element, together
+from vicinal.explain.terminal import (
+    facts_line,
+    largest_and_rest,
+    measure_name,
+    number,
+    part_note,
+    removal_sentences,
+    signed,
+    weights_of,
+)
+from vicinal.explain.values import Explanation, LabelExplanation, Neighbor, Part, Word
+
+MOST_PARTS = 12
+"""How many of the largest parts to show; the others are one bar."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One bar, from the running sum before a part to the sum after it."""
+
+    name: str
+    shown: str
+    begin: float
+    end: float
+    note: str = ""
+    kind: str = ""
+
+
+def steps(one: LabelExplanation, metric: str) -> list[Step]:
+    """Return the bars of a label: the base, the largest parts, the others together, the sum.
+
+    Examples
+    --------
+    >>> parts = [Part("neighbor", "a", 0.25, 0), Part("neighbor", "b", 0.5, 1)]
+    >>> one = LabelExplanation("x", 0.75, True, "score", 0.75, 0.0, parts)
+    >>> [(step.name, step.begin, step.end) for step in steps(one, "cosine")]
+    [('base', 0.0, 0.0), ('b', 0.0, 0.5), ('a', 0.5, 0.75), ('sum', 0.0, 0.75)]
+    """
+    largest, rest = largest_and_rest(one, MOST_PARTS)
+    found = [Step("base", number(one.base), 0.0, one.base, kind="total")]
+    at = one.base
+    for part in largest:
+        note = part_note(part, metric)
+        found.append(Step(part.name, signed(part.share), at, at + part.share, note, _side(part)))
+        at += part.share
+    if rest:
+        share = sum(part.share for part in rest)
+        note = "" if share else "no share"
+        found.append(Step(f"{len(rest)} others", signed(share), at, at + share, note, "rest"))
+    found.append(Step("sum", number(one.value), 0.0, one.value, kind="total"))
+    return found
+
+
+def _side(part: Part) -> str:
+    """Return whether a part raises or lowers the score, as a CSS class."""
+    return "for" if part.share > 0 else "against"
+
+
+def waterfall(one: LabelExplanation, metric: str) -> Html:
+    """Return the chart as an HTML table."""
+    bars = steps(one, metric)
+    low = min(0.0, *(min(bar.begin, bar.end) for bar in bars))
+    high = max(0.0, *(max(bar.begin, bar.end) for bar in bars))
+    span = (high - low) or 1.0
+    head = element(
+        "thead",
+        element(
+            "tr",
+            element("th", "part", scope="col"),
+            element("th", "share", scope="col"),
+            element("th", "sum so far", scope="col", class_="bars"),
+        ),
+    )
+    rows = [_row(bar, low, span) for bar in bars]
+    return element("table", head, element("tbody", *rows), class_="waterfall")
+
+
+def _row(bar: Step, low: float, span: float) -> Html:
+    """Return one line of the table."""
+    left = 100 * (min(bar.begin, bar.end) - low) / span
+    width = max(100 * abs(bar.end - bar.begin) / span, 0.4)
+    note = element("span", bar.note, class_="note") if bar.note else None
+    return element(
+        "tr",
+        element("th", bar.name, note, scope="row"),
+        element("td", bar.shown, class_="number"),
+        element(
+            "td",
+            element(
+                "span",
+                class_="bar",
+                style=f"margin-left:{min(left, 99.6):.2f}%;width:{width:.2f}%",
+                title=f"{number(bar.begin)} to {number(bar.end)}",
+            ),
+            class_="bars",
+        ),
+        class_=class_names(bar.kind),
+    )
+
+
+STRENGTHS = 4
+"""Number of shades; a word with less than an eighth of the largest weight is not marked."""
+
+
+def marked(text: str, words: Sequence[Word], weights: Mapping[str, float]) -> Html:
+    """Return the text as HTML; a word's weight is the sum over its features.
+
+    Examples
+    --------
+    >>> words = [Word(0, 3, ("row",)), Word(4, 8, ("boat",))]
+    >>> marked("row boat", words, {"boat": 0.5})
+    'row <mark class="for-4" title="+0.5">boat</mark>'
+    """
+    weighed = [(word, sum(weights.get(name, 0.0) for name in word.features)) for word in words]
+    strongest = max((abs(weight) for _, weight in weighed), default=0.0)
+    pieces: list[str] = []
+    done = 0
+    for word, weight in weighed:
+        shade = round(STRENGTHS * abs(weight) / strongest) if strongest else 0
+        if shade == 0 or word.start < done:
+            continue
+        side = "for" if weight > 0 else "against"
+        pieces += [
+            text[done : word.start],
+            element(
+                "mark", text[word.start : word.stop], class_=f"{side}-{shade}", title=signed(weight)
+            ),
+        ]
+        done = word.stop
+    return together(*pieces, text[done:])
+
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Forbids browsers to load anything else for the page, whatever its texts contain."""

@@ -9,16 +9,16 @@ later layers, if a user selects ``backend="torch"``.
 
 from importlib import import_module
 
-from vicinal._base.errors import MissingExtraError
+from vicinal.errors import MissingExtraError
 
 try:
     import_module("torch")
 except ImportError:
     raise MissingExtraError("torch", "gpu") from None
 
-from vicinal.gpu.dense import DenseSearch, dense_graph
-from vicinal.gpu.device import cuda_available, device_name, pick_device
-from vicinal.gpu.loss import ProjectionLoss, sparse_rows
+from vicinal.gpu.mlknn_loss import ProjectionLoss, sparse_rows
+from vicinal.gpu.products import cuda_available, device_name, pick_device
+from vicinal.gpu.search import DenseSearch, dense_graph
 
 __all__ = [
     "DenseSearch",

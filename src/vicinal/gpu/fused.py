@@ -6,7 +6,7 @@ so no row below it is among the k nearest. The second pass visits all rows and k
 reach this threshold, about 16 k rows; the best of them are the candidates.
 
 Products are computed from float16 pairs on tensor cores: :math:`q \cdot x \approx q_h x_h + q_h x_l
-+ q_l x_h`, with a bound on the error in :mod:`vicinal.gpu.prepared`.
++ q_l x_h`, with a bound on the error in :mod:`vicinal.gpu.products`.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.gpu.plain import Candidates
-from vicinal.gpu.prepared import Prepared, Queries, down
+from vicinal.errors import InvalidArgumentError
+from vicinal.gpu.products import Candidates, Prepared, Queries, down
 
 try:
     from vicinal.gpu import kernels as _kernels

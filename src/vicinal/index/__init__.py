@@ -1,7 +1,7 @@
 """Nearest-neighbour search: one protocol, and the same results from every exact index.
 
 Input: a matrix of training rows, then queries. Output: a
-:class:`~vicinal.graph.neighbor_graph.NeighborGraph`. :mod:`~vicinal.index.protocol` defines the
+:class:`~vicinal.graph.NeighborGraph`. :mod:`~vicinal.index.protocol` defines the
 interface, :mod:`~vicinal.index.reference` is the definition that exact indexes must match,
 :func:`build_index` creates an index by name or with a caller's factory, and
 :mod:`~vicinal.index.training_rows` manages a model's rows. May be imported by ``scoring`` and later

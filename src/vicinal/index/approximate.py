@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32, row_ids
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError
-from vicinal._base.validation import as_csr, check_features, check_integer, check_real
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
+from vicinal._core.checks import check_integer, check_real
+from vicinal._core.validation import as_csr, check_features
 from vicinal.distances import Distance, get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.chunks import as_dense, row_chunks
-from vicinal.index.exact import exact_index
+from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import as_dense, graph_width, row_chunks
+from vicinal.index.dense import DenseIndex
+from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index
-from vicinal.index.widths import graph_width
 
 SAMPLE = 200
 """Maximum number of queries used to measure recall."""
@@ -72,7 +73,8 @@ class ApproximateIndex:
         if sparse.issparse(self._rows) and not self._distance.is_similarity:
             raise InvalidArgumentError("metric", "'cosine' or 'dot' for sparse rows", repr(metric))
         self._distance.native()
-        self._exact: Index = exact_index(self._rows, self.metric, n_jobs)
+        kind = InvertedIndex if sparse.issparse(self._rows) else DenseIndex
+        self._exact: Index = kind(self._rows, self.metric, n_jobs=n_jobs)
         self._small_world = None if sparse.issparse(self._rows) else self._linked()
 
     @property

@@ -3,17 +3,31 @@
 from collections.abc import Callable
 from typing import cast
 
-from vicinal._base.arrays import Features
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_features
+from scipy import sparse
+
+from vicinal._core.arrays import Features
+from vicinal._core.validation import check_features
 from vicinal.distances import get_distance
+from vicinal.errors import InvalidArgumentError
 from vicinal.index.approximate import ApproximateIndex
 from vicinal.index.dense import DenseIndex
-from vicinal.index.exact import exact_index
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, IndexFactory
 from vicinal.index.reference import ReferenceIndex
 from vicinal.index.segmented import SegmentedAlgorithm
+
+
+def exact_index(X: object, metric: str, n_jobs: int | None = None) -> Index:
+    """Return an exact index over the rows of `X`: inverted if `X` is sparse, otherwise dense.
+
+    A distance that the compiled core does not support is searched by its definition.
+    """
+    if get_distance(metric).native_code is None:
+        return ReferenceIndex(X, metric)
+    if sparse.issparse(X):
+        return InvertedIndex(X, metric, n_jobs=n_jobs)
+    return DenseIndex(X, metric, n_jobs=n_jobs)
+
 
 _FACTORIES: dict[str, IndexFactory] = {
     "auto": exact_index,
@@ -54,7 +68,7 @@ def index_factory(algorithm: object) -> IndexFactory:
     >>> index_factory("ball_tree")
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
+    vicinal.errors.InvalidArgumentError: algorithm: expected one of 'auto', 'inverted',
     'dense', 'approximate', 'reference', 'segmented' or a factory (X, metric, n_jobs) -> Index, got
     'ball_tree'
     """

@@ -1,31 +1,349 @@
-"""Exact search over dense rows: float32 products select candidates for exact comparison."""
+r"""Exact search over dense rows: float32 products select candidates for exact comparison.
+
+For Euclidean distance, rows and queries are centred at the mean of the rows (distances stay the
+same, norms shrink) and scored by :math:`q \cdot x - \lVert x\rVert^2 / 2`, which decreases with the
+distance. For cosine both are scaled to unit length, for the dot product only the queries. A power
+of two common to all rows keeps float32 in range.
+
+With :math:`u = 2^{-24}` and d features, rounding q and x to float32, the product of any order of
+summation, the bias and the difference are together wrong by at most
+
+.. math::
+
+    1.1\,u\,\bigl((d + 6)\,\lVert q\rVert \lVert x\rVert + 2 \lVert x\rVert^2\bigr)
+    + (d + 8)\,2^{-50}\,(\lVert q\rVert^2 + \lVert x\rVert^2) + 2^{-100},
+
+the second term for the float64 rounding of the definition itself, the last for numbers too small
+for float32. It is split as error(q) · size(x) + constant(q), with size(x) bounding the norm.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.arrays import Features, Float, Int, Int32
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.fork_lock import ForkLock
-from vicinal._base.threads import one_blas_thread, thread_count
-from vicinal._base.validation import check_features, check_integer, check_rows
-from vicinal._native import DenseBatch
-from vicinal.distances import get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.backend import chosen_backend
-from vicinal.index.chunks import as_dense, row_chunks
-from vicinal.index.dense_rows import DenseRows
-from vicinal.index.products import usable
-from vicinal.index.row_ids import by_row_id, check_room_for_ids, ids_at
-from vicinal.index.simd import simd_level
-from vicinal.index.widths import graph_width
+from vicinal._core.arrays import Bool, Features, Float, Int, Int32
+from vicinal._core.checks import check_integer
+from vicinal._core.threads import ForkLock, one_blas_thread, thread_count
+from vicinal._core.validation import check_features, check_rows
+from vicinal._native import DenseBatch, DenseIndexFloat32, DenseIndexFloat64, dense_norms
+from vicinal.distances import Distance, get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import (
+    as_dense,
+    by_row_id,
+    check_room_for_ids,
+    chosen_backend,
+    graph_width,
+    ids_at,
+    mark_removed,
+    places_of,
+    row_chunks,
+    should_compact,
+    simd_level,
+)
 
 if TYPE_CHECKING:
     from vicinal.gpu import DenseSearch
+
+
+Single = NDArray[np.float32]
+
+UNIT = 2.0**-24
+STEP = 2048
+
+HEADROOM = 2.0**10
+"""Largest scaled size of rows added later; the initial rows are below 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows ready for products.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n, d)
+    sizes, biases : ndarray of float32, shape (n,)
+        The factor of the error bound, and the term subtracted from a product.
+    center : ndarray of float64, shape (d,)
+    scale : float
+        A power of two.
+    distance : Distance
+    """
+
+    rows: Single
+    sizes: Single
+    biases: Single
+    center: Float
+    scale: float
+    distance: Distance
+
+    @property
+    def largest(self) -> float:
+        """The largest norm of a row, rounded up."""
+        return float(self.sizes.max(initial=0.0))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.rows.nbytes + self.sizes.nbytes + self.biases.nbytes
+
+    def first(self, count: int) -> "Prepared":
+        """Return the first rows only, without copying them."""
+        parts = self.rows[:count], self.sizes[:count], self.biases[:count]
+        return Prepared(*parts, self.center, self.scale, self.distance)
+
+    def takes(self, X: NDArray[Any]) -> bool:
+        """Tell whether the bounds also hold for further rows, that is, none is too large."""
+        sizes = _sizes(X)
+        if self.distance.is_normalized:
+            return _tame(sizes[sizes > 0])
+        largest = float(sizes.max(initial=0.0))
+        return largest < 1e120 and largest * self.scale <= HEADROOM
+
+    def write(self, X: NDArray[Any], first: int) -> None:
+        """Write the rows of `X` at the places from `first` on."""
+        for start in range(0, len(X), STEP):
+            part = X[start : start + STEP].astype(np.float64)
+            unit = self.distance.is_normalized
+            moved = _unit_length(part) if unit else (part - self.center) * self.scale
+            norms = _norms(moved)
+            place = slice(first + start, first + start + len(part))
+            self.rows[place] = moved
+            self.sizes[place] = _up(norms)
+            self.biases[place] = 0.0 if self.distance.is_similarity else norms**2 / 2
+
+    def queries(self, Q: Float) -> tuple[Single, Single, Single]:
+        """Return queries in float32, their errors per row size and their constant errors."""
+        scaled = self.distance.is_similarity
+        moved = _unit_length(Q) if scaled else (Q - self.center) * self.scale
+        norms = _norms(moved)
+        d = Q.shape[1]
+        largest = self.largest
+        errors = 1.1 * UNIT * ((d + 6) * norms + 2.2 * largest)
+        constants = (d + 8) * 2.0**-50 * (norms**2 + largest**2) + 2.0**-100
+        return moved.astype(np.float32), _up(errors), _up(constants)
+
+
+def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> Prepared | None:
+    """Return `X` ready for products, or None if the bounds would be useless.
+
+    Memory: 4 bytes per cell and 8 per row, for `capacity` rows if rows are to be added.
+    """
+    if not _in_range(X, distance):
+        return None
+    n_rows, n_features = capacity or len(X), X.shape[1]
+    still = distance.is_similarity
+    center = np.zeros(n_features) if still else X.mean(axis=0, dtype=np.float64)
+    scale = float(2.0 ** -np.frexp(_sizes(X).max())[1])
+    rows = np.empty((n_rows, n_features), dtype=np.float32)
+    sizes, biases = np.zeros((2, n_rows), dtype=np.float32)
+    prepared = Prepared(rows, sizes, biases, center, scale, distance)
+    prepared.write(X, 0)
+    return prepared
+
+
+def usable(Q: Float, prepared: Prepared) -> Bool:
+    """Return for which queries the error bound holds."""
+    sizes = _sizes(Q)
+    if not prepared.distance.is_similarity:
+        near: Bool = sizes * prepared.scale < 1e15
+        return near
+    tame: Bool = (sizes == 0) | ((sizes > 1e-140) & (sizes < 1e140))
+    return tame
+
+
+def _in_range(X: NDArray[Any], distance: Distance) -> bool:
+    """Tell whether squares neither overflow nor underflow, so that relative errors are valid."""
+    if not X.size or X.shape[1] > 2**20:
+        return False
+    sizes = _sizes(X)
+    if distance.is_normalized:
+        sizes = sizes[sizes > 0]
+        return sizes.size > 0 and _tame(sizes)
+    return bool(1e-120 < sizes.max() < 1e120)
+
+
+def _tame(sizes: Float) -> bool:
+    """Tell whether rows of these sizes can be scaled to unit length."""
+    return bool(np.all((sizes > 1e-140) & (sizes < 1e140)))
+
+
+def _sizes(rows: NDArray[Any]) -> Float:
+    """Return the largest absolute value of each row."""
+    largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+    sizes: Float = largest.astype(np.float64)
+    return sizes
+
+
+def _unit_length(rows: Float) -> Float:
+    """Scale rows to unit length, dividing by the largest value first to avoid overflow."""
+    sizes = _sizes(rows)[:, np.newaxis]
+    small: Float = rows / np.where(sizes == 0, 1.0, sizes)
+    norms = _norms(small)[:, np.newaxis]
+    return small / np.where(norms == 0, 1.0, norms)
+
+
+def _norms(rows: Float) -> Float:
+    norms: Float = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1 + 1e-9)
+    return norms
+
+
+def _up(values: Float) -> Single:
+    """Round to float32, never down."""
+    return np.nextafter(values.astype(np.float32), np.float32(np.inf))
+
+
+@dataclass(eq=False)
+class Room:
+    """Arrays with spare capacity for further rows.
+
+    Parameters
+    ----------
+    values : ndarray of float32 or float64, shape (capacity, d)
+    norms : ndarray of float64, shape (capacity,)
+    prepared : Prepared or None
+        `values` for float32 products; None if the bounds would be useless.
+    used : int
+        Rows written so far, by any of the versions that share the arrays.
+    owned : bool
+        False while `values` is the caller's array, which has no spare capacity.
+    """
+
+    values: NDArray[Any]
+    norms: Float
+    prepared: Prepared | None
+    used: int
+    owned: bool = False
+
+    @classmethod
+    def joined(cls, old: NDArray[Any], fresh: NDArray[Any], distance: Distance) -> "Room":
+        """Copy rows into new arrays with half as much spare capacity."""
+        count = len(old) + len(fresh)
+        capacity = count + count // 2
+        values = np.empty((capacity, old.shape[1]), dtype=np.result_type(old, fresh))
+        values[: len(old)] = old
+        values[len(old) : count] = fresh
+        norms = np.empty(capacity)
+        norms[:count] = dense_norms(values[:count])
+        prepared = prepare(values[:count], distance, capacity)
+        return cls(values, norms, prepared, count, owned=True)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, the caller's array not counted."""
+        own = self.values.nbytes if self.owned else 0
+        return own + self.norms.nbytes + (0 if self.prepared is None else self.prepared.nbytes)
+
+    def takes(self, fresh: NDArray[Any], first: int) -> bool:
+        """Tell whether rows can be written from `first` on, exactly and with the same bounds.
+
+        They cannot if another version has already written there.
+        """
+        fits = first == self.used and first + len(fresh) <= len(self.values)
+        same = np.result_type(self.values, fresh) == self.values.dtype
+        return fits and same and (self.prepared is None or self.prepared.takes(fresh))
+
+    def write(self, fresh: NDArray[Any], first: int) -> None:
+        """Append rows."""
+        stop = first + len(fresh)
+        self.values[first:stop] = fresh
+        self.norms[first:stop] = dense_norms(self.values[first:stop])
+        if self.prepared is not None:
+            self.prepared.write(fresh, first)
+        self.used = stop
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """An immutable version of the rows; changes create a new version, so running searches are safe.
+
+    Parameters
+    ----------
+    room : Room
+        Shared with later versions, whose additional rows follow the first `count`.
+    count : int
+        Number of rows in the arrays, including removed ones. The index of a row there is its place.
+    removed : ndarray of uint8
+        1 for a removed row; empty if none has been removed.
+    distance : Distance
+    n_ids : int
+        Number of ids assigned so far.
+    ids : ndarray of int32, shape (count,), or None
+        The id of the row at each place, ascending; None if ids equal places.
+    """
+
+    room: Room
+    count: int
+    removed: NDArray[np.uint8]
+    distance: Distance
+    n_ids: int
+    ids: Int32 | None = None
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
+        """Prepare rows, which are kept by reference."""
+        room = Room(rows, dense_norms(rows), prepare(rows, distance), len(rows))
+        return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
+
+    @classmethod
+    def unprepared(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
+        """Keep rows that are searched elsewhere."""
+        room = Room(rows, np.zeros(0), None, len(rows))
+        return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The rows, including removed ones."""
+        return self.room.values[: self.count]
+
+    @cached_property
+    def prepared(self) -> Prepared | None:
+        """The rows for float32 products."""
+        prepared = self.room.prepared
+        return None if prepared is None else prepared.first(self.count)
+
+    @cached_property
+    def native(self) -> DenseIndexFloat32 | DenseIndexFloat64:
+        """The compiled comparison by the definition."""
+        kind = DenseIndexFloat32 if self.values.dtype == np.float32 else DenseIndexFloat64
+        return kind(self.values, self.room.norms[: self.count], self.distance.native())
+
+    def with_rows(self, fresh: NDArray[Any]) -> "DenseRows":
+        """Return these rows with further rows appended, which get the next ids."""
+        room, ids = self.room, self.ids
+        if room.takes(fresh, self.count):
+            room.write(fresh, self.count)
+        else:
+            room = Room.joined(self.values, fresh, self.distance)
+        removed = self.removed
+        if len(removed):
+            removed = np.append(removed, np.zeros(len(fresh), dtype=np.uint8))
+        n_ids = self.n_ids + len(fresh)
+        if ids is not None:
+            ids = np.append(ids, np.arange(self.n_ids, n_ids, dtype=np.int32))
+        return DenseRows(room, self.count + len(fresh), removed, self.distance, n_ids, ids)
+
+    def without(self, ids: Int) -> "DenseRows":
+        """Return these rows without `ids`; compacted if many rows have been removed."""
+        places = places_of(ids, self.ids)
+        removed = mark_removed(self.removed, places, self.count)
+        fewer = replace(self, removed=removed)
+        return fewer.compacted() if should_compact(removed) else fewer
+
+    def compacted(self) -> "DenseRows":
+        """Return the remaining rows in new arrays."""
+        if not self.removed.any():
+            return self
+        kept = np.flatnonzero(self.removed == 0)
+        ids = kept.astype(np.int32) if self.ids is None else self.ids[kept]
+        rows = DenseRows.of(self.values[kept], self.distance)
+        return replace(rows, room=replace(rows.room, owned=True), n_ids=self.n_ids, ids=ids)
+
 
 FEW_CELLS = 2**18
 """Queries × cells of the rows up to which all rows are compared by the definition at once: that
@@ -37,7 +355,7 @@ CELLS_OF_ONE_THREAD = 2**16
 class DenseIndex:
     """The nearest rows of a dense matrix, exactly.
 
-    Blocks of float32 products with known error bounds (:mod:`vicinal.index.products`) select the
+    Blocks of float32 products with known error bounds (:mod:`vicinal.index.dense`) select the
     rows that could be among the k nearest; these are compared by the float64 definition of
     :mod:`vicinal.index.reference`. Neighbours, order and values therefore match the definition.
 
@@ -181,7 +499,7 @@ class DenseIndex:
         """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
         Their memory is released by :meth:`compact`, which is called automatically once more than
-        :data:`~vicinal.index.row_ids.COMPACT_SHARE` of the rows are removed.
+        :data:`~vicinal.index._common.COMPACT_SHARE` of the rows are removed.
         """
         self._refuse_on_device()
         with self._writing:

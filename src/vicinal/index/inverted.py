@@ -1,22 +1,227 @@
 """Exact search over sparse rows through an inverted index."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32
-from vicinal._base.fork_lock import ForkLock
-from vicinal._base.threads import thread_count
-from vicinal._base.validation import as_csr, check_features, check_integer, check_rows, owned
-from vicinal.distances import get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.chunks import row_chunks
-from vicinal.index.row_ids import by_row_id, check_room_for_ids
-from vicinal.index.segment import Build
-from vicinal.index.simd import simd_level
-from vicinal.index.sparse_rows import SparseRows
-from vicinal.index.widths import graph_width
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, contiguous
+from vicinal._core.checks import check_integer
+from vicinal._core.csr import stacked, trust
+from vicinal._core.threads import ForkLock, thread_count
+from vicinal._core.validation import as_csr, check_features, check_rows, csr_parts, owned
+from vicinal._native import InvertedIndexFloat32, InvertedIndexFloat64
+from vicinal.distances import Distance, get_distance
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import (
+    RowParts,
+    by_row_id,
+    check_room_for_ids,
+    graph_width,
+    mark_removed,
+    places_of,
+    row_chunks,
+    should_compact,
+    simd_level,
+)
+
+FEW_PAIRS = 2**17
+"""Up to this many pairs of a query and a row, one thread is as fast as several."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """How segments are built; see :class:`vicinal.index.InvertedIndex`."""
+
+    distance: Distance
+    block_rows: int
+    simd: str
+    patterns: bool
+
+    @classmethod
+    def standard(cls, distance: Distance) -> "Build":
+        """Return how rows in files are indexed, so that stored postings fit everywhere."""
+        return cls(distance, 65_536, simd_level(None), patterns=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Rows with ascending ids.
+
+    Parameters
+    ----------
+    rows : csr_array
+    ids : ndarray of int32
+        One per row, ascending.
+    removed : ndarray of uint8
+        1 for a removed row; empty if none has been removed.
+    native : compiled index over `rows`
+    """
+
+    rows: Csr
+    ids: Int32
+    removed: NDArray[np.uint8]
+    native: InvertedIndexFloat32 | InvertedIndexFloat64
+
+    @classmethod
+    def of(
+        cls, rows: Csr, ids: Int32, build: Build, stored: NDArray[np.uint8] | None = None
+    ) -> "Segment":
+        """Index `rows`, or read the index that was `stored` of them; ValueError if it is not."""
+        kind = InvertedIndexFloat32 if rows.dtype == np.float32 else InvertedIndexFloat64
+        indptr, indices = csr_parts(rows)
+        native = kind(
+            indptr,
+            indices,
+            contiguous(rows.data[: indptr[-1]]),
+            rows.shape[1],
+            build.distance.native(),
+            build.block_rows,
+            build.simd,
+            build.patterns,
+            stored,
+        )
+        return cls(rows, ids, np.zeros(0, dtype=np.uint8), native)
+
+    def __len__(self) -> int:
+        """Return the number of rows, including removed ones."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, excluding the rows themselves and what is mapped from files."""
+        return self.native.bytes() + self.ids.nbytes + self.removed.nbytes
+
+    def without(self, ids: NDArray[np.int64]) -> "Segment":
+        """Return this segment with its rows among `ids` marked as removed."""
+        places = places_of(ids, self.ids)
+        if not len(places):
+            return self
+        return replace(self, removed=mark_removed(self.removed, places, len(self)))
+
+    def search(
+        self,
+        queries: Csr,
+        excluded: Int32,
+        found: tuple[Int32, Float],
+        first: int,
+        n_rows: int,
+        n_threads: int,
+        batch: int,
+    ) -> None:
+        """Merge this segment's rows into `found`: sorted places and keys.
+
+        Its rows have the places from `first` on, of `n_rows` in all segments.
+        """
+        values = contiguous(queries.data, np.float64)
+        few = len(self) * queries.shape[0] <= FEW_PAIRS
+        self.native.search(
+            *csr_parts(queries),
+            values,
+            excluded,
+            self.removed,
+            first,
+            n_rows,
+            *found,
+            1 if few else n_threads,
+            batch,
+        )
+
+    def search_self(
+        self, found: tuple[Int32, Float], first: int, n_rows: int, n_threads: int, batch: int
+    ) -> bool:
+        """Find the neighbours of this segment's rows within it, each pair being scored once.
+
+        `found` must be empty. Returns False, having found nothing, where :meth:`search` would cost
+        less: with binary rows, with fewer rows than ten tiles (2,048 to 8,192 rows each), with a
+        `k` above an eighth of a tile, where many rows have few or many equally near neighbours.
+        """
+        return self.native.search_self(self.removed, first, n_rows, *found, n_threads, batch)
+
+
+FEWEST_ROWS = 64
+"""Segments of up to this many rows are merged with the next rows that are added, because building
+them again costs less than searching them separately."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows(RowParts[Segment]):
+    """An immutable version of the rows; changes create a new version, so running searches are safe.
+
+    Parameters
+    ----------
+    segments : tuple of Segment
+        At least one.
+    n_ids : int
+        Number of ids assigned so far.
+    """
+
+    segments: tuple[Segment, ...]
+    n_ids: int
+
+    @classmethod
+    def of(cls, rows: Csr, build: Build) -> "SparseRows":
+        """Index rows, whose ids start at 0."""
+        n_rows = int(rows.shape[0])
+        return cls((Segment.of(trust(rows), np.arange(n_rows, dtype=np.int32), build),), n_rows)
+
+    @property
+    def parts(self) -> tuple[Segment, ...]:
+        """The segments."""
+        return self.segments
+
+    def with_rows(self, fresh: Csr, build: Build) -> "SparseRows":
+        """Return these rows with `fresh` appended, which gets the next ids.
+
+        The new rows form a segment, merged with preceding segments that are small or not much
+        larger; removed rows are dropped from those.
+        """
+        kept, count = list(self.segments), fresh.shape[0]
+        n_ids = self.n_ids + count
+        absorbed: list[Segment] = []
+        while kept and len(kept[-1]) <= max(2 * count, FEWEST_ROWS):
+            absorbed.insert(0, kept.pop())
+            count += len(absorbed[0])
+        rows, ids = _remaining(absorbed)
+        rows.append(trust(fresh))
+        ids.append(np.arange(self.n_ids, n_ids, dtype=np.int32))
+        return SparseRows((*kept, _joined(rows, ids, build)), n_ids)
+
+    def without(self, ids: Int, build: Build) -> "SparseRows":
+        """Return these rows without `ids`; segments with many removed rows are compacted."""
+        segments = [segment.without(ids) for segment in self.segments]
+        kept = [_compacted(s, build) if should_compact(s.removed) else s for s in segments]
+        return self._of_segments(kept)
+
+    def compacted(self, build: Build) -> "SparseRows":
+        """Return these rows with all removed rows dropped."""
+        return self._of_segments([_compacted(segment, build) for segment in self.segments])
+
+    def joined(self) -> tuple[Csr, Int32]:
+        """Return the remaining rows as one matrix, and their ids."""
+        rows, ids = _remaining(list(self.segments))
+        return stacked(rows), np.concatenate(ids)
+
+    def _of_segments(self, segments: list[Segment]) -> "SparseRows":
+        """Return the rows of these segments; empty segments are dropped, but at least one stays."""
+        kept = tuple(segment for segment in segments if len(segment)) or (segments[0],)
+        return SparseRows(kept, self.n_ids)
+
+
+def _remaining(segments: list[Segment]) -> tuple[list[Csr], list[Int32]]:
+    """Return the rows and ids of segments, without removed rows."""
+    rows = [trust(s.rows[s.removed == 0]) if s.removed.any() else s.rows for s in segments]
+    return rows, [s.ids[s.removed == 0] if s.removed.any() else s.ids for s in segments]
+
+
+def _joined(rows: list[Csr], ids: list[Int32], build: Build) -> Segment:
+    return Segment.of(stacked(rows), np.concatenate(ids), build)
+
+
+def _compacted(segment: Segment, build: Build) -> Segment:
+    """Return a segment of the remaining rows."""
+    return _joined(*_remaining([segment]), build) if segment.removed.any() else segment
 
 
 class InvertedIndex:
@@ -52,7 +257,7 @@ class InvertedIndex:
     and 24 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
     at most 512 per thread; :meth:`query_self` of many rows takes 16 k + 524 bytes per row instead.
     Removed rows are kept until a segment has lost more than
-    :data:`~vicinal.index.row_ids.COMPACT_SHARE` of its rows, or until :meth:`compact`.
+    :data:`~vicinal.index._common.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 
     Examples
     --------
@@ -168,7 +373,7 @@ class InvertedIndex:
         """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
         Removed rows are no longer found. Their memory is released when the segment they are in is
-        built again: once more than :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed,
+        built again: once more than :data:`~vicinal.index._common.COMPACT_SHARE` of it is removed,
         when :meth:`add` merges it, or by :meth:`compact`.
         """
         with self._writing:

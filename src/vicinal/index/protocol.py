@@ -9,7 +9,7 @@ Index`` as ``algorithm=`` of an estimator, or give it a name with
   :mod:`vicinal.index.reference`.
 - **Ids.** Rows are numbered from 0 in the order in which they were added. Ids are never reused,
   and removing a row does not change the ids of other rows.
-- **Width.** A graph is `k` wide and padded with id −1 (:func:`vicinal.index.widths.graph_width`
+- **Width.** A graph is `k` wide and padded with id −1 (:func:`vicinal.index._common.graph_width`
   gives the width if `k` exceeds the number of rows).
 - **Threads.** Any number of threads may query at the same time.
 """
@@ -17,8 +17,8 @@ Index`` as ``algorithm=`` of an estimator, or give it a name with
 from collections.abc import Callable
 from typing import Any, Protocol, Self, TypeAlias, TypeGuard, runtime_checkable
 
-from vicinal._base.arrays import Features, Int
-from vicinal.graph.neighbor_graph import NeighborGraph
+from vicinal._core.arrays import Features, Int
+from vicinal.graph import NeighborGraph
 
 
 @runtime_checkable

@@ -7,11 +7,12 @@ neighbours, in this order, with these values.
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Bool, Features, Float
-from vicinal._base.validation import check_features, check_integer
+from vicinal._core.arrays import Bool, Features, Float
+from vicinal._core.checks import check_integer
+from vicinal._core.validation import check_features
 from vicinal.distances import Distance, get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.widths import graph_width
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import graph_width
 
 
 class ReferenceIndex:

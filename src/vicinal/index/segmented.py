@@ -1,35 +1,289 @@
 """Exact search over sparse rows that may exceed main memory, from a folder or from arrays."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float, Int, Int32
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.fork_lock import ForkLock
-from vicinal._base.threads import thread_count
-from vicinal._base.validation import as_csr, check_features, check_integer, check_rows, owned
-from vicinal.distances import get_distance
-from vicinal.graph.neighbor_graph import NeighborGraph
-from vicinal.index.merge_policy import tail_to_merge
-from vicinal.index.postings_cache import PostingsCache
-from vicinal.index.row_ids import check_room_for_ids, should_compact
-from vicinal.index.row_run import RowRun, are_same_rows
-from vicinal.index.run_search import (
-    GivenQueries,
-    OwnQueries,
-    QueryBlocks,
-    RunVersion,
-    as_neighbors,
-    as_own_neighbors,
-    search_places,
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.checks import check_integer
+from vicinal._core.files import release_free_memory
+from vicinal._core.threads import ForkLock, thread_count
+from vicinal._core.validation import as_csr, check_features, check_rows, owned
+from vicinal.distances import Distance, get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.index._common import (
+    RowParts,
+    by_row_id,
+    check_room_for_ids,
+    graph_width,
+    should_compact,
 )
-from vicinal.index.run_store import FolderStore, MemoryStore, Merged, Store
-from vicinal.index.segment import Build
+from vicinal.index.inverted import Build, Segment
+from vicinal.index.segment_files import (
+    BLOCK_ENTRIES,
+    PostingsWriter,
+    RowRun,
+    are_same_rows,
+    search_ranges,
+)
+from vicinal.index.segment_store import FolderStore, MemoryStore, Merged, Store, tail_to_merge
+
+BYTES_PER_ENTRY = 16
+"""Maximum memory of postings per stored value in bytes; 6 to 8 are typical."""
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Rows `start` to `stop` of a run, searched together; `first` is the place of the first row."""
+
+    run: RowRun
+    start: int
+    stop: int
+    first: int
+
+    @property
+    def key(self) -> tuple[object, int, int]:
+        """Key of the postings, which do not depend on removed rows."""
+        return self.run.token, self.start, self.stop
+
+    def segment(self, build: Build) -> Segment:
+        """Return the rows with their postings, stored ones or new."""
+        for each in self.run.postings:
+            if (each.start, each.stop) == (self.start, self.stop):
+                return each.segment(self.run, build)
+        rows = self.run.rows(self.start, self.stop)
+        return Segment.of(rows, self.run.ids[self.start : self.stop], build)
+
+
+class PostingsCache:
+    """Keeps postings as long as they fit; builds the others in each search and drops them after it.
+
+    Stored postings are mapped: they use no memory of the process and are always kept. A search
+    visits every range once, so evicting the least recently used range would evict exactly the one
+    that the next search needs first. Ranges that fit therefore stay, and the others are built again
+    each time.
+
+    Parameters
+    ----------
+    build : Build
+    max_memory : int
+        Maximum bytes of postings, both kept and in use by one search.
+    n_threads : int
+        Number of ranges that are built at the same time.
+    """
+
+    def __init__(self, build: Build, max_memory: int, n_threads: int) -> None:
+        self._build = build
+        self._max_memory = max_memory
+        self._n_threads = n_threads
+        self._kept: dict[tuple[object, int, int], Segment] = {}
+        self._changing = ForkLock()
+
+    @property
+    def range_entries(self) -> int:
+        """Maximum entries of a range: half the limit is in use while each thread builds a range."""
+        return max(1, self._max_memory // (2 * self._n_threads * BYTES_PER_ENTRY))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the kept postings in bytes."""
+        return sum(segment.nbytes for segment in tuple(self._kept.values()))
+
+    def writer(self) -> PostingsWriter:
+        """Return how to write postings to disk within the same limit."""
+        return PostingsWriter(self._build, self.range_entries, self._n_threads)
+
+    def copy(self) -> "PostingsCache":
+        """Return a cache that keeps the same postings."""
+        twin = PostingsCache(self._build, self._max_memory, self._n_threads)
+        twin._kept = dict(self._kept)
+        return twin
+
+    def retain(self, ranges: Iterable[RowRange]) -> None:
+        """Drop the postings of all other ranges."""
+        wanted = {each.key for each in ranges}
+        with self._changing:
+            self._kept = {key: value for key, value in self._kept.items() if key in wanted}
+
+    def drop(self, token: object) -> None:
+        """Drop the postings of a run."""
+        with self._changing:
+            self._kept = {key: value for key, value in self._kept.items() if key[0] is not token}
+
+    def segments(self, ranges: Sequence[RowRange]) -> Iterator[tuple[RowRange, Segment]]:
+        """Yield each range with its postings; every thread builds one range at a time."""
+        step = self._n_threads
+        with ThreadPoolExecutor(step) as pool:
+            for start in range(0, len(ranges), step):
+                group = ranges[start : start + step]
+                is_kept = all(each.key in self._kept for each in group)
+                if start and not is_kept:
+                    release_free_memory()  # that of the postings just dropped
+                is_short = is_kept or len(group) == 1  # no thread to look up, nor for one range
+                found = (map if is_short else pool.map)(self._segment, group)
+                yield from zip(group, found, strict=True)
+                self._drop_grown(group)
+
+    def _segment(self, wanted: RowRange) -> Segment:
+        """Return the postings of a range, built if they are not kept."""
+        removed = wanted.run.removed_in(wanted.start, wanted.stop)
+        segment = self._kept.get(wanted.key)
+        if segment is None:
+            segment = wanted.segment(self._build)
+            with self._changing:
+                if self.nbytes + segment.nbytes <= self._max_memory // 2:
+                    self._kept[wanted.key] = segment
+        return replace(segment, removed=removed)
+
+    def _drop_grown(self, group: Sequence[RowRange]) -> None:
+        """Drop postings that took up more memory while they were searched than the limit allows.
+
+        Binary rows get further postings when they are first asked with other values.
+        """
+        with self._changing:
+            if self.nbytes > self._max_memory // 2:
+                for each in group:
+                    self._kept.pop(each.key, None)
+
+
+@dataclass(frozen=True, eq=False)
+class RunVersion(RowParts[RowRun]):
+    """An immutable version of the runs; changes create a new version, so running searches are safe.
+
+    Parameters
+    ----------
+    runs : tuple of RowRun
+    n_ids : int
+        Number of ids assigned so far.
+    n_features : int
+    range_entries : int
+        Maximum number of entries in a range of rows.
+    """
+
+    runs: tuple[RowRun, ...]
+    n_ids: int
+    n_features: int
+    range_entries: int
+
+    @property
+    def parts(self) -> tuple[RowRun, ...]:
+        """The runs."""
+        return self.runs
+
+    @cached_property
+    def ranges(self) -> tuple[RowRange, ...]:
+        """The ranges of rows that are searched one after the other."""
+        return tuple(
+            RowRange(run, start, stop, place + start)
+            for place, run in self.placed()
+            for start, stop in search_ranges(run, self.range_entries)
+        )
+
+
+class QueryBlocks(Protocol):
+    """Queries that can be iterated several times, in blocks."""
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+
+    def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
+        """Yield the position of a block, its queries, and their own places if they have any."""
+
+
+@dataclass(frozen=True)
+class GivenQueries:
+    """Queries in memory."""
+
+    rows: Csr
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.rows.shape[0])
+
+    def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
+        """Yield all queries, or blocks of :data:`BLOCK_ENTRIES` entries; they have no places."""
+        if self.rows.nnz <= BLOCK_ENTRIES:
+            yield 0, self.rows, np.zeros(0, dtype=np.int32)
+            return
+        run = RowRun.of(self.rows, 0)
+        for start, stop in run.ranges(BLOCK_ENTRIES):
+            yield start, run.rows(start, stop), np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class OwnQueries:
+    """The rows of a version as queries; no row is its own neighbour."""
+
+    version: RunVersion
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows, including removed ones."""
+        return self.version.count
+
+    def blocks(self) -> Iterable[tuple[int, Csr, Int32]]:
+        """Yield rows run by run."""
+        for place, run in self.version.placed():
+            for start, stop in run.ranges(BLOCK_ENTRIES):
+                places = np.arange(place + start, place + stop, dtype=np.int32)
+                yield place + start, run.rows(start, stop), places
+
+
+def search_places(
+    version: RunVersion,
+    queries: QueryBlocks,
+    k: int,
+    postings: PostingsCache,
+    n_threads: int,
+    batch: int,
+    ranges: tuple[RowRange, ...] | None = None,
+) -> tuple[Int32, Float]:
+    """Return places and keys (smaller is nearer) of the nearest rows of each query.
+
+    All ranges are merged into one list per query, sorted by (key, place), so the result does not
+    depend on how the rows are divided. `ranges` restricts the search to some of the version's
+    ranges. Memory: 12 bytes per query and neighbour.
+    """
+    width = graph_width(k, version.n_ids)
+    places = np.full((queries.n_queries, width), -1, dtype=np.int32)
+    keys = np.zeros((queries.n_queries, width))
+    for each, segment in postings.segments(version.ranges if ranges is None else ranges):
+        for start, rows, own in queries.blocks():
+            stop = start + rows.shape[0]
+            found = places[start:stop], keys[start:stop]
+            segment.search(rows, own, found, each.first, version.count, n_threads, batch)
+    return places, keys
+
+
+def as_neighbors(
+    version: RunVersion, places: Int32, keys: Float, distance: Distance
+) -> tuple[Int32, Float]:
+    """Return the ids and values of a graph from the results of :func:`search_places`."""
+    values = distance.values(keys)
+    values[places < 0] = distance.padding
+    return version.ids_at(places), values
+
+
+def as_own_neighbors(
+    version: RunVersion, places: Int32, keys: Float, distance: Distance
+) -> tuple[Int32, Float]:
+    """Return the ids and values of the leave-one-out graph: one list per row id."""
+    ids, values = as_neighbors(version, places, keys, distance)
+    gone = version.removed()
+    ids[gone], values[gone] = -1, distance.padding
+    if version.ids is not None:
+        return by_row_id(ids, values, version.ids, version.n_ids, distance.padding)
+    return ids, values
+
 
 DEFAULT_MEMORY = 2**30
 """Bytes of postings that a search may use by default: 1 GiB."""
@@ -151,12 +405,12 @@ class SegmentedIndex:
         verify : bool
             Whether to compare every file with its checksum. The structure is always checked.
         """
-        store = FolderStore.open(Path(folder))
+        store, runs = FolderStore.open_whole(Path(folder), verify)
         known = store.manifest
         index = cls.__new__(cls)
         memory = known.max_memory if max_memory is None else max_memory
         index._set_up(known.metric, memory, n_jobs, store)
-        index._version = index._of(store.runs(verify), known.n_ids, known.n_features)
+        index._version = index._of(runs, known.n_ids, known.n_features)
         return index
 
     def _set_up(
@@ -269,7 +523,7 @@ class SegmentedIndex:
         """Remove rows by id. Other ids do not change, and removed ids are not reused.
 
         The space of removed rows is released when their run is written again: once more than
-        :data:`~vicinal.index.row_ids.COMPACT_SHARE` of it is removed, when :meth:`add` merges it,
+        :data:`~vicinal.index._common.COMPACT_SHARE` of it is removed, when :meth:`add` merges it,
         or by :meth:`compact`.
         """
         with self._writing:

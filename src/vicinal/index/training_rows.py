@@ -1,24 +1,32 @@
-"""The training rows of a model, ready to be searched."""
+"""The training rows of a model, ready to be searched, and the graph that follows their changes.
 
+Similarity is symmetric, so one pass over the rows that share a feature with a new row finds both
+its neighbours and the rows whose lists it enters: those where it is nearer than the last entry.
+Only these lists and ML-kNN's vote tables are updated. After every step lists and tables equal those
+of a fresh fit, bit for bit.
+"""
+
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Features, Int, Int32
-from vicinal._base.checked_csr import adopted, plain_csr, with_rows
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.fork_lock import ForkLock
-from vicinal._base.growing import GrowingArray
-from vicinal._base.progress import blocks, is_seen
-from vicinal._base.validation import as_csr
-from vicinal.graph.neighbor_graph import NeighborGraph, no_neighbors
+from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32
+from vicinal._core.csr import GrowingArray, to_user, trust, with_rows
+from vicinal._core.progress import blocks, is_seen
+from vicinal._core.threads import ForkLock
+from vicinal._core.validation import as_csr, csr_parts
+from vicinal._native import LiveGraphFloat32, LiveGraphFloat64
+from vicinal.distances import get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph, merge_graphs, no_neighbors
+from vicinal.index._common import check_room_for_ids
 from vicinal.index.build import build_index
 from vicinal.index.dense import DenseIndex
 from vicinal.index.inverted import InvertedIndex
 from vicinal.index.protocol import Index, MutableIndex, is_mutable
-from vicinal.index.row_ids import check_room_for_ids
 
 
 class TrainingRows:
@@ -31,7 +39,7 @@ class TrainingRows:
     Every row has a place, 0 to n − 1, and an id that does not change when other rows are forgotten.
     Graphs inside the library contain places; graphs returned to users contain ids. A change returns
     a new object, and neither this object nor its index changes. Added rows are appended to arrays
-    that both objects share (:mod:`vicinal._base.growing`).
+    that both objects share (:mod:`vicinal._core.csr`).
 
     :meth:`without` leaves the places of forgotten rows empty, so that no row is copied or moved; no
     search finds the forgotten rows. :meth:`compacted` closes the gaps. The docstring of a method
@@ -61,7 +69,7 @@ class TrainingRows:
         *,
         algorithm: object = "auto",
     ) -> None:
-        self.X: Features = adopted(X) if isinstance(X, sparse.csr_array) else X
+        self.X: Features = trust(X) if isinstance(X, sparse.csr_array) else X
         self.metric = metric
         self.n_jobs = n_jobs
         self.algorithm = algorithm
@@ -162,7 +170,7 @@ class TrainingRows:
         index, index_ids = self._index_and_ids()
         queries = self.X[places]
         if isinstance(queries, sparse.csr_array):
-            queries = adopted(queries)
+            queries = trust(queries)
         graph = self._from_index(index.query(queries, width + 1), index_ids)
         # Once a row is removed from its own list, the `width` nearest other rows remain. If it is
         # not in the list (ties with preceding rows, or no features), they are the first `width`.
@@ -181,7 +189,7 @@ class TrainingRows:
         n_ids = self.n_ids + int(X.shape[0])
         check_room_for_ids(self.n_ids, int(X.shape[0]))
         if isinstance(self.X, sparse.csr_array):
-            X = adopted(as_csr(X))
+            X = trust(as_csr(X))
         rows, rooms = self._with(X, np.arange(self.n_ids, n_ids))
         larger = self._like(rows, rooms[1].head(rows.shape[0]), n_ids)
         larger._rooms = rooms
@@ -339,7 +347,7 @@ class TrainingRows:
     def __getstate__(self) -> dict[str, Any]:
         """Omit the index, the lock and spare capacity, which are not pickled."""
         kept = ("metric", "n_jobs", "algorithm", "place_ids", "n_ids", "gone")
-        X = plain_csr(self.X) if isinstance(self.X, sparse.csr_array) else self.X
+        X = to_user(self.X) if isinstance(self.X, sparse.csr_array) else self.X
         return {"X": X, **{name: getattr(self, name) for name in kept}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -350,3 +358,190 @@ class TrainingRows:
 
 def _forgotten() -> InvalidArgumentError:
     return InvalidArgumentError("graph", "ids of rows in the model", "the id of a forgotten row")
+
+
+def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) -> NeighborGraph:
+    """Return the leave-one-out graph of `rows`, whose last rows are `fresh`.
+
+    Parameters
+    ----------
+    old : NeighborGraph
+        The graph before the rows were added.
+    rows : TrainingRows
+        All rows, old and new.
+    fresh : ndarray or csr_array
+        The new rows.
+    k : int
+    """
+    n_old, n_rows = old.n_queries, rows.n_rows
+    if k == 0:
+        return no_neighbors(n_rows, n_rows, rows.metric)
+    width = rows.width_among_others(k)
+    among_new = rows.build_index(fresh).query(rows.X[:n_old], min(width, fresh.shape[0]))
+    shifted = np.where(among_new.ids < 0, -1, among_new.ids + n_old).astype(np.int32)
+    merged, in_doubt = merge_graphs(
+        NeighborGraph(old.ids, old.values, old.metric, n_rows),
+        NeighborGraph(shifted, among_new.values, old.metric, n_rows),
+        width,
+    )
+    asked = np.concatenate([in_doubt, np.arange(n_old, n_rows)])
+    return _replaced(merged, rows, asked, width, k)
+
+
+def graph_without(
+    old: NeighborGraph, rows: TrainingRows, kept: Int, gone: Int, k: int
+) -> NeighborGraph:
+    """Return the leave-one-out graph of `rows`, which contains the `kept` old rows."""
+    if k == 0:
+        return no_neighbors(rows.n_rows, rows.n_rows, rows.metric)
+    rest, short = old.without(gone)
+    new_place = np.full(old.n_rows + 1, -1, dtype=np.int32)
+    new_place[kept] = np.arange(len(kept))
+    graph = NeighborGraph(new_place[rest.ids[kept]], rest.values[kept], old.metric, rows.n_rows)
+    asked = new_place[np.intersect1d(short, kept)].astype(np.int64)
+    return _replaced(graph, rows, asked, rows.width_among_others(k), k)
+
+
+def _replaced(
+    graph: NeighborGraph, rows: TrainingRows, asked: Int, width: int, k: int
+) -> NeighborGraph:
+    """Return `graph` with the given width and with the lists of the rows `asked` searched again."""
+    ids: Int32 = np.full((rows.n_rows, width), -1, dtype=np.int32)
+    values: Float = np.full((rows.n_rows, width), graph.distance_kind.padding)
+    common = min(width, graph.k)
+    ids[: graph.n_queries, :common] = graph.ids[:, :common]
+    values[: graph.n_queries, :common] = graph.values[:, :common]
+    if len(asked):
+        fresh = rows.query_rows(asked, k)
+        ids[asked], values[asked] = fresh.ids, fresh.values
+    return NeighborGraph(ids, values, graph.metric, rows.n_rows)
+
+
+SPARE = 6
+"""Extra neighbours per list: a list is searched again only after this many of its rows were
+forgotten."""
+MOST_DENSE_CELLS = 2**24
+"""The graph stores dense rows as sparse ones, up to this many cells: 192 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class VoteGroups:
+    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN.
+
+    Parameters
+    ----------
+    count : int
+        Number of groups.
+    of_rows : ndarray of int32
+        The group of each row.
+    """
+
+    count: int
+    of_rows: Int32
+
+
+class LiveGraph:
+    """Neighbour lists, and the numbers of rows with and without each label that got j votes for it.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        Without empty places.
+    graph : NeighborGraph
+        Their leave-one-out graph, with at least `k` neighbours or all other rows.
+    Y : csr_array of int32, shape (n, L)
+    k : int
+    groups : VoteGroups or None
+        None for one group.
+
+    Notes
+    -----
+    Memory: 28 bytes per entry of the rows (16 where they are float32), 16 per row and neighbour
+    (`k` + ``SPARE``), 58 per row, 25 per feature, 16 per group, label and neighbour; and up to an
+    eighth of that as room to grow. Where all rows are whole numbers of at least 0, entries 1 of the
+    64 most frequent features take 12 bytes (8).
+    """
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        graph: NeighborGraph,
+        Y: Csr,
+        k: int,
+        groups: VoteGroups | None = None,
+    ) -> None:
+        X = as_csr(rows.X)
+        groups = groups or VoteGroups(1, np.zeros(X.shape[0], dtype=np.int32))
+        self._dtype = X.dtype
+        kind = LiveGraphFloat32 if X.dtype == np.float32 else LiveGraphFloat64
+        self._native = kind(
+            *csr_parts(X),
+            np.ascontiguousarray(X.data[: X.indptr[-1]]),
+            X.shape[1],
+            get_distance(rows.metric).native(),
+            k,
+            SPARE,
+            np.ascontiguousarray(graph.ids),
+            *csr_parts(Y),
+            Y.shape[1],
+            np.ascontiguousarray(groups.of_rows, dtype=np.int32),
+            groups.count,
+        )
+        self._k = k
+        self._metric = rows.metric
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._native.bytes()
+
+    def learn(self, X: Features, Y: Csr, groups: VoteGroups | None = None) -> None:
+        """Learn rows with their labels, which may include new ones."""
+        rows, n_labels = as_csr(X), int(Y.shape[1])
+        indptr, indices = csr_parts(rows)
+        values = np.ascontiguousarray(rows.data, dtype=self._dtype)
+        label_indptr, labels = csr_parts(Y)
+        for row in range(rows.shape[0]):
+            entries = slice(indptr[row], indptr[row + 1])
+            own = labels[label_indptr[row] : label_indptr[row + 1]]
+            group = 0 if groups is None else int(groups.of_rows[row])
+            self._native.learn(indices[entries], values[entries], own, n_labels, group)
+
+    def forget(self, place: int, rows: TrainingRows) -> None:
+        """Forget the row at a place, which stays empty; `rows` are the rows without it.
+
+        Lists that became too short get further neighbours from the index of `rows`.
+        """
+        missing = self._native.take_out(place)
+        if len(missing):
+            near = rows.query_rows(missing.astype(np.int64), self._k + SPARE)
+            self._native.refill(place, missing, np.ascontiguousarray(near.ids))
+
+    def compact(self) -> None:
+        """Remove the empty places of forgotten rows."""
+        self._native.compact()
+
+    def tables(self) -> tuple[Int, Int]:
+        r"""Return ML-kNN's tables :math:`c_l[j]` and :math:`c'_l[j]`, group by group."""
+        width = 1 + min(self._k, self._native.n_live())
+        with_label, without_label = self._native.tables(width)
+        return with_label, without_label
+
+    def graph(self, gone: Bool) -> NeighborGraph:
+        """Return the leave-one-out graph of the rows that are not `gone`, numbered from 0 on."""
+        n_rows = self._native.n_live()
+        ids, values = self._native.nearest(max(1, min(self._k, n_rows - 1)))
+        if n_rows != self._native.n_slots():
+            kept = ~gone
+            moved = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))
+            ids, values = moved[ids[kept]], values[kept]
+        return NeighborGraph(ids, values, self._metric, n_rows)
+
+
+def can_follow(rows: TrainingRows, dtype: np.dtype[np.generic]) -> bool:
+    """Tell whether a live graph can store these rows and further ones of a number type."""
+    is_dense = isinstance(rows.X, np.ndarray)
+    if is_dense and rows.X.size > MOST_DENSE_CELLS:
+        return False
+    exact: NDArray[np.bool_] | bool = np.can_cast(dtype, rows.X.dtype, "safe")
+    return bool(exact)

@@ -32,8 +32,8 @@ from annif.suggestion import SuggestionBatch
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.errors import ModelFormatError
-from vicinal.estimators import InstanceKNN, load, save
+from vicinal.errors import ModelFormatError
+from vicinal.methods import InstanceKNN, load, save
 from vicinal.preprocess import TextVectorizer
 
 MODEL = "vicinal-model"

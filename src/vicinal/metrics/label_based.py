@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Int
-from vicinal.metrics.conventions import Conventions, check_conventions
-from vicinal.metrics.inputs import check_labels, check_truth, ratio
+from vicinal._core.arrays import Csr, Int
+from vicinal.metrics._sums import check_labels, check_truth, ratio
+from vicinal.metrics.catalogue import Conventions, check_conventions
 
 
 @dataclass(frozen=True, eq=False)

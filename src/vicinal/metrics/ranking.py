@@ -2,17 +2,117 @@ r"""Ranking metrics: the order of a row's labels by score.
 
 :math:`Y_i` are the true labels of row i; :math:`r_i(l)` is the rank of label l, 1 for the highest
 score, with ties broken by the lower label id unless the conventions differ.
+
+This is the thin module through which the metrics reach the compiled core for ranks.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
-from vicinal.metrics.conventions import Conventions, check_conventions
-from vicinal.metrics.inputs import ratio
-from vicinal.metrics.summed import Size, SummedMetric, Sums, mean, mean_per_label, total
-from vicinal.metrics.true_ranks import TrueRanks, check_ranks
+from vicinal._core.arrays import Csr, Float, Int, Int32
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import csr_parts
+from vicinal._native import place_true_labels
+from vicinal.metrics._sums import (
+    Size,
+    SummedMetric,
+    Sums,
+    check_ranking,
+    check_truth,
+    mean,
+    mean_per_label,
+    ratio,
+    row_sizes,
+    total,
+)
+from vicinal.metrics.catalogue import Conventions, TieRule, check_conventions
+from vicinal.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class TrueRanks:
+    """Ranks of the true labels from 1, one number for each true label, row by row.
+
+    Parameters
+    ----------
+    truth : csr_array of int32, shape (n, L)
+    best, lower, worst : ndarray of int32
+        Rank with ties broken in favour of the label, by lower id, and against the label.
+
+    Notes
+    -----
+    Memory: 20 bytes per true label, whatever L is.
+    """
+
+    truth: Csr
+    best: Int32
+    lower: Int32
+    worst: Int32
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.truth.shape[0]
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.truth.shape[1]
+
+    @cached_property
+    def sizes(self) -> Int:
+        """How many true labels each row has."""
+        return row_sizes(self.truth)
+
+    @cached_property
+    def row_of(self) -> Int:
+        """The row of each true label."""
+        return np.repeat(np.arange(self.n_rows), self.sizes)
+
+    def under(self, rule: TieRule) -> Int:
+        """Return the ranks with ties broken by `rule`."""
+        if rule == "worst":
+            return self.worst.astype(np.int64)
+        if rule == "lower":
+            return self.lower.astype(np.int64)
+        return self.best.astype(np.int64) + self.worst - self.lower
+
+    def true_up_to(self, ranks: Int) -> Int:
+        """Count, for each true label, the row's true labels up to its rank, including itself."""
+        keys = self.row_of * (self.n_labels + 1) + ranks
+        in_rows_before = self.truth.indptr[self.row_of]
+        return np.searchsorted(np.sort(keys), keys, side="right") - in_rows_before
+
+    def row_sums(self, values: Float | Int) -> Float:
+        """Sum values of true labels per row; 0 for rows without true labels."""
+        weights = np.asarray(values, dtype=np.float64)
+        sums = np.bincount(self.row_of, weights=weights, minlength=self.n_rows)
+        return sums.astype(np.float64, copy=False)
+
+
+def rank_truth(
+    truth: Csr, scores: Scores, tolerance: float, n_jobs: int | None = None
+) -> TrueRanks:
+    """Rank the true labels among all labels; scores closer than `tolerance` tie.
+
+    Costs s log s per row with s stored scores and log L per true label, not L. With a tolerance,
+    also one step per row and distinct base score.
+    """
+    indptr, indices = csr_parts(truth)
+    places = place_true_labels(
+        scores.native_rows(), indptr, indices, tolerance, thread_count(n_jobs)
+    )
+    return TrueRanks(truth, *places)
+
+
+def check_ranks(Y_true: object, scores: object, tolerance: float) -> TrueRanks:
+    """Validate the arguments, then rank."""
+    truth = check_truth(Y_true)
+    return rank_truth(truth, check_ranking(scores, truth), tolerance)
 
 
 def one_error(
@@ -104,6 +204,29 @@ def average_precision(
     return RANKING["average-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
+def r_precision(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Share of true labels among the first :math:`|Y_i|`; a row without true labels counts 0.
+
+    .. math:: |\{y \in Y_i : r_i(y) \le |Y_i|\}| / |Y_i|
+
+    Examples
+    --------
+    Two labels are true, and one of the first two is:
+
+    >>> r_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]])
+    0.5
+    """
+    rules = check_conventions(conventions)
+    return RANKING["r-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def _hits_at_size(ranks: TrueRanks, rules: Conventions) -> Sums:
+    hits = ranks.under(rules.ties) <= ranks.sizes[ranks.row_of]
+    return (total(ratio(ranks.row_sums(hits.astype(np.float64)), ranks.sizes, 0.0)),)
+
+
 def _missed_first(ranks: TrueRanks, rules: Conventions) -> Sums:
     rows_right = np.bincount(ranks.row_of[ranks.under(rules.ties) == 1], minlength=ranks.n_rows)
     return (total(rows_right == 0),)
@@ -144,5 +267,6 @@ RANKING: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
         "coverage-normalised": SummedMetric(_depths, mean_per_label),
         "ranking-loss": SummedMetric(_wrong_pairs, mean),
         "average-precision": SummedMetric(_precisions, _mean_of_used),
+        "r-precision": SummedMetric(_hits_at_size, mean),
     }
 )

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
+import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from vicinal._base.tabular import Cells, Tabular
+from vicinal._core.arrays import Float
+from vicinal._core.html import Cells, Tabular
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics.catalogue import METRICS, MetricInfo, metric_info
+from vicinal.metrics.evaluate import evaluate
 
 ARROWS = {"low": " ↓", "high": " ↑", "none": ""}
 
@@ -106,3 +111,93 @@ def _in_order(results: Mapping[str, Mapping[str, float]]) -> list[MetricInfo]:
 def _cell(value: float | None) -> str:
     """Return four decimals, as printed in papers; blank if there is no value."""
     return "" if value is None else f"{value:.4f}"
+
+
+def outside_scores(model: Any, X: object) -> object:
+    """Return the scores (rows × labels) of an estimator from another library, or None.
+
+    scikit-learn's estimators return probabilities, as one array or as a list of one array per
+    label, or decision values.
+    """
+    if hasattr(model, "predict_proba"):
+        given = model.predict_proba(X)
+        if isinstance(given, list):
+            return np.column_stack(
+                [_positive_class(*each) for each in zip(given, model.classes_, strict=True)]
+            )
+    elif hasattr(model, "decision_function"):
+        given = model.decision_function(X)
+    else:
+        return None
+    scores: Float = np.asarray(given.toarray() if hasattr(given, "toarray") else given, np.float64)
+    return scores if scores.ndim == 2 else scores[:, None]
+
+
+def _positive_class(probabilities: Any, classes: Any) -> Float:
+    """Return the probability of having the label; 0 if no training row had it."""
+    for column, known in enumerate(classes):
+        if known == 1:
+            return np.asarray(probabilities)[:, column].astype(np.float64)
+    return np.zeros(len(probabilities))
+
+
+@dataclass(frozen=True)
+class MetricScorer:
+    """A metric as a callable ``(estimator, X, y)``; see :func:`scorer`."""
+
+    metric: str
+    conventions: str = "vicinal"
+
+    def __call__(self, estimator: Any, X: object, y: object, **ignored: object) -> float:
+        """Return the metric of a fitted estimator; losses are negated."""
+        info = metric_info(self.metric)
+        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        rows = estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
+        labels = last.predict(rows) if info.needs == "labels" else None
+        scores = None if info.needs == "labels" else _scores(last, rows)
+        names = getattr(last, "label_names_", None)
+        found = evaluate(
+            y,
+            labels,
+            scores,
+            label_names=names,
+            metrics=info.name,
+            conventions=self.conventions,
+        )[info.name]
+        return -found if info.better == "low" else found
+
+
+def scorer(metric: str, conventions: str = "vicinal") -> MetricScorer:
+    """Return a metric for ``scoring=`` of scikit-learn's ``GridSearchCV`` and ``cross_val_score``.
+
+    True labels may be names or an indicator; names are aligned with those of the model. Losses are
+    negated, because scikit-learn maximises scores.
+
+    Parameters
+    ----------
+    metric : str
+        A name in :data:`METRICS`.
+    conventions : str
+        As for :func:`evaluate`.
+
+    Examples
+    --------
+    >>> from vicinal import BRkNN
+    >>> model = BRkNN(1).fit([[0.0], [1.0]], [["a"], ["b"]])
+    >>> scorer("micro-f1")(model, [[0.1], [0.2]], [["a"], ["b"]])
+    0.5
+    >>> scorer("hamming-loss")(model, [[0.1], [0.2]], [["a"], ["b"]])
+    -0.5
+    """
+    return MetricScorer(metric_info(metric).name, conventions)
+
+
+def _scores(estimator: Any, X: object) -> object:
+    """Return the scores of rows: those of the library, or of another library's estimator."""
+    if hasattr(estimator, "scores"):
+        return estimator.scores(X)
+    found = outside_scores(estimator, X)
+    if found is None:
+        expected = "one with predict_proba or decision_function, as the metric needs scores"
+        raise InvalidArgumentError("estimator", expected, type(estimator).__name__)
+    return found

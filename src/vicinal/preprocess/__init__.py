@@ -6,18 +6,57 @@ if the input was sparse. ``Binary`` and ``UnitRows`` transform each row independ
 and their labels. ``get_state()`` returns what a transformer learned, and ``from_state(state)``
 restores it.
 
-This package imports only ``_base``; all packages above it may import it.
+This package imports only ``_core``; all packages above it may import it.
 """
 
-from vicinal.preprocess.binary import Binary
-from vicinal.preprocess.bm25 import BM25
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vicinal._core.checks import check_option
+from vicinal.preprocess._base import ColumnwiseTransformer
 from vicinal.preprocess.label_weights import LabelWeights
-from vicinal.preprocess.minmax import MinMax
-from vicinal.preprocess.steps import STEPS, make_steps
-from vicinal.preprocess.text_vectorizer import TextVectorizer
-from vicinal.preprocess.tfidf import TfIdf
-from vicinal.preprocess.unit_rows import UnitRows
-from vicinal.preprocess.word_places import WordPlace
+from vicinal.preprocess.scaling import Binary, MinMax, UnitRows
+from vicinal.preprocess.text import TextVectorizer, WordPlace
+from vicinal.preprocess.tfidf import BM25, TfIdf
+
+STEPS: Mapping[str, Callable[[], ColumnwiseTransformer]] = {
+    "minmax": MinMax,
+    "binary": Binary,
+    "tfidf": TfIdf,
+    "bm25": lambda: BM25(side="pipeline"),
+    "unit": UnitRows,
+}
+"""The steps by their names on the command line."""
+
+
+def make_steps(names: str, is_sparse: bool, option: str = "preprocess") -> list[tuple[str, Any]]:
+    """Return unfitted preprocessing steps for names separated by commas.
+
+    ``auto`` is min-max scaling for dense features, as in the papers, and no step for sparse ones;
+    ``none`` is no step.
+
+    Parameters
+    ----------
+    names : str
+    is_sparse : bool
+        Whether the features are sparse.
+    option : str
+        The argument's name in error messages.
+
+    Examples
+    --------
+    >>> make_steps("auto", is_sparse=False), make_steps("auto", is_sparse=True)
+    ([('minmax', MinMax())], [])
+    >>> [name for name, _ in make_steps("binary,unit", is_sparse=True)]
+    ['binary', 'unit']
+    """
+    if names == "auto":
+        names = "none" if is_sparse else "minmax"
+    if names == "none":
+        return []
+    chosen = [check_option(option, name, tuple(STEPS)) for name in names.split(",")]
+    return [(name, STEPS[name]()) for name in chosen]
+
 
 __all__ = [
     "BM25",

@@ -14,14 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vicinal.reduction.label_cca import LabelCCA
+    from vicinal.reduction.cca_opls import OPLS, LabelCCA
     from vicinal.reduction.mddm import MDDM
     from vicinal.reduction.mlarp import MLARP
-    from vicinal.reduction.opls import OPLS
+
 
 __all__ = ["MDDM", "MLARP", "OPLS", "LabelCCA"]
 
-_HOMES = {"LabelCCA": "label_cca", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "opls"}
+_HOMES = {"LabelCCA": "cca_opls", "MDDM": "mddm", "MLARP": "mlarp", "OPLS": "cca_opls"}
 
 
 def __getattr__(name: str) -> object:

@@ -1,17 +1,24 @@
-"""Base class of the projections: validation, products, column names and saving."""
+r"""Base class of the projections: validation, products, column names and saving.
+
+With :math:`H = I - \frac1n 11^\top`, the centred rows are :math:`HX`, and
+
+.. math:: (HX)V = XV - 1(\mu^\top V), \qquad (HX)^\top U = X^\top U - \mu (1^\top U)
+
+so that products only need X and its mean :math:`\mu`.
+"""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from vicinal._base.arrays import Csr, Features, Float
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.labels import read_labels
-from vicinal._base.state import (
+from vicinal._core.arrays import Csr, Features, Float
+from vicinal._core.labels import read_labels
+from vicinal._core.state import (
     State,
     feature_names_of,
     read_array,
@@ -19,9 +26,10 @@ from vicinal._base.state import (
     read_part,
     restore_feature_names,
 )
-from vicinal._base.threads import one_blas_thread
-from vicinal._base.validation import check_features, check_readable
-from vicinal.estimators.targets import refuse_one_dimensional
+from vicinal._core.threads import one_blas_thread
+from vicinal._core.validation import read_features
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.methods._arguments import refuse_one_dimensional
 
 
 class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -50,17 +58,8 @@ class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _read(self, X: object, *, reset: bool, at_least: int = 1) -> Features:
         """Return `X` as float64 rows; learn (`reset`) or check the number and names of columns."""
-        check_readable(X)
-        rows = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=True,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=at_least,
-        )
-        return check_features(rows).astype(np.float64, copy=False)
+        rows = read_features(self, X, reset=reset, at_least=at_least)
+        return rows.astype(np.float64, copy=False)
 
     def _read_both(self, X: object, Y: object, *, at_least: int = 1) -> tuple[Features, Csr]:
         """Return the training rows and their labels as an indicator."""
@@ -146,3 +145,91 @@ def positive_first(directions: Float) -> Float:
 def as_numbers(labels: Csr) -> Csr:
     """Return an indicator as float64, for products."""
     return labels.astype(np.float64)
+
+
+BLOCK_ROWS = 256
+"""Number of rows of a square matrix computed at a time."""
+
+
+class CentredRows:
+    """The matrix :math:`HX`, or X itself, represented by its products.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of float64, shape (n, d)
+        Dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
+    center : bool
+
+    Examples
+    --------
+    >>> rows = CentredRows(sparse.csr_array(np.array([[1.0, 0.0], [3.0, 4.0]])))
+    >>> rows.dot(np.eye(2))
+    array([[-1., -2.],
+           [ 1.,  2.]])
+    """
+
+    def __init__(self, X: Features, *, center: bool = True) -> None:
+        self.shape = int(X.shape[0]), int(X.shape[1])
+        mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(self.shape[1])
+        self.mean: Float = mean.astype(np.float64)
+        self._stored: Features = X
+        self._shift: Float = self.mean
+        if not isinstance(X, sparse.csr_array):
+            self._stored, self._shift = X - self.mean, np.zeros(self.shape[1])
+
+    def dot(self, V: Float) -> Float:
+        """Return (HX)V."""
+        return cast("Float", np.asarray(self._stored @ V) - self._shift @ V)
+
+    def transposed_dot(self, U: Features) -> Float:
+        """Return (HX)ᵀU, dense."""
+        product = _dense(self._stored.T @ U)
+        shift: Float = np.multiply.outer(self._shift, np.asarray(U.sum(axis=0)))
+        return product - shift
+
+    def gram_of_columns(self) -> Float:
+        """Return (HX)ᵀ(HX), d × d."""
+        gram = _gram(self._stored.T)
+        gram -= self.shape[0] * np.outer(self._shift, self._shift)
+        return gram
+
+    def gram_of_rows(self) -> Float:
+        """Return (HX)(HX)ᵀ, n × n."""
+        gram = _gram(self._stored)
+        cross = np.asarray(self._stored @ self._shift)
+        gram -= cross[:, np.newaxis]
+        gram -= cross
+        gram += self._shift @ self._shift
+        return gram
+
+    def mean_strength(self) -> float:
+        """Return the mean of the possibly non-zero eigenvalues: tr((HX)ᵀ(HX)) / min(n, d).
+
+        A regularisation relative to it does not depend on the units of the features.
+        """
+        values = self._stored.data if sparse.issparse(self._stored) else self._stored
+        values = np.asarray(values)
+        total = float(np.sum(values * values)) - self.shape[0] * float(self._shift @ self._shift)
+        return max(total, 0.0) / min(self.shape)
+
+
+def _gram(rows: Any) -> Float:
+    """Return ``rows @ rows.T`` as an array, computed in blocks if `rows` is sparse.
+
+    Few of the products are 0, so a sparse matrix would take more memory than the array.
+    """
+    if not sparse.issparse(rows):
+        return _dense(rows @ rows.T)
+    by_row = cast("Csr", sparse.csr_array(cast("Any", rows)))
+    gram = np.empty((by_row.shape[0], by_row.shape[0]))
+    for start in range(0, len(gram), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        gram[part] = _dense(by_row[part] @ by_row.T)
+    return gram
+
+
+def _dense(product: object) -> Float:
+    """Return a product of dense or sparse matrices as an array."""
+    if sparse.issparse(product):
+        return cast("Float", cast("Any", product).toarray())
+    return np.asarray(product, dtype=np.float64)

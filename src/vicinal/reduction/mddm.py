@@ -6,7 +6,7 @@ With linear kernels, the dependence (Hilbert–Schmidt) of projected rows and la
 
 where H is the centring matrix. Under :math:`P^\top P = I` the best P are the left singular vectors
 of :math:`(HX)^\top Y`; under :math:`P^\top X^\top H X P = I` (uncorrelated components) they solve
-the generalised eigenproblem of :mod:`vicinal.reduction._directions`.
+the generalised eigenproblem of :mod:`vicinal.reduction._eigen`.
 
 References
 ----------
@@ -20,20 +20,19 @@ import numpy as np
 from scipy.linalg import svd
 from scipy.sparse.linalg import LinearOperator, svds
 
-from vicinal._base.arrays import Csr, Float
-from vicinal._base.fitting import all_or_nothing
-from vicinal._base.threads import on_one_blas_thread
-from vicinal._base.validation import check_option
+from vicinal._core.arrays import Csr, Float
+from vicinal._core.checks import all_or_nothing, check_option
+from vicinal._core.threads import on_one_blas_thread
 from vicinal.persistence import register
-from vicinal.reduction._centred import CentredRows
-from vicinal.reduction._components import (
+from vicinal.reduction._eigen import (
+    RANK_TOLERANCE,
     check_components,
     check_regularization,
     directions_wanted,
+    leading_directions,
     report_found,
 )
-from vicinal.reduction._directions import RANK_TOLERANCE, leading_directions
-from vicinal.reduction._projection import LinearProjection, as_numbers, positive_first
+from vicinal.reduction._projection import CentredRows, LinearProjection, as_numbers, positive_first
 
 CONSTRAINTS = ("orthonormal", "uncorrelated")
 

@@ -12,6 +12,6 @@ does, import ``page``, ``blocks``, ``table`` and ``figure``.
     results ─▶ compared/ (one file per section), reported ─▶ comparison_report ─────┘
 """
 
-from vicinal.report.comparison_report import comparison_page, comparison_report
+from vicinal.report.comparison import comparison_page, comparison_report
 
 __all__ = ["comparison_page", "comparison_report"]

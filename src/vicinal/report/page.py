@@ -1,14 +1,128 @@
-"""A self-contained HTML page for light and dark mode and for printing."""
+"""A self-contained HTML page for light and dark mode and for printing.
 
+``page.css`` gives each name its colour for light and for dark. Figures use the constants defined
+here; a colour outside the palette is the same in both modes.
+"""
+
+import io
 import os
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+from xml.etree import ElementTree as ET
 
-from vicinal._base.markup import Html, element, together
-from vicinal.report.blocks import Block, Section
-from vicinal.report.ids import Ids
+from vicinal._core.html import Html, element, together
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Ids:
+    """Creates ids that are unique within the page.
+
+    Examples
+    --------
+    >>> ids = Ids()
+    >>> ids.take("Hamming loss"), ids.take("hamming-loss"), ids.take("<>")
+    ('hamming-loss', 'hamming-loss-2', 'part')
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, wanted: str) -> str:
+        """Return an id made from the given words, with a number added if it is already taken."""
+        stem = "-".join(re.findall(r"[a-z0-9]+", wanted.lower()))[:60] or "part"
+        if not stem[0].isalpha():
+            stem = f"at-{stem}"
+        found, number = stem, 1
+        while found in self._taken:
+            number += 1
+            found = f"{stem}-{number}"
+        self._taken.add(found)
+        return found
+
+
+class Block(Protocol):
+    """A part of a page."""
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return the markup; `level` is that of a heading inside it."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of text; :class:`Html` is inserted as markup, anything else is escaped."""
+
+    text: str
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``p``."""
+        return element("p", self.text)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with values, e.g. provenance."""
+
+    facts: Mapping[str, str]
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``dl``."""
+        pairs = (
+            element("div", element("dt", name), element("dd", what))
+            for name, what in self.facts.items()
+        )
+        return element("dl", together(*pairs), class_="facts")
+
+
+@dataclass(frozen=True)
+class Details:
+    """Collapsible blocks, closed on screen and open in print."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``details``."""
+        inside = together(*(block.render(ids, level) for block in self.blocks))
+        return element("details", element("summary", self.summary), inside)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Blocks side by side if the page is wide enough, e.g. small figures."""
+
+    blocks: Sequence[Block]
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``div`` of them."""
+        inside = (block.render(ids, level) for block in self.blocks)
+        return element("div", *inside, class_="grid")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a heading; sections may be nested."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``section`` labelled by its heading."""
+        return self.render_as(ids.take(self.title), ids, level)
+
+    def render_as(self, name: str, ids: Ids, level: int) -> Html:
+        """Return the ``section`` with a given id, so that a table of contents can link to it."""
+        heading = element(f"h{min(level, 6)}", self.title, id=f"{name}-title")
+        inside = together(*(block.render(ids, level + 1) for block in self.blocks))
+        return element("section", heading, inside, id=name, aria_labelledby=f"{name}-title")
+
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """Browsers load nothing for the page, whatever it contains."""
@@ -95,3 +209,135 @@ class Page:
 def _text(name: str) -> str:
     """Return the text of a file next to this module."""
     return resources.files("vicinal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+INK = "#1a1a1a"
+QUIET = "#6b6b6b"
+BAR = "#b3401f"
+FAINT = "#d9d5ce"
+SERIES = (
+    "#1f5fa8",
+    "#b8560f",
+    "#2e7d32",
+    "#8e3b8a",
+    "#8a6d00",
+    "#00798c",
+    "#c2185b",
+    "#5d4037",
+    "#546e7a",
+)
+"""Used together with different markers, so that no information depends on colour alone."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        INK: "ink",
+        QUIET: "quiet",
+        BAR: "accent",
+        FAINT: "faint",
+        **{color: f"series-{at}" for at, color in enumerate(SERIES, start=1)},
+    }
+)
+"""Colour to the name of its variable in the style sheet."""
+
+
+_COLOR = re.compile("|".join(NAMES), flags=re.IGNORECASE)
+_REFERENCE = re.compile(r"url\(#([^)]*)\)")
+DROPPED = frozenset({"metadata", "style"})
+"""A style element would affect the whole page; metadata contains the date."""
+
+
+def inline_svg(figure: "Figure", name: str, description: str) -> Html:
+    """Return a figure as an ``svg`` element; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib figure
+    name : str
+        Prefix of every id inside, so that ids are unique within the page.
+    description : str
+        Text alternative for screen readers.
+    """
+    # Imported when used: matplotlib would double the time that importing the package takes.
+    from matplotlib import rc_context
+
+    written = io.BytesIO()
+    repeatable = rc_context({"svg.fonttype": "none", "svg.hashsalt": "vicinal"})
+    with repeatable, warnings.catch_warnings():
+        # Text stays text: the reader's font may have letters that this machine's font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(
+            written,
+            format="svg",
+            bbox_inches="tight",
+            pad_inches=0.08,
+            metadata={"Date": None},
+            transparent=True,
+        )
+    root = ET.fromstring(written.getvalue())
+    inside = [_copied(child, name) for child in root]
+    # Sizes are in points; a pixel is 3/4 of a point. Below 3/4 of the size the text would not be
+    # legible, so on a narrower page the figure scrolls.
+    width = float(root.attrib["width"].removesuffix("pt"))
+    return element(
+        "svg",
+        *inside,
+        viewBox=root.attrib["viewBox"],
+        width=f"{width * 4 / 3:.0f}",
+        style=f"min-width: {width:.0f}px",
+        role="img",
+        aria_label=description,
+    )
+
+
+def _copied(node: ET.Element, name: str) -> Html | None:
+    """Return an element and its children without namespaces."""
+    tag = _local(node.tag)
+    if tag in DROPPED:
+        return None
+    attributes = {_local(key): _value(_local(key), value, name) for key, value in node.items()}
+    children = [_copied(child, name) for child in node]
+    # Text elements contain only text; between other elements there are only line breaks.
+    text = node.text if tag in ("text", "tspan") else None
+    return element(tag, text, *children, **attributes)
+
+
+def _local(qualified: str) -> str:
+    """Return a name without its namespace."""
+    return qualified.rpartition("}")[2]
+
+
+def _value(key: str, value: str, name: str) -> str:
+    """Return an attribute's value with ids made unique and colours by name."""
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href":
+        return f"#{name}-{value.removeprefix('#')}"
+    value = _REFERENCE.sub(rf"url(#{name}-\1)", value)
+    return _COLOR.sub(lambda match: f"var(--{NAMES[match[0].lower()]})", value)
+
+
+@dataclass(frozen=True, eq=False)
+class PlotFigure:
+    """A matplotlib figure in a page.
+
+    Parameters
+    ----------
+    plot : matplotlib figure
+        Drawn in the colours of :mod:`vicinal.report.page`.
+    caption : str
+        Shown below the figure.
+    description : str
+        Text alternative for screen readers.
+    """
+
+    plot: "Figure"
+    caption: str
+    description: str
+
+    def render(self, ids: Ids, level: int) -> Html:
+        """Return a ``figure``."""
+        name = ids.take(f"figure {self.caption}")
+        drawn = inline_svg(self.plot, name, self.description)
+        inside = element("div", drawn, class_="scroll", tabindex=0)
+        return element("figure", inside, element("figcaption", self.caption), id=name)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeAlias
 
-from vicinal.report.blocks import Details, Paragraph, Section
-from vicinal.report.cells import Cell
-from vicinal.report.table import Column, DataTable
+from vicinal.report.page import Details, Paragraph, Section
+from vicinal.report.table import Cell, Column, DataTable
 
 NEAR = 0.02
 """Largest difference that counts as close."""

@@ -1,97 +1,526 @@
-"""Iterative stratification for multi-label data as a scikit-learn splitter."""
+r"""Folds of a data set, ready for training: split, preprocessed, and with neighbours found.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+The graph of all rows is searched with slightly more neighbours than needed. For each fold, rows
+outside its training set are removed from every list, which leaves the nearest training rows in
+order. A list that becomes too short and was full before may have had further candidates, so it is
+searched again among the training rows. Both graphs of a fold, that of the training rows and that of
+the held-out rows, therefore equal those of a new search.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from math import ceil, sqrt
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
-from vicinal._base.arrays import Csr, Int
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.labels import read_labels
-from vicinal._base.validation import check_flag, check_integer
-from vicinal.selection.stratification import label_pairs, spread_rows
+from vicinal._core.arrays import Csr, Features, Int, Int32
+from vicinal._core.checks import check_integer
+from vicinal._core.labels import Labels, read_labels
+from vicinal._core.validation import check_features
+from vicinal.distances import COSINE
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph, check_graph, no_neighbors
+from vicinal.index import TrainingRows
+from vicinal.methods import NeighborEstimator
+from vicinal.methods.folds import Fold
+from vicinal.methods.instance_knn import joined
+from vicinal.methods.training import Training
+from vicinal.preprocess import TextVectorizer, make_steps
+from vicinal.results import digest_of
+from vicinal.selection.grid import Grid, Position, Search, farthest, search_of
+from vicinal.selection.stratification import Split, read_splits, train_share
+
+DEEPEST = 4
+"""The search of all rows finds at most this many times the number of neighbours needed."""
 
 
-@dataclass(frozen=True)
-class IterativeStratification:
-    """Cross-validation folds that preserve the label proportions of multi-label data.
+class SharedSearch:
+    """One search over all rows that serves every fold.
 
     Parameters
     ----------
-    n_splits : int
-        The number of folds.
-    order : {1, 2}
-        1: distribute labels evenly (Sechidis et al. 2011); 2: also pairs of labels that occur
-        together (Szymański & Kajdanowicz 2017).
-    shuffle : bool
-        Whether ties (equally rare labels, rows of a label, equally good folds) are broken at
-        random. Otherwise they are broken by id, so that the folds depend only on the labels.
-    random_state : int or None
-        Seed of the shuffle; None for a different seed every time.
+    X : ndarray or csr_array, shape (n, m)
+    metric : {"euclidean", "cosine", "dot"}
+    k : int
+        Number of neighbours needed in every fold; 0 for none.
+    train_share : float
+        The smallest share of rows that any fold trains on.
+    n_jobs : int or None
+    algorithm : str or callable
+        The index. Fold graphs equal those of a new search if it is exact.
 
     Notes
     -----
-    Every row is in the test part of exactly one fold. Sizes are as even as the labels allow: rows
-    without labels are placed last, in the smallest folds. Cost and memory: see
-    :func:`vicinal.selection.stratification.spread_rows`.
+    Memory: 12 bytes per row and neighbour, for about k / `train_share` neighbours.
 
     Examples
     --------
-    >>> X, Y = np.zeros((6, 1)), [[1, 0], [1, 1], [1, 1], [1, 0], [0, 0], [0, 0]]
-    >>> for train, test in IterativeStratification(n_splits=2).split(X, Y):
-    ...     print(train, test)
-    [2 3 5] [0 1 4]
-    [0 1 4] [2 3 5]
+    >>> rows = SharedSearch(np.array([[0.0], [1.0], [3.0], [6.0]]), "euclidean", 2, 0.5, None)
+    >>> among_training, held_out = rows.fold(Split(np.array([0, 3]), np.array([1, 2])))
+    >>> among_training.ids.tolist(), held_out.ids.tolist()
+    ([[1], [0]], [[0, 1], [0, 1]])
     """
 
-    n_splits: int = 10
-    order: int = 1
-    shuffle: bool = False
-    random_state: int | None = None
+    def __init__(
+        self,
+        X: Features,
+        metric: str,
+        k: int,
+        train_share: float,
+        n_jobs: int | None,
+        *,
+        algorithm: object = "auto",
+    ) -> None:
+        self.k = k
+        self._rows = TrainingRows(X, metric, n_jobs, algorithm=algorithm)
+        self._depth = depth(k, train_share)
+        self._graph: NeighborGraph | None = None
 
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        check_integer("n_splits", self.n_splits, low=2)
-        if check_integer("order", self.order) not in (1, 2):
-            raise InvalidArgumentError("order", "1 or 2", self.order)
-        check_flag("shuffle", self.shuffle)
-        if self.random_state is not None:
-            check_integer("random_state", self.random_state, low=0)
-            if not self.shuffle:
-                raise InvalidArgumentError("random_state", "None without shuffle", "a seed")
+    @property
+    def graph(self) -> NeighborGraph:
+        """The leave-one-out graph of all rows, k or more neighbours, searched when needed."""
+        if self._graph is None:
+            self._graph = self._rows.query_self(self._depth)
+        return self._graph
 
-    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
-        """Return the number of folds."""
-        return self.n_splits
+    def fold(self, split: Split) -> tuple[NeighborGraph, NeighborGraph]:
+        """Return the graphs of training and of held-out rows, with training rows as neighbours."""
+        test, n_rows, metric = split.test, len(split.train), self._rows.metric
+        if self.k == 0:
+            return no_neighbors(n_rows, n_rows, metric), no_neighbors(len(test), n_rows, metric)
+        others, kept = self._among(split), _Kept(self.graph, split.train)
+        held_out = kept.nearest(
+            test, min(self.k, n_rows), lambda asked: others.query(self._rows.X[test[asked]], self.k)
+        )
+        return self._training(split, others, kept), held_out
 
-    def split(self, X: Any, y: Any, groups: object = None) -> Iterator[tuple[Int, Int]]:
-        """Yield the training and the test rows of each fold, ascending.
+    def training(self, split: Split) -> NeighborGraph:
+        """Return only the graph of the training rows, for k of at least 1."""
+        return self._training(split, self._among(split), _Kept(self.graph, split.train))
 
-        Parameters
-        ----------
-        X : array-like, n rows
-            Only the number of rows is used.
-        y : indicator, dense or sparse, or list of label-name collections
-        groups : object
-            Not used.
-        """
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        fold_of = self.folds(read_labels(y, n_rows, name="y").matrix)
-        for fold in range(self.n_splits):
-            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+    def _among(self, split: Split) -> TrainingRows:
+        """Return an index of a fold's training rows, for lists that became too short."""
+        rows = self._rows
+        X = rows.X[split.train]
+        return TrainingRows(X, rows.metric, rows.n_jobs, algorithm=rows.algorithm)
 
-    def folds(self, Y: Csr) -> Int:
-        """Return the fold of each row of a canonical indicator."""
-        n_rows = Y.shape[0]
-        if n_rows < self.n_splits:
-            raise InvalidArgumentError("y", f"at least n_splits={self.n_splits} rows", n_rows)
-        evidence = label_pairs(Y) if self.order == 2 else Y
-        if not self.shuffle:
-            return spread_rows(evidence, self.n_splits, np.zeros(n_rows, dtype=np.int64))
-        rng = np.random.default_rng(self.random_state)
-        rows, columns = rng.permutation(n_rows), rng.permutation(evidence.shape[1])
-        first_fold = rng.integers(self.n_splits, size=n_rows)
-        fold_of = np.empty(n_rows, dtype=np.int64)
-        fold_of[rows] = spread_rows(evidence[rows][:, columns], self.n_splits, first_fold)
-        return fold_of
+    def _training(self, split: Split, others: TrainingRows, kept: "_Kept") -> NeighborGraph:
+        width = others.width_among_others(self.k)
+        return kept.nearest(split.train, width, lambda asked: others.query_rows(asked, self.k))
+
+
+class _Kept:
+    """A graph without the rows that a fold does not train on."""
+
+    def __init__(self, graph: NeighborGraph, train: Int) -> None:
+        n_rows = graph.n_rows
+        gone = np.setdiff1d(np.arange(n_rows), train)
+        self._rest, lost = graph.without(gone)
+        # A list as long as the number of other rows contains all of them.
+        self._lost = lost if graph.k < n_rows - 1 else lost[:0]
+        self._place: Int32 = np.full(n_rows + 1, -1, dtype=np.int32)
+        self._place[train] = np.arange(len(train))
+        self._n_train = len(train)
+
+    def nearest(self, rows: Int, width: int, ask: Callable[[Int], NeighborGraph]) -> NeighborGraph:
+        """Return the lists of some rows; lists shorter than `width` are searched again."""
+        ids = self._place[self._rest.ids[rows, :width]]
+        values = self._rest.values[rows, :width]
+        short = np.flatnonzero((ids[:, -1] < 0) & np.isin(rows, self._lost))
+        if len(short):
+            fresh = ask(short)
+            ids[short], values[short] = fresh.ids, fresh.values
+        return NeighborGraph(ids, values, self._rest.metric, self._n_train)
+
+
+def depth(k: int, train_share: float) -> int:
+    """Return how many neighbours to search so that few lists become shorter than k in a fold.
+
+    Of d neighbours, d × `train_share` remain on average; two standard deviations are added.
+
+    Examples
+    --------
+    >>> depth(30, 0.9), depth(1, 0.9), depth(30, 0.1), depth(0, 0.9)
+    (38, 2, 120, 0)
+    """
+    mean = k / train_share
+    spread = sqrt(k * (1 - train_share)) / train_share
+    return min(DEEPEST * k, ceil(mean + 2 * spread))
+
+
+JOINT = Search("joint")
+"""The search by the cosine of features and labels together, for second-order methods."""
+
+Step = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The number of neighbours needed per search."""
+
+    by_search: Mapping[Search, int]
+
+    def of(self, search: Search) -> int:
+        """Return the number of neighbours needed from a search."""
+        return self.by_search.get(search, 0)
+
+
+class Folds:
+    """The folds of some rows, with the neighbours that each search finds.
+
+    Rows are preprocessed on the training rows of each fold, and then searched in each fold. If
+    there are no steps and `shared` is True, all rows are searched once for all folds. If a graph of
+    all rows is given, the folds are derived from it and nothing is searched.
+
+    Parameters
+    ----------
+    X : rows
+        As the first step takes them; features if there are no steps.
+    Y : csr_array of int32, shape (n, L)
+    splits : sequence of Split
+    widths : Widths
+    n_jobs : int or None
+    steps : sequence of (name, transformer)
+    shared : bool
+    graph : NeighborGraph or None
+        A leave-one-out graph of all rows, which replaces every search but the joint one.
+
+    Notes
+    -----
+    Memory: the graph of all rows if it is shared or given, and the rows of one fold at a time.
+    """
+
+    def __init__(
+        self,
+        X: object,
+        Y: Csr,
+        splits: Sequence[Split],
+        widths: Widths,
+        n_jobs: int | None,
+        steps: Sequence[Step] = (),
+        *,
+        shared: bool = False,
+        graph: NeighborGraph | None = None,
+    ) -> None:
+        self.X, self.Y, self.splits = X, Y, splits
+        self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
+        self._shared, self._graph = shared and not steps, graph
+        self._searches: dict[Search, SharedSearch] = {}
+        self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
+        if graph is not None:
+            check_graph(graph, Y.shape[0], Y.shape[0], 1)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the row ids of all folds."""
+        return digest_of(*(rows for each in self.splits for rows in (each.train, each.test)))[:16]
+
+    def graph_of(self, wanted: Search) -> NeighborGraph | None:
+        """Return the graph of all rows, or None if each fold is searched on its own."""
+        if self._graph is not None:
+            return self._graph
+        return self._search(wanted).graph if self._shared else None
+
+    def fold(self, number: int, search: Search) -> Fold:
+        """Return a fold with the neighbours that a search finds."""
+        split = self.splits[number]
+        train, test = self._rows(number)
+        began = perf_counter()
+        graph, held_out = self._graphs(split, search, train, test)
+        seconds = perf_counter() - began
+        training = Training(graph, self.Y[split.train], train)
+        if self._widths.of(JOINT):
+            training = replace(training, joint=self._joint(split, training))
+        return Fold(training, held_out, test, self.Y[split.test], seconds)
+
+    def _graphs(
+        self, split: Split, search: Search, train: Features, test: Features
+    ) -> tuple[NeighborGraph, NeighborGraph]:
+        """Return the neighbours of a fold's training rows and of its held-out rows."""
+        k = self._widths.of(search)
+        if self._graph is not None:
+            return given_fold(self._graph, split, k)
+        if self._shared:
+            return self._search(search).fold(split)
+        rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
+        return rows.query_self(k), rows.query(test, k)
+
+    def _joint(self, split: Split, training: Training) -> NeighborGraph:
+        """Return the neighbours of the training rows by features and labels together."""
+        if self._shared:
+            return self._search(JOINT).training(split)
+        both = joined(check_features(training.X), training.Y)
+        return TrainingRows(both, COSINE.name, self._n_jobs).query_self(self._widths.of(JOINT))
+
+    def _search(self, wanted: Search) -> SharedSearch:
+        """Return the search of all rows."""
+        if wanted not in self._searches:
+            k, share = self._widths.of(wanted), train_share(self.splits, self.Y.shape[0])
+            rows, metric = check_features(self.X), wanted.metric
+            if wanted == JOINT:
+                rows, metric = joined(rows, self.Y), COSINE.name
+            self._searches[wanted] = SharedSearch(
+                rows, metric, k, share, self._n_jobs, algorithm=wanted.algorithm
+            )
+        return self._searches[wanted]
+
+    def _rows(self, number: int) -> tuple[Features, Features]:
+        """Return the preprocessed rows of a fold; those of the most recent fold are cached."""
+        last, rows = self._last
+        if rows is None or number != last:
+            split = self.splits[number]
+            steps = [(name, clone(step)) for name, step in self._steps]
+            train = fit_steps(steps, take_rows(self.X, split.train), self.Y[split.train])
+            rows = train, transform(steps, take_rows(self.X, split.test))
+            self._last = number, rows
+        return rows
+
+
+def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGraph, NeighborGraph]:
+    """Return the graphs of a fold's training and held-out rows, from a given graph of all rows.
+
+    A list that loses rows outside the training set must still have k entries, because a given graph
+    cannot be searched again. Lists that were not full contain all their candidates.
+
+    Examples
+    --------
+    >>> ids = np.array([[1, 2], [0, 2], [1, 0]], np.int32)
+    >>> near = NeighborGraph(ids, np.ones((3, 2)), "dot", n_rows=3)
+    >>> training, held_out = given_fold(near, Split(np.array([0, 2]), np.array([1])), 1)
+    >>> training.ids.tolist(), held_out.ids.tolist()
+    ([[1], [0]], [[0]])
+    """
+    n_train = len(split.train)
+    if k == 0:
+        empty = no_neighbors(n_train, n_train, graph.metric)
+        return empty, no_neighbors(len(split.test), n_train, graph.metric)
+
+    def refuse(short: Int) -> NeighborGraph:
+        expected = f"enough neighbours per row that {k} of them are training rows in every fold"
+        got = f"{graph.k} neighbours per row: too few for {len(short)} rows of a fold"
+        raise InvalidArgumentError("graphs", expected, got)
+
+    kept = _Kept(graph, split.train)
+    width = min(k, n_train - 1)
+    training = kept.nearest(split.train, max(width, 1), refuse)
+    return training, kept.nearest(split.test, min(k, n_train), refuse)
+
+
+class CurrentFold:
+    """The current fold, created once for all methods that use the same search."""
+
+    def __init__(self, folds: Folds) -> None:
+        self._folds = folds
+        self._number = -1
+        self._by_search: dict[Search, Fold] = {}
+
+    def fold(self, number: int, search: Search) -> Fold:
+        """Return a fold and release any other fold."""
+        if number != self._number:
+            self._number, self._by_search = number, {}
+        if search not in self._by_search:
+            self._by_search[search] = self._folds.fold(number, search)
+        return self._by_search[search]
+
+
+def fit_steps(steps: Sequence[Step], X: object, Y: object) -> Features:
+    """Fit preprocessing steps one after the other and return the resulting features."""
+    for _, step in steps:
+        X = step.fit(X, Y).transform(X)
+    return check_features(X)
+
+
+def transform(steps: Sequence[Step], X: object) -> Features:
+    """Return rows transformed by fitted steps."""
+    for _, step in steps:
+        X = step.transform(X)
+    return check_features(X)
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return some rows of an array, a frame or a list.
+
+    Examples
+    --------
+    >>> take_rows(["a", "b", "c"], [2, 0])
+    ['c', 'a']
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows]
+    return X[np.asarray(rows)]
+
+
+TRIAL_ROWS = 10
+"""Number of rows on which every value of a grid is tried before tuning starts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, labels and folds.
+
+    Parameters
+    ----------
+    given : object
+        Rows as the caller passed them.
+    Y : object
+        Labels as the caller passed them.
+    features : ndarray or csr_array
+        Rows after preprocessing that was fitted on all rows.
+    labels : Labels
+    steps : list of (name, transformer)
+        The preprocessing, fitted on all rows.
+    per_fold : bool
+        Whether preprocessing is fitted in each fold, on its training rows only.
+    splits : list of Split
+    graph : NeighborGraph or None
+        The caller's leave-one-out graph of all rows, which replaces the search.
+    """
+
+    given: object
+    Y: object
+    features: Features
+    labels: Labels
+    steps: list[Step]
+    per_fold: bool
+    splits: list[Split]
+    graph: NeighborGraph | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of rows, labels, folds and the version of the library."""
+        ids: list[Int] = [rows for split in self.splits for rows in (split.train, split.test)]
+        steps = repr(self.steps) if self.per_fold else ""
+        own = () if self.graph is None else (self.graph.ids, self.graph.values, self.graph.metric)
+        return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids, *own)
+
+    def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
+        """Return the folds, with as many neighbours as the grids may need."""
+        widths, Y = neighbor_widths(grids), self.labels.matrix
+        if self.per_fold and self.steps:
+            return Folds(self.given, Y, self.splits, widths, n_jobs, self.steps, graph=self.graph)
+        features = self.features
+        return Folds(features, Y, self.splits, widths, n_jobs, shared=True, graph=self.graph)
+
+    def try_values(self, grids: Sequence[Grid]) -> None:
+        """Fit every given value on a few rows, so that an invalid value is rejected immediately."""
+        X, Y = self.features[:TRIAL_ROWS], self.labels.matrix[:TRIAL_ROWS]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for grid in grids:
+                given = one_by_one(grid)[: 1 if grid.is_default else None]
+                for model in map(grid.estimator, given):
+                    if isinstance(model, NeighborEstimator):
+                        model.fit(X, Y)
+
+
+def read_problem(
+    X: object,
+    Y: object,
+    cv: object,
+    preprocess: object,
+    per_fold: bool,
+    random_state: int | None,
+    label_names: Sequence[str] | None = None,
+    graph: NeighborGraph | None = None,
+) -> Problem:
+    """Validate rows, labels, folds and preprocessing."""
+    if random_state is not None:
+        check_integer("random_state", random_state, low=0)
+    steps = read_steps(preprocess, X)
+    features = fit_steps(steps, X, Y) if steps else check_features(X)
+    labels = read_labels(Y, features.shape[0], label_names)
+    splits = read_splits(cv, features, labels.matrix, random_state)
+    return Problem(X, Y, features, labels, steps, per_fold, splits, graph)
+
+
+def read_steps(preprocess: object, X: object = None) -> list[Step]:
+    """Return preprocessing as unfitted, named steps.
+
+    Parameters
+    ----------
+    preprocess : str, transformer, list of transformers, or None
+        A str is a list of names separated by commas (:func:`vicinal.preprocess.make_steps`); it is
+        preceded by counting words if rows are texts. ``"auto"`` scales dense features to [0, 1] and
+        does not change sparse ones. None for no steps.
+    X : rows
+        Determines what ``"auto"`` means.
+
+    Examples
+    --------
+    >>> from vicinal.preprocess import MinMax
+    >>> read_steps(MinMax()), read_steps(None)
+    ([('minmax', MinMax())], [])
+    >>> read_steps("auto", np.zeros((2, 2))), [name for name, _ in read_steps("auto", ["a text"])]
+    ([('minmax', MinMax())], ['words'])
+    """
+    if preprocess is None:
+        return []
+    if isinstance(preprocess, str):
+        words = [count_words()] if is_texts(X) else []
+        return [*words, *make_steps(preprocess, bool(words) or sparse.issparse(X))]
+    listed: list[Any] = list(preprocess) if isinstance(preprocess, list | tuple) else [preprocess]
+    named = [
+        each if isinstance(each, tuple) else (type(each).__name__.lower(), each) for each in listed
+    ]
+    for name, step in named:
+        if not (isinstance(name, str) and hasattr(step, "fit") and hasattr(step, "transform")):
+            raise InvalidArgumentError("preprocess", "transformers", repr(step))
+    return [(name, clone(step)) for name, step in named]
+
+
+def count_words() -> Step:
+    """Return the step that counts the words of texts, as ``vicinal train`` counts them."""
+    return "words", TextVectorizer(weighting="counts", tokens="unicode")
+
+
+def is_texts(X: Any) -> bool:
+    """Tell whether rows are texts.
+
+    Examples
+    --------
+    >>> is_texts(["a text"]), is_texts(np.zeros((1, 1)))
+    (True, False)
+    """
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(row, str) for row in X)
+    is_column = len(getattr(X, "shape", ())) == 1
+    return is_column and all(isinstance(row, str) for row in X)
+
+
+def neighbor_widths(grids: Sequence[Grid]) -> Widths:
+    """Return the number of neighbours that the grids need, including their possible extensions."""
+    widths: dict[Search, int] = {}
+    for grid in map(farthest, grids):
+        for position in one_by_one(grid):
+            model = grid.estimator(position)
+            if not isinstance(model, NeighborEstimator):
+                continue
+            k = model.needed_neighbors()
+            search = search_of(model)
+            widths[search] = max(widths.get(search, 0), k)
+            if getattr(model, "second_order", False) is True:
+                widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
+    deepest = max(widths.values(), default=0)
+    # Axes are inspected one by one, so combinations of k and search that do not occur are covered
+    # too.
+    return Widths({search: deepest if k else k for search, k in widths.items()})
+
+
+def one_by_one(grid: Grid) -> list[Position]:
+    """Return settings that cover every value of every axis, varying one axis at a time."""
+    start = np.zeros(len(grid.axes), dtype=np.int64)
+    positions = []
+    for axis, values in enumerate(grid.axes.values()):
+        for place in range(len(values)):
+            position = start.copy()
+            position[axis] = place
+            positions.append(tuple(position.tolist()))
+    return list(dict.fromkeys(positions))

@@ -7,12 +7,13 @@ from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.validation import check_sequence
-from vicinal.estimators import METHODS, NeighborEstimator
-from vicinal.estimators.method import Method, find_method, make_method, method_of
-from vicinal.estimators.method import parameters as parameters_of
+from vicinal._core.checks import check_sequence
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import METHODS, NeighborEstimator
+from vicinal.methods.registry import Method, find_method, make_method, method_of
+from vicinal.methods.registry import parameters as parameters_of
 
 Position: TypeAlias = tuple[int, ...]
 """A setting: the index of its value on each axis. Positions sort in grid order."""
@@ -52,6 +53,11 @@ class Grid:
         Parameters that are the same in every setting.
     is_default : bool
         Whether the values are the method's own, which the edge rule may extend.
+    template : estimator or None
+        An estimator whose parameters are those of all settings that are not in the grid; then
+        `method` may be any name.
+    about : mapping of str to object, or None
+        What identifies the template in stored results.
 
     Examples
     --------
@@ -64,6 +70,8 @@ class Grid:
     axes: Mapping[str, tuple[object, ...]]
     fixed: Mapping[str, object] | None = None
     is_default: bool = False
+    template: Any = None
+    about: Mapping[str, object] | None = None
 
     def positions(self) -> list[Position]:
         """Return every setting, in grid order: the last axis varies fastest."""
@@ -85,7 +93,7 @@ class Grid:
     @cached_property
     def kind(self) -> type[Any]:
         """The estimator class of the method."""
-        return find_method(self.method)
+        return find_method(self.method) if self.template is None else type(self.template)
 
     @property
     def declared(self) -> Method:
@@ -103,7 +111,9 @@ class Grid:
 
     def make(self, params: Mapping[str, object]) -> Any:
         """Return an unfitted estimator of the method."""
-        return make_method(self.method, params)
+        if self.template is None:
+            return make_method(self.method, params)
+        return clone(self.template).set_params(**params)
 
     def search(self, position: Position) -> Search:
         """Return the search of a setting; for a method that uses no neighbours, any works."""
@@ -112,7 +122,7 @@ class Grid:
     def settings(self, position: Position) -> dict[str, object]:
         """Return all parameters of a setting on which results depend, including fixed ones."""
         fixed = {name: value for name, value in (self.fixed or {}).items() if name != "n_jobs"}
-        return {**fixed, **self.params(position)}
+        return {**(self.about or {}), **fixed, **self.params(position)}
 
     def value(self, position: Position, name: str) -> Any:
         """Return a parameter of a setting, whether it varies, is fixed, or is the default."""
@@ -166,7 +176,7 @@ def make_grids(
     >>> make_grids("mlknn", {"mixing": [0.5]})
     Traceback (most recent call last):
     ...
-    vicinal._base.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
+    vicinal.errors.InvalidArgumentError: grid: expected parameters of mlknn (n_neighbors,
     smoothing, metric, threshold, never_empty, algorithm, recalibrate_at), got 'mixing'
     """
     names = _method_names(methods)
@@ -266,3 +276,109 @@ def _equal(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return a is b
     return bool(a == b)
+
+
+STRIDE = 3
+"""A coarse pass tries every third value of an axis and the last one."""
+
+
+def coarse_places(values: Sequence[object], start: int = 0) -> list[int]:
+    """Return the indices on an axis that a coarse pass tries, starting at `start`.
+
+    All of them if there are few or if the values are not numbers.
+
+    Examples
+    --------
+    >>> coarse_places(range(1, 30, 2))
+    [0, 3, 6, 9, 12, 14]
+    >>> coarse_places(["feature", "label"])
+    [0, 1]
+    """
+    last = len(values) - 1
+    if last - start < STRIDE or not all(map(_is_number, values)):
+        return list(range(start, last + 1))
+    return sorted({*range(start, last + 1, STRIDE), last})
+
+
+def coarse(grid: Grid) -> list[Position]:
+    """Return the settings of a coarse pass, in grid order."""
+    return list(product(*(coarse_places(values) for values in grid.axes.values())))
+
+
+def around(grid: Grid, best: Position, tried: Sequence[Position]) -> list[Position]:
+    """Return the settings between the best and those tried next to it, on every axis.
+
+    If a tried setting is directly next to the best, it is included.
+
+    Examples
+    --------
+    >>> grid = Grid("mlknn", {"n_neighbors": tuple(range(1, 11))})
+    >>> around(grid, (3,), [(0,), (3,), (6,), (9,)])
+    [(1,), (2,), (3,), (4,), (5,)]
+    >>> around(grid, (9,), [(0,), (3,), (6,), (8,), (9,)])
+    [(8,), (9,)]
+    """
+    windows = []
+    for axis, values in enumerate(grid.axes.values()):
+        if not all(map(_is_number, values)):
+            windows.append(range(best[axis], best[axis] + 1))
+            continue
+        places = sorted({position[axis] for position in tried})
+        lower = [place for place in places if place < best[axis]]
+        higher = [place for place in places if place > best[axis]]
+        start = min(lower[-1] + 1, best[axis] - 1) if lower else 0
+        stop = max(higher[0] - 1, best[axis] + 1) if higher else len(values) - 1
+        windows.append(range(start, stop + 1))
+    return list(product(*windows))
+
+
+def beyond_edge(grid: Grid, best: Sequence[Position]) -> Grid | None:
+    """Return a default grid extended along each axis on which a best setting has the last value.
+
+    Examples
+    --------
+    >>> from vicinal.selection.grid import make_grids
+    >>> (grid,) = make_grids("instance-knn")
+    >>> beyond_edge(grid, [(3,)]) is None
+    True
+    >>> beyond_edge(grid, [(14,)]).axes["n_neighbors"][-2:]
+    (57, 59)
+    """
+    further = grid.declared.beyond_edge if grid.is_default else {}
+    longer = {
+        name: (*values, *further[name])
+        for axis, (name, values) in enumerate(grid.axes.items())
+        if name in further
+        and values == grid.declared.grid[name]
+        and any(each[axis] == len(values) - 1 for each in best)
+    }
+    if not longer:
+        return None
+    for name, values in longer.items():
+        grid = grid.with_axis(name, values)
+    return grid
+
+
+def farthest(grid: Grid) -> Grid:
+    """Return the grid with the largest extension the edge rule allows."""
+    ends: Position = tuple(len(values) - 1 for values in grid.axes.values())
+    return beyond_edge(grid, [ends]) or grid
+
+
+def beyond(before: Grid, after: Grid, best: Position, fast: bool) -> list[Position]:
+    """Return the settings to try on extended axes.
+
+    All new settings or, in fast mode, a coarse pass over the new values with the best values on the
+    other axes.
+    """
+    if not fast:
+        return after.positions()
+    lines = []
+    for axis, (old, new) in enumerate(zip(before.axes.values(), after.axes.values(), strict=True)):
+        grown = len(new) > len(old)
+        lines.append([best[axis], *coarse_places(new, len(old))] if grown else [best[axis]])
+    return list(product(*lines))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Distribute rows over folds so that each label, or each pair of labels, is spread evenly.
+"""Iterative stratification for multi-label data as a scikit-learn splitter.
 
 Labels are processed from the rarest to the most frequent, because a rare label can only be spread
 while its rows are still unassigned. Each row of the label goes to the fold that lacks the label
@@ -13,11 +13,18 @@ LIDTA 2017.
 """
 
 import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from vicinal._base.arrays import Csr, Int, row_ids
+from vicinal._core.arrays import Csr, Int, row_ids
+from vicinal._core.checks import check_flag, check_integer
+from vicinal._core.labels import read_labels
+from vicinal._core.validation import check_rows
+from vicinal.errors import InvalidArgumentError
 
 
 def spread_rows(evidence: Csr, n_folds: int, first_fold: Int) -> Int:
@@ -155,3 +162,154 @@ def label_pairs(Y: Csr) -> Csr:
     cells = row_ids(Y)[lower], columns
     ones = np.ones(len(columns), dtype=np.int32)
     return sparse.csr_array((ones, cells), shape=(n_rows, len(pairs)))
+
+
+@dataclass(frozen=True)
+class IterativeStratification:
+    """Cross-validation folds that preserve the label proportions of multi-label data.
+
+    Parameters
+    ----------
+    n_splits : int
+        The number of folds.
+    order : {1, 2}
+        1: distribute labels evenly (Sechidis et al. 2011); 2: also pairs of labels that occur
+        together (Szymański & Kajdanowicz 2017).
+    shuffle : bool
+        Whether ties (equally rare labels, rows of a label, equally good folds) are broken at
+        random. Otherwise they are broken by id, so that the folds depend only on the labels.
+    random_state : int or None
+        Seed of the shuffle; None for a different seed every time.
+
+    Notes
+    -----
+    Every row is in the test part of exactly one fold. Sizes are as even as the labels allow: rows
+    without labels are placed last, in the smallest folds. Cost and memory: see
+    :func:`vicinal.selection.stratification.spread_rows`.
+
+    Examples
+    --------
+    >>> X, Y = np.zeros((6, 1)), [[1, 0], [1, 1], [1, 1], [1, 0], [0, 0], [0, 0]]
+    >>> for train, test in IterativeStratification(n_splits=2).split(X, Y):
+    ...     print(train, test)
+    [2 3 5] [0 1 4]
+    [0 1 4] [2 3 5]
+    """
+
+    n_splits: int = 10
+    order: int = 1
+    shuffle: bool = False
+    random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_integer("n_splits", self.n_splits, low=2)
+        if check_integer("order", self.order) not in (1, 2):
+            raise InvalidArgumentError("order", "1 or 2", self.order)
+        check_flag("shuffle", self.shuffle)
+        if self.random_state is not None:
+            check_integer("random_state", self.random_state, low=0)
+            if not self.shuffle:
+                raise InvalidArgumentError("random_state", "None without shuffle", "a seed")
+
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
+        """Return the number of folds."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: object = None) -> Iterator[tuple[Int, Int]]:
+        """Yield the training and the test rows of each fold, ascending.
+
+        Parameters
+        ----------
+        X : array-like, n rows
+            Only the number of rows is used.
+        y : indicator, dense or sparse, or list of label-name collections
+        groups : object
+            Not used.
+        """
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        fold_of = self.folds(read_labels(y, n_rows, name="y").matrix)
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+
+    def folds(self, Y: Csr) -> Int:
+        """Return the fold of each row of a canonical indicator."""
+        n_rows = Y.shape[0]
+        if n_rows < self.n_splits:
+            raise InvalidArgumentError("y", f"at least n_splits={self.n_splits} rows", n_rows)
+        evidence = label_pairs(Y) if self.order == 2 else Y
+        if not self.shuffle:
+            return spread_rows(evidence, self.n_splits, np.zeros(n_rows, dtype=np.int64))
+        rng = np.random.default_rng(self.random_state)
+        rows, columns = rng.permutation(n_rows), rng.permutation(evidence.shape[1])
+        first_fold = rng.integers(self.n_splits, size=n_rows)
+        fold_of = np.empty(n_rows, dtype=np.int64)
+        fold_of[rows] = spread_rows(evidence[rows][:, columns], self.n_splits, first_fold)
+        return fold_of
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to train on and rows to test on, both ascending, none in both."""
+
+    train: Int
+    test: Int
+
+
+def read_splits(cv: object, X: Any, Y: Csr, random_state: int | None = 0) -> list[Split]:
+    """Return the splits that `cv` describes.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of (train, test)
+        An int is the number of folds of a shuffled :class:`IterativeStratification`; a splitter is
+        a scikit-learn splitter; row ids may be in any order.
+    X : rows
+        Only the number of rows is used.
+    Y : csr_array, shape (n, L)
+    random_state : int or None
+        Seed of the shuffle.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.ones((4, 1), dtype=np.int32))
+    >>> (split,) = read_splits([([3, 0], [2])], Y, Y)
+    >>> split.train, split.test
+    (array([0, 3]), array([2]))
+    """
+    n_rows = int(Y.shape[0])
+    text = isinstance(cv, str | bytes)
+    if isinstance(cv, Iterable) and not text:
+        pairs: Iterable[Any] = cv
+    elif hasattr(cv, "split") and not text:
+        pairs = cast("Any", cv).split(X, Y)
+    else:
+        folds = IterativeStratification(
+            check_integer("cv", cv, low=2),
+            shuffle=random_state is not None,
+            random_state=random_state,
+        )
+        pairs = folds.split(np.empty((n_rows, 0)), Y)
+    splits = [_checked(pair, n_rows) for pair in pairs]
+    if not splits:
+        raise InvalidArgumentError("cv", "at least one split", "none")
+    return splits
+
+
+def train_share(splits: Iterable[Split], n_rows: int) -> float:
+    """Return the smallest share of rows that a split trains on."""
+    return min(len(split.train) for split in splits) / n_rows
+
+
+def _checked(pair: Any, n_rows: int) -> Split:
+    """Return a validated split of existing rows without duplicates."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InvalidArgumentError("cv", "pairs of training and test rows", repr(pair))
+    train, test = (np.sort(check_rows("cv", rows, n_rows)) for rows in pair)
+    if len(train) == 0 or len(test) == 0:
+        raise InvalidArgumentError("cv", "rows to train on and rows to test on", "none")
+    both = np.concatenate([train, test])
+    if len(np.unique(both)) < len(both):
+        raise InvalidArgumentError("cv", "each row at most once in a split", "a row twice")
+    return Split(train, test)

@@ -1,26 +1,26 @@
 """The service: models over HTTP, taught while they are served (extra ``[serve]``).
 
 Input: saved models and a file that stores what users teach. Output: an ASGI app with a JSON
-interface, a web page, and the dialects of Annif and Label Studio. A change passes through ``gate``
-(limits, tokens) → ``api`` (JSON) → ``engine`` (batches) → ``learner`` (check, commit, apply, reply)
-→ ``store`` (SQLite) and ``served_model`` (one whole version per request). At its start the service
-loads the newest of the ``snapshots`` and replays later changes.
+interface, a web page, and the dialects of Annif and Label Studio. A change passes through
+``access`` (tokens, limits) → ``api`` (JSON) → ``engine`` (batches) → ``learner`` (check, apply,
+commit, reply) → ``store`` (SQLite) and ``served_model`` (one whole version per request). At its
+start the service loads the newest snapshot and replays later changes.
 
 May be imported by ``cli`` only; FastAPI and uvicorn are imported when an app is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from vicinal._base.errors import MissingExtraError
+from vicinal.errors import MissingExtraError
 from vicinal.service.limits import Limits
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from vicinal.service.about import About
-    from vicinal.service.loading import Sources
+    from vicinal.service.app import Sources
+    from vicinal.service.engine import About
 
 __all__ = ["Limits", "create_app"]
 
@@ -31,7 +31,8 @@ def create_app(
     store: str | PathLike[str] | None,
     read_token: str | None = None,
     write_token: str | None = None,
-    loopback_writes: bool = False,
+    loopback: bool = False,
+    hosts: Sequence[str] = (),
     limits: Limits | None = None,
     about: "Mapping[str, About] | None" = None,
 ) -> "FastAPI":
@@ -48,9 +49,11 @@ def create_app(
         Token required for reading; None lets anyone read.
     write_token : str or None
         Token required for changes; None makes the service read-only.
-    loopback_writes : bool
-        Let anyone who reaches the service make changes when there is no write token. Only for an
-        app that is bound to the loopback interface.
+    loopback : bool
+        Whether the app is bound to the loopback interface. Anyone who reaches it may then make
+        changes if there is no write token. Requests without a token must name a loopback host.
+    hosts : sequence of str
+        Further host names of a loopback app, for example that of a proxy in front of it.
     limits : Limits, optional
     about : mapping of id to About, optional
         Example texts, metrics of the last evaluation and the vocabulary of each model.
@@ -83,7 +86,8 @@ def create_app(
         store=store,
         read_token=read_token,
         write_token=write_token,
-        loopback_writes=loopback_writes,
+        loopback=loopback,
+        hosts=hosts,
         limits=limits,
         about=about,
     )

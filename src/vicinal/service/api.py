@@ -1,17 +1,18 @@
-"""The endpoints under ``/v1/models``."""
+"""The JSON interface: the endpoints under ``/v1/models``, liveness, readiness and metrics."""
 
-import json
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Coroutine, Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 
-from vicinal.service.engine import Engine
-from vicinal.service.errors import ServiceError, bad_value
-from vicinal.service.events import Change
-from vicinal.service.planned_changes import Outcome
+from vicinal.service.access import needs
+from vicinal.service.engine import Engine, to_json
+from vicinal.service.learner import Outcome
+from vicinal.service.limits import ServiceError, bad_value
 from vicinal.service.rows import Row
 from vicinal.service.schemas import (
     ChangeReply,
@@ -32,6 +33,7 @@ from vicinal.service.schemas import (
     SnapshotReply,
     TaughtList,
 )
+from vicinal.service.store import Change
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": text}
@@ -87,9 +89,33 @@ def engine_of(request: Request, model_id: str) -> Engine:
 
 
 def as_json(content: object, status: int = 200) -> Response:
-    """Return a JSON reply, without validating again what the service itself computed."""
-    body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(body.encode(), status, media_type="application/json")
+    """Return a small JSON reply."""
+    return sent(to_json(content), status)
+
+
+def sent(body: bytes, status: int = 200) -> Response:
+    """Return a JSON reply that was written before."""
+    return Response(body, status, media_type="application/json")
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -> Response:
+    """Return the reply that long work gives; the work is stopped if its client leaves."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ServiceError(400, "disconnected", "the client closed the connection")
+        return sent(await working)
+    finally:
+        leaving.cancel()
+        working.cancel()
+
+
+async def _left(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
@@ -99,38 +125,32 @@ def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
 
 # Routes are tried in order: the one that most requests are for comes first.
 @router.post("/{model_id}/predict", response_model=PredictReply, responses=ERRORS)
+@needs("read")
 async def predict(request: Request, model_id: ModelId, body: PredictRequest) -> Response:
     """Predict the labels of rows, with the scores of the `top` best labels."""
     engine = engine_of(request, model_id)
     rows = plain(body.rows)
-    answers, version = await engine.predict(rows, body.top)
-    results: list[dict[str, Any]] = [
-        {
-            "labels": answer.labels,
-            "scores": [{"label": label, "score": score} for label, score in answer.scores],
-        }
-        for answer in answers
-    ]
     if body.explain:
-        explained, _ = await engine.explain(rows, None, body.top)
-        for result, explanation in zip(results, explained, strict=True):
-            result["explanation"] = explanation
-    return as_json({"results": results, "version": version})
+        return await while_connected(request, engine.predict_and_explain(rows, body.top))
+    return sent(await engine.render(await engine.predict(rows, body.top)))
 
 
 @router.get("", response_model=ModelList, responses=ERRORS)
+@needs("read")
 async def list_models(request: Request) -> Response:
     """List the models."""
     return as_json({"models": [await engine.facts() for engine in engines(request).values()]})
 
 
 @router.get("/{model_id}", response_model=ModelFacts, responses=ERRORS)
+@needs("read")
 async def describe_model(request: Request, model_id: ModelId) -> Response:
     """Describe one model: method, rows, labels, version, metrics of the last evaluation."""
     return as_json(await engine_of(request, model_id).facts())
 
 
 @router.get("/{model_id}/labels", response_model=LabelList, responses=ERRORS)
+@needs("read")
 async def list_labels(
     request: Request,
     model_id: ModelId,
@@ -138,50 +158,46 @@ async def list_labels(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    """List labels with the number of rows that carry them, in the model's order."""
-    counts, version = await engine_of(request, model_id).labels()
-    part = contains.casefold()
-    found = [(label, rows) for label, rows in counts.items() if part in label.casefold()]
-    shown = [{"label": label, "rows": rows} for label, rows in found[offset : offset + limit]]
-    return as_json({"labels": shown, "total": len(found), "version": version})
+    """List labels with the number of rows that have them, in the model's order."""
+    return sent(await engine_of(request, model_id).labels(contains, offset, limit))
 
 
 @router.get("/{model_id}/examples", response_model=ExampleList, responses=ERRORS)
+@needs("read")
 async def list_examples(request: Request, model_id: ModelId) -> Response:
     """List texts to try."""
     return as_json({"examples": await engine_of(request, model_id).examples()})
 
 
 @router.get("/{model_id}/taught", response_model=TaughtList, responses=ERRORS)
+@needs("read")
 async def list_taught(
     request: Request, model_id: ModelId, limit: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> Response:
-    """List the most recent changes, newest first."""
-    taught, version = await engine_of(request, model_id).taught(limit)
-    return as_json({"taught": taught, "version": version})
+    """List the most recent changes, newest first; fewer than `limit` if they are large."""
+    return sent(await engine_of(request, model_id).taught(limit))
 
 
 @router.post("/{model_id}/explain", response_model=ExplainReply, responses=ERRORS)
+@needs("read")
 async def explain(request: Request, model_id: ModelId, body: ExplainRequest) -> Response:
     """Explain labels of rows: the parts that sum to each score."""
-    engine = engine_of(request, model_id)
-    if body.labels is not None:
-        known, _ = await engine.labels()
-        unknown = next((label for label in body.labels if label not in known), None)
-        if unknown is not None:
-            raise bad_value("labels", "labels of the model", unknown)
-    results, version = await engine.explain(plain(body.rows), body.labels, body.top, body.without)
-    return as_json({"results": results, "version": version})
+    work = engine_of(request, model_id).explain(
+        plain(body.rows), body.labels, body.top, body.without
+    )
+    return await while_connected(request, work)
 
 
 @router.post("/{model_id}/neighbors", response_model=NeighborsReply, responses=ERRORS)
+@needs("read")
 async def neighbors(request: Request, model_id: ModelId, body: NeighborsRequest) -> Response:
     """Find the nearest training rows, with their labels and the features they share."""
-    found, version = await engine_of(request, model_id).neighbors(plain(body.rows), body.k)
-    return as_json({"results": [{"neighbors": near} for near in found], "version": version})
+    work = engine_of(request, model_id).neighbors(plain(body.rows), body.k)
+    return await while_connected(request, work)
 
 
 @router.post("/{model_id}/learn", response_model=ChangeReply, responses=CHANGE_ERRORS)
+@needs("write")
 async def learn(
     request: Request, model_id: ModelId, body: LearnRequest, idempotency_key: KeyHeader = None
 ) -> Response:
@@ -192,6 +208,7 @@ async def learn(
 
 
 @router.post("/{model_id}/forget", response_model=ChangeReply, responses=CHANGE_ERRORS)
+@needs("write")
 async def forget(
     request: Request, model_id: ModelId, body: ForgetRequest, idempotency_key: KeyHeader = None
 ) -> Response:
@@ -214,7 +231,33 @@ def changed(outcome: Outcome) -> Response:
 
 
 @router.post("/{model_id}/snapshot", response_model=SnapshotReply, responses=CHANGE_ERRORS)
+@needs("write")
 async def snapshot(request: Request, model_id: ModelId) -> Response:
     """Write a snapshot now."""
     path, version = await engine_of(request, model_id).snapshot()
     return as_json({"path": path, "version": version})
+
+
+operations = APIRouter(tags=["operations"])
+
+
+@operations.get("/livez")
+@needs("open")
+async def livez() -> dict[str, str]:
+    """Tell that the process answers."""
+    return {"status": "alive"}
+
+
+@operations.get("/readyz")
+@needs("open")
+async def readyz() -> dict[str, str]:
+    """Tell that the models are loaded."""
+    return {"status": "ready"}
+
+
+@operations.get("/metrics", response_class=Response, responses=ERRORS)
+@needs("read")
+async def metrics(request: Request) -> Response:
+    """Return metrics for Prometheus."""
+    found = generate_latest(request.app.state.metrics.registry)
+    return Response(found, media_type=CONTENT_TYPE_LATEST)

@@ -1,29 +1,305 @@
 """One served model with everything around it: batches, changes, snapshots, descriptions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import json
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from scipy import sparse
 
-from vicinal.service import model_access
-from vicinal.service.about import About
+from vicinal._core.arrays import Int
+from vicinal.service import served_model
 from vicinal.service.access import Access
-from vicinal.service.batching import Batcher
-from vicinal.service.description import Description
-from vicinal.service.errors import ServiceError, bad_value
-from vicinal.service.events import Change
-from vicinal.service.learner import Learner, Request
-from vicinal.service.limits import Limits, check_limits, check_most
-from vicinal.service.model_access import Answer
-from vicinal.service.planned_changes import Outcome
+from vicinal.service.learner import (
+    Learner,
+    Outcome,
+    Replacement,
+    Request,
+    Upkeep,
+    contains_id,
+)
+from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
 from vicinal.service.rows import Row
-from vicinal.service.served_model import ServedModel
-from vicinal.service.snapshot_schedule import SnapshotSchedule
-from vicinal.service.telemetry import Metrics
-from vicinal.service.without_features import MOST_ROWS, add_contributions
+from vicinal.service.served_model import MOST_ROWS, Answer, ServedModel, add_contributions
+from vicinal.service.store import Change, Event
+from vicinal.service.telemetry import ServiceMetrics
+
+
+@dataclass(frozen=True)
+class About:
+    """Example texts, metrics and names of the labels of one model.
+
+    Parameters
+    ----------
+    examples : sequence of (title, text)
+        Texts to try on the page; by default, words of a few training rows.
+    metrics : mapping or None
+        Metrics of the last evaluation.
+    vocabulary : mapping
+        For the Annif dialect: label name → (label in words, notation).
+    """
+
+    examples: Sequence[tuple[str, str]] = ()
+    metrics: Mapping[str, float | None] | None = None
+    vocabulary: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Batcher(Generic[Item, Result]):
+    """Collects items of concurrent requests and hands them to one function, in one thread.
+
+    A batch holds the items that arrived while the previous batch was computed and those that arrive
+    during a short wait, up to the largest size. Batches run one at a time, in the order of arrival.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a list of items, returns for each its result or an exception.
+    max_rows : int
+        Largest size of a batch; a larger item is a batch of its own.
+    max_wait : float
+        Seconds that a smaller batch waits for further items.
+    max_queued : int
+        Rows that may wait; further items are refused.
+    max_seconds : float
+        How long an item may wait for its result.
+    observe : callable, optional
+        Called with the number of rows of each batch.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[list[Item]], Sequence[Result | Exception]],
+        *,
+        max_rows: int,
+        max_wait: float,
+        max_queued: int,
+        max_seconds: float,
+        observe: Callable[[int], None] | None = None,
+    ) -> None:
+        self._run = run
+        self._max_rows = max_rows
+        self._max_wait = max_wait
+        self._max_queued = max_queued
+        self._max_seconds = max_seconds
+        self._observe = observe
+        self._waiting: deque[tuple[Item, int, asyncio.Future[Result]]] = deque()
+        self._rows = 0
+        self._closing = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batch")
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def submit(self, item: Item, rows: int) -> Result:
+        """Return the result of one item, computed with those of other requests."""
+        if self._closing:
+            raise ServiceError(503, "stopping", "the service is shutting down; retry elsewhere")
+        if self._waiting and self._rows + rows > self._max_queued:
+            raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
+        self._start()
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, rows, future))
+        self._rows += rows
+        self._arrived.set()
+        if self._rows >= self._max_rows:
+            self._full.set()
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                return await future
+        except TimeoutError:
+            raise ServiceError(
+                504,
+                "too-slow",
+                f"no result within {self._max_seconds:g} s. A change may still be carried out: "
+                "repeat it with the same idempotency key",
+            ) from None
+
+    def _start(self) -> None:
+        """Start the worker in the running event loop, where the first item arrives."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        self._loop = loop
+        self._waiting.clear()  # of a loop that is closed, if anything
+        self._rows = 0
+        self._arrived = asyncio.Event()
+        self._full = asyncio.Event()
+        self._worker = loop.create_task(self._work())
+
+    async def close(self) -> None:
+        """Finish what is waiting, then stop."""
+        self._closing = True
+        if self._loop is asyncio.get_running_loop():
+            self._arrived.set()
+            self._full.set()
+            await self._worker
+        self._thread.shutdown()
+
+    async def _work(self) -> None:
+        """Run batches until closed."""
+        while True:
+            await self._arrived.wait()
+            if not self._waiting:
+                if self._closing:
+                    return
+                self._arrived.clear()
+                continue
+            await self._wait_for_more()
+            batch = self._take()
+            if not batch:
+                continue
+            results = await self._results([item for item, _, _ in batch])
+            for (_, _, future), result in zip(batch, results, strict=True):
+                if future.done():  # its request gave up
+                    continue
+                if isinstance(result, BaseException):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+    async def _results(self, items: list[Item]) -> Sequence[Result | BaseException]:
+        """Compute a batch; if it fails, its items one by one, so that only the bad ones fail."""
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._run, items)
+        (outcome,) = await asyncio.gather(running, return_exceptions=True)
+        if not isinstance(outcome, BaseException):
+            return outcome
+        if len(items) == 1:
+            return [outcome]
+        return [result for item in items for result in await self._results([item])]
+
+    async def _wait_for_more(self) -> None:
+        """Wait until the batch is full or the wait is over."""
+        if self._max_wait <= 0 or self._rows >= self._max_rows or self._closing:
+            return
+        self._full.clear()
+        try:
+            async with asyncio.timeout(self._max_wait):
+                await self._full.wait()
+        except TimeoutError:
+            return
+
+    def _take(self) -> list[tuple[Item, int, "asyncio.Future[Result]"]]:
+        """Return the items of the next batch; those whose requests gave up are left out."""
+        batch: list[tuple[Item, int, asyncio.Future[Result]]] = []
+        rows = 0
+        while self._waiting and (not batch or rows + self._waiting[0][1] <= self._max_rows):
+            item = self._waiting.popleft()
+            self._rows -= item[1]
+            if not item[2].done():
+                batch.append(item)
+                rows += item[1]
+        if batch and self._observe is not None:
+            self._observe(rows)
+        return batch
+
+
+SHOWN_CHARACTERS = 300
+"""How much of a taught text the list of changes shows."""
+TAUGHT_BYTES = 2**22
+"""Bytes of changes that one list of them is made from: 4 MiB."""
+SHOWN_EXAMPLES = 6
+"""Training rows offered as examples where none were given."""
+
+
+class Description:
+    """Describes one served model; every method reads one whole version.
+
+    Parameters
+    ----------
+    model_id : str
+    served : ServedModel
+    learner : Learner or None
+        None for a model that cannot be taught.
+    access : Access
+    about : About
+    """
+
+    def __init__(
+        self,
+        model_id: str,
+        served: ServedModel,
+        learner: Learner | None,
+        access: Access,
+        about: About,
+    ) -> None:
+        self._id = model_id
+        self._served = served
+        self._learner = learner
+        self._access = access
+        self._about = about
+
+    def facts(self) -> dict[str, Any]:
+        """Return method, numbers of rows and labels, version, and what the model can do."""
+        metrics = self._about.metrics
+        with self._served.reading() as (estimator, number, _):
+            calibration = served_model.state_of(estimator).calibration
+            return {
+                "id": self._id,
+                "method": type(estimator).__name__,
+                "rows": len(served_model.row_ids(estimator)),
+                "labels": len(served_model.state_of(estimator).label_names),
+                "features": self._served.reader.n_features,
+                "version": number,
+                "rows_since_threshold": calibration.learned + calibration.forgotten,
+                "reads_text": self._served.reader.reads_text,
+                "can_learn": self._learner is not None and served_model.can_learn(estimator),
+                "writes": self._access.writes,
+                "metrics": None if metrics is None else dict(metrics),
+            }
+
+    def labels(self, contains: str, offset: int, limit: int) -> dict[str, Any]:
+        """Return some labels with the number of their rows, how many there are, and the version."""
+        with self._served.reading() as (estimator, number, _):
+            counts = served_model.label_counts(estimator)
+        part = contains.casefold()
+        found = [(label, rows) for label, rows in counts.items() if part in label.casefold()]
+        shown = [{"label": label, "rows": rows} for label, rows in found[offset : offset + limit]]
+        return {"labels": shown, "total": len(found), "version": number}
+
+    def examples(self) -> list[dict[str, str]]:
+        """Return texts to try: those given, or words of training rows."""
+        if not self._served.reader.reads_text:
+            return []
+        if self._about.examples:
+            return [{"title": title, "text": text} for title, text in self._about.examples]
+        with self._served.reading() as (estimator, _, _):
+            names = self._served.reader.names
+            return served_model.example_words(estimator, names, SHOWN_EXAMPLES)
+
+    def taught(self, count: int) -> tuple[list[dict[str, Any]], int]:
+        """Return the newest changes, newest first, and the version."""
+        with self._served.reading() as (estimator, version, _):
+            known = served_model.row_ids(estimator)
+        if self._learner is None:
+            return [], version
+        events = self._learner.store.latest(self._id, version, count, TAUGHT_BYTES)
+        return [_shown(event, known) for event in events], version
+
+
+def _shown(event: Event, known: Int) -> dict[str, Any]:
+    """Return a change as the page lists it; `known` are the ids of the rows that are there."""
+    is_learned = event.change.kind == "learn"
+    rows = [
+        {"labels": row["labels"], "text": row.get("text", "(features)")[:SHOWN_CHARACTERS]}
+        for row in (event.change.rows if is_learned else ())
+    ]
+    return {
+        "version": event.version,
+        "kind": event.change.kind,
+        "row_ids": list(event.row_ids),
+        "taught_at": event.taught_at,
+        "rows": rows,
+        "undone": is_learned and not any(contains_id(known, row) for row in event.row_ids),
+    }
+
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
@@ -31,11 +307,22 @@ COMMIT_ROWS = 4096
 """Most rows learned by one commit, from however many requests."""
 
 
+SLOW_THREADS = 2
+"""Threads for neighbours and explanations of one model."""
+QUICK_THREADS = 2
+"""Threads for descriptions of one model."""
+MOST_WAITING = 64
+"""Requests for neighbours and explanations that may wait for a thread."""
+INLINE_SCORES = 2000
+"""Replies with more scores than this are written as JSON beside the event loop."""
+
+
 class Query(NamedTuple):
     """Rows of one request and how many labels it wants scores of."""
 
     rows: Sequence[Row]
     top: int
+    with_label_scores: bool = False
 
 
 class Predicted(NamedTuple):
@@ -43,6 +330,22 @@ class Predicted(NamedTuple):
 
     answers: list[Answer]
     version: int
+
+
+class Stop:
+    """Tells work in a thread that nobody waits for it any longer; calling it raises then."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """Stop the work at its next check."""
+        self._event.set()
+
+    def __call__(self) -> None:
+        """Raise if the work is to stop."""
+        if self._event.is_set():
+            raise ServiceError(503, "stopped", "nobody waits for this result any longer")
 
 
 class Engine:
@@ -56,7 +359,7 @@ class Engine:
         None for a service without a store, which cannot learn.
     access : Access
     limits : Limits
-    metrics : Metrics
+    metrics : ServiceMetrics
     about : About
     """
 
@@ -67,7 +370,7 @@ class Engine:
         learner: Learner | None,
         access: Access,
         limits: Limits,
-        metrics: Metrics,
+        metrics: ServiceMetrics,
         about: About,
     ) -> None:
         self.id = model_id
@@ -78,9 +381,10 @@ class Engine:
         self._limits = limits
         self._metrics = metrics
         self._description = Description(model_id, served, learner, access, about)
-        self._schedule = (
-            None if learner is None else SnapshotSchedule(learner, limits.rows_per_snapshot)
-        )
+        self._upkeep = None if learner is None else Upkeep(learner, limits.rows_per_snapshot)
+        self._slow = ThreadPoolExecutor(SLOW_THREADS, thread_name_prefix="slow")
+        self._quick = ThreadPoolExecutor(QUICK_THREADS, thread_name_prefix="quick")
+        self._running: set[Stop] = set()
         self._predictions: Batcher[Query, Predicted] = Batcher(
             self._predict,
             max_rows=limits.batch_rows,
@@ -99,138 +403,190 @@ class Engine:
         self._update_gauges()
 
     @property
-    def most_scores(self) -> int:
-        """Largest ``top`` of a request."""
-        return self._limits.top
+    def version(self) -> int:
+        """The newest version of the model."""
+        return self._served.version
 
-    async def predict(self, rows: Sequence[Row], top: int) -> Predicted:
+    async def predict(
+        self, rows: Sequence[Row], top: int, with_label_scores: bool = False
+    ) -> Predicted:
         """Return labels and scores, computed together with those of other requests."""
         self._check(rows)
-        check_most("top", top, self._limits.top)
-        return await self._predictions.submit(Query(rows, top), len(rows))
+        self._check_top(rows, top)
+        query = Query(rows, top, with_label_scores)
+        return await self._predictions.submit(query, len(rows))
 
     def _predict(self, queries: list[Query]) -> list[Predicted]:
         """Answer a batch with one search."""
         rows = [row for query in queries for row in query.rows]
-        X = self._served.reader.features(rows)
-        with self._served.reading() as (estimator, number):
-            found = model_access.answers(estimator, X, max(query.top for query in queries))
+        X = self._served.reader.read(rows)
+        top = max(query.top for query in queries)
+        own_scores = any(query.with_label_scores for query in queries)
+        with self._served.reading() as (estimator, number, _), refusals():
+            found = served_model.answers(estimator, X, top, own_scores)
         results, start = [], 0
         for query in queries:
             own = found[start : start + len(query.rows)]
             start += len(query.rows)
-            cut = [Answer(answer.labels, answer.scores[: query.top]) for answer in own]
+            cut = [answer._replace(scores=answer.scores[: query.top]) for answer in own]
             results.append(Predicted(cut, number))
         return results
 
-    async def neighbors(
-        self, rows: Sequence[Row], k: int | None
-    ) -> tuple[list[list[dict[str, Any]]], int]:
-        """Return the nearest training rows of each row."""
+    async def predict_and_explain(self, rows: Sequence[Row], top: int) -> bytes:
+        """Return the reply with labels, scores and explanations, all by one version."""
+        self._check(rows)
+        self._check_top(rows, top)
+        self._check_explained(rows, top)
+        return await self._slowly(self._predict_and_explain, rows, top)
+
+    def _predict_and_explain(self, stop: Stop, rows: Sequence[Row], top: int) -> dict[str, Any]:
+        reader = self._served.reader
+        X = reader.read(rows)
+        with self._served.reading() as (estimator, number, _), refusals():
+            stop()
+            found = served_model.answers(estimator, X, top)
+            why = served_model.explanations(estimator, X, None, top, reader.names, stop)
+        reply = predictions_reply(Predicted(found, number))
+        for result, explanation in zip(reply["results"], why, strict=True):
+            result["explanation"] = explanation
+        return reply
+
+    async def neighbors(self, rows: Sequence[Row], k: int | None) -> bytes:
+        """Return the reply with the nearest training rows of each row."""
         self._check(rows)
         check_most("k", k or 0, self._limits.neighbors)
-        return await self._in_thread(self._neighbors, rows, k)
+        with self._served.reading() as held:
+            width = k or served_model.shown_neighbors(held.estimator)
+        most = self._limits.neighbor_cells
+        if len(rows) * width > most and len(rows) > 1:
+            expected = f"at most {max(1, most // width)} rows for k = {width}"
+            raise bad_value("rows", expected, len(rows))
+        return await self._slowly(self._neighbors, rows, k)
 
-    def _neighbors(
-        self, rows: Sequence[Row], k: int | None
-    ) -> tuple[list[list[dict[str, Any]]], int]:
+    def _neighbors(self, stop: Stop, rows: Sequence[Row], k: int | None) -> dict[str, Any]:
         reader = self._served.reader
-        X = reader.features(rows)
-        with self._served.reading() as (estimator, number):
-            return model_access.neighbors(estimator, X, k, reader.names), number
+        X = reader.read(rows)
+        with self._served.reading() as (estimator, number, _), refusals():
+            found = served_model.neighbors(estimator, X, k, reader.names, stop)
+        return {"results": [{"neighbors": near} for near in found], "version": number}
 
     async def explain(
         self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool = False
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Return why each row gets its labels, and without which features scores would fall."""
+    ) -> bytes:
+        """Return the reply that says why each row gets its labels."""
         self._check(rows)
         check_most("top", top, self._limits.top)
+        self._check_explained(rows, top if labels is None else len(labels))
         if without and len(rows) > MOST_ROWS:
             raise bad_value("rows", f"at most {MOST_ROWS} rows together with 'without'", len(rows))
-        return await self._in_thread(self._explain, rows, labels, top, without)
+        return await self._slowly(self._explain, rows, labels, top, without)
 
     def _explain(
-        self, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool
-    ) -> tuple[list[dict[str, Any]], int]:
+        self, stop: Stop, rows: Sequence[Row], labels: list[str] | None, top: int, without: bool
+    ) -> dict[str, Any]:
         reader = self._served.reader
-        X = reader.features(rows)
-        with self._served.reading() as (estimator, number):
-            found = model_access.explanations(estimator, X, labels, top, reader.names)
+        X = reader.read(rows)
+        with self._served.reading() as (estimator, number, _), refusals():
+            if labels is not None:
+                known = frozenset(served_model.state_of(estimator).label_names)
+                if unknown := next((label for label in labels if label not in known), None):
+                    raise bad_value("labels", "labels of the model", unknown)
+            found = served_model.explanations(estimator, X, labels, top, reader.names, stop)
             if without and sparse.issparse(X):
-                add_contributions(estimator, X, found, reader.names)
-        return found, number
+                add_contributions(estimator, X, found, reader.names, stop)
+        return {"results": found, "version": number}
 
-    async def change(self, *changes: Change) -> list[Outcome]:
-        """Learn or forget rows: durable and applied when this returns."""
+    async def change(self, *changes: Change | Replacement) -> list[Outcome]:
+        """Learn, replace or forget rows: durable and applied when this returns."""
         for change in changes:
-            if change.kind == "learn":
-                check_limits(change.rows, self._limits)
-            else:
+            if isinstance(change, Change) and change.kind == "forget":
                 check_most("row_ids", len(change.rows), self._limits.rows)
+            else:
+                check_limits(change.rows, self._limits)
+        self._required_learner()
         rows = sum(len(change.rows) for change in changes)
         try:
-            outcomes = await self._changes.submit(changes, rows)
+            outcomes = await self._changes.submit(changes, max(rows, 1))
         except ServiceError as error:
             if error.code.startswith(("store", "disk")):
                 self._metrics.store_failures.inc()
             raise
-        for change, outcome in zip(changes, outcomes, strict=True):
-            if not outcome.repeated:
-                taught = self._metrics.taught.labels(self.id, change.kind)
-                taught.inc(len(outcome.row_ids))
-        self.save_if_due()
+        if self._upkeep is not None:
+            self._upkeep.after_change()
         return outcomes
 
     def _process(self, requests: list[Request]) -> list[list[Outcome] | Exception]:
-        answers = self._required_learner().process(requests)
+        learner = self._required_learner()
+        before = learner.counted.copy()
+        answers = learner.process(requests)
+        for kind, count in (learner.counted - before).items():
+            self._metrics.taught.labels(self.id, kind).inc(count)
         self._update_gauges()
         return answers
 
     async def snapshot(self) -> tuple[str, int]:
-        """Write the model folder now; return its path and version."""
-        if self._schedule is None:
+        """Write a snapshot now; return its name and version."""
+        if self._upkeep is None:
             raise _no_store()
         async with self._time_limit():
-            return await self._schedule.write()
+            return await self._upkeep.write()
 
-    def save_if_due(self) -> None:
-        """Start writing a snapshot in the background if enough rows have changed."""
-        if self._schedule is not None:
-            self._schedule.write_if_due()
+    def begin(self) -> None:
+        """Start what can be done in the background before the first request."""
+        if self._upkeep is not None:
+            self._upkeep.begin()
 
     async def close(self) -> None:
-        """Finish what is waiting, then save what was learned."""
+        """Stop work that nobody waits for, finish the rest, then save what was learned."""
+        for stop in tuple(self._running):
+            stop.set()
         await self._predictions.close()
         await self._changes.close()
-        if self._schedule is not None:
-            await self._schedule.close()
+        for pool in (self._slow, self._quick):
+            pool.shutdown(wait=False, cancel_futures=True)
+        if self._upkeep is not None:
+            await self._upkeep.close()
 
     async def facts(self) -> dict[str, Any]:
         """Return what is known of the model."""
-        return await self._in_thread(self._description.facts)
+        doing = "nothing" if self._upkeep is None else self._upkeep.doing
+        return {**await self._quickly(self._description.facts), "upkeep": doing}
 
-    async def labels(self) -> tuple[dict[str, int], int]:
-        """Return each label with the number of its rows, and the version."""
-        return await self._in_thread(self._description.labels)
+    async def labels(self, contains: str, offset: int, limit: int) -> bytes:
+        """Return the reply with some labels and the number of their rows."""
+        return await self._quickly(
+            lambda: self.as_bytes(self._description.labels(contains, offset, limit))
+        )
 
     async def examples(self) -> list[dict[str, str]]:
         """Return texts to try."""
-        return await self._in_thread(self._description.examples)
+        return await self._quickly(self._description.examples)
 
-    async def taught(self, count: int) -> tuple[list[dict[str, Any]], int]:
-        """Return the newest changes, newest first."""
-        return await self._in_thread(self._description.taught, count)
+    async def taught(self, count: int) -> bytes:
+        """Return the reply with the newest changes, newest first."""
 
-    async def alive_from(self, origin: str) -> list[int]:
-        """Return the rows that came from one object of another program and are still there."""
-        learner = self._required_learner()
+        def reply() -> bytes:
+            taught, version = self._description.taught(count)
+            return self.as_bytes({"taught": taught, "version": version})
 
-        def find() -> list[int]:
-            events = learner.store.by_origin(self.id, origin)
-            ids = [i for event in events if event.change.kind == "learn" for i in event.row_ids]
-            return learner.alive(ids)
+        return await self._quickly(reply)
 
-        return await self._in_thread(find)
+    async def render(self, predicted: Predicted) -> bytes:
+        """Return the reply with predictions; a large one is written beside the event loop."""
+        if sum(len(answer.scores) for answer in predicted.answers) <= INLINE_SCORES:
+            return self.as_bytes(predictions_reply(predicted))
+        return await self._slowly(lambda _: predictions_reply(predicted))
+
+    def as_bytes(self, content: object) -> bytes:
+        """Return the JSON of a reply, unless it is too large."""
+        body = to_json(content)
+        if len(body) > self._limits.reply_bytes:
+            raise ServiceError(
+                422,
+                "reply-too-large",
+                f"the reply is larger than {self._limits.reply_bytes:,} bytes: ask for less",
+            )
+        return body
 
     def _required_learner(self) -> Learner:
         if self._learner is None:
@@ -242,21 +598,59 @@ class Engine:
         check_limits(rows, self._limits)
         self._served.reader.check(rows)
 
+    def _check_top(self, rows: Sequence[Row], top: int) -> None:
+        check_most("top", top, self._limits.top)
+        most = self._limits.scores
+        if len(rows) * top > most and len(rows) > 1:
+            raise bad_value(
+                "rows", f"at most {max(1, most // top)} rows for top = {top}", len(rows)
+            )
+
+    def _check_explained(self, rows: Sequence[Row], labels: int) -> None:
+        most = self._limits.explained_labels
+        if len(rows) * labels > most and len(rows) > 1:
+            expected = f"at most {max(1, most // labels)} rows for {labels} labels each"
+            raise bad_value("rows", expected, len(rows))
+
     def _update_gauges(self) -> None:
         """Show rows and version in the metrics."""
-        with self._served.reading() as (estimator, number):
-            self._metrics.rows.labels(self.id).set(len(model_access.row_ids(estimator)))
+        with self._served.reading() as (estimator, number, _):
+            self._metrics.rows.labels(self.id).set(len(served_model.row_ids(estimator)))
             self._metrics.version.labels(self.id).set(number)
 
-    async def _in_thread(
+    async def _quickly(self, function: Callable[[], Value]) -> Value:
+        """Run a short function beside the event loop, within the time limit."""
+        async with self._time_limit():
+            return await asyncio.get_running_loop().run_in_executor(self._quick, function)
+
+    async def _slowly(
         self,
-        function: Callable[Arguments, Value],
+        function: Callable[Concatenate[Stop, Arguments], dict[str, Any]],
         *arguments: Arguments.args,
         **more: Arguments.kwargs,
-    ) -> Value:
-        """Run a function beside the event loop, within the time limit."""
-        async with self._time_limit():
-            return await asyncio.to_thread(function, *arguments, **more)
+    ) -> bytes:
+        """Run work in a thread of its own kind; return its result as JSON.
+
+        The work is stopped at its next row when its time is over, when its client has gone, and
+        when the service ends.
+        """
+        if len(self._running) >= MOST_WAITING:
+            raise ServiceError(503, "overloaded", "too many requests are waiting; retry later")
+        stop = Stop()
+
+        def work() -> bytes:
+            stop()
+            found = function(stop, *arguments, **more)
+            stop()
+            return self.as_bytes(found)
+
+        self._running.add(stop)
+        try:
+            async with self._time_limit():
+                return await asyncio.get_running_loop().run_in_executor(self._slow, work)
+        finally:
+            stop.set()
+            self._running.discard(stop)
 
     @asynccontextmanager
     async def _time_limit(self) -> AsyncIterator[None]:
@@ -266,6 +660,33 @@ class Engine:
                 yield
         except TimeoutError:
             raise ServiceError(504, "too-slow", "no result within the time limit") from None
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn what a model refuses into a reply; its message names an argument, not the data."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise ServiceError(422, "refused-by-model", f"rows: {error}"[:300]) from error
+
+
+def predictions_reply(predicted: Predicted) -> dict[str, Any]:
+    """Return the content of the reply to a request for predictions."""
+    results = [
+        {
+            "labels": answer.labels,
+            "scores": [{"label": label, "score": score} for label, score in answer.scores],
+        }
+        for answer in predicted.answers
+    ]
+    return {"results": results, "version": predicted.version}
+
+
+def to_json(content: object) -> bytes:
+    """Return JSON, without validating again what the service itself computed."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def _no_store() -> ServiceError:

@@ -1,34 +1,256 @@
-"""Changes to a model: checked, committed, applied, and only then acknowledged.
+"""Changes to a model: checked, applied to a draft, committed, and only then seen and acknowledged.
 
-The order is: check → commit to the store → apply to the model → reply. A crash after the commit
-loses nothing, because the next start replays every change that the newest snapshot does not
-contain. A client that got no reply sends its request again with the same idempotency key and gets
-the result of the first one.
+The order is: check → apply to a draft of the model → commit to the store with the row ids that the
+model gave → let readers see the draft → reply. What the model refuses is never stored, and an id
+that is acknowledged is the id in the model. A crash after the commit loses nothing, because the
+next start replays every change that the newest snapshot does not contain. A client that got no
+reply sends its request again with the same idempotency key and gets the result of the first one.
 """
 
+import asyncio
+import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
 
-from vicinal.service import model_access
-from vicinal.service.errors import ConflictError, ServiceError
-from vicinal.service.events import Change, Event
-from vicinal.service.planned_changes import Outcome, PlannedChanges, contains_id
-from vicinal.service.served_model import ServedModel
-from vicinal.service.snapshots import Snapshots
-from vicinal.service.store import Store
+import numpy as np
+from scipy import sparse
 
-REPLAY_BYTES = 2**25
-"""Events read from the store at once, in bytes of their rows: 32 MiB."""
+from vicinal._core.arrays import Csr, Features, Int
+from vicinal._core.files import UNFINISHED, remove_stale, replacing
+from vicinal.errors import ModelFormatError
+from vicinal.methods import load, save
+from vicinal.methods.pipeline import Model
+from vicinal.service import served_model
+from vicinal.service.limits import ConflictError, ServiceError, StoreError, bad_value
+from vicinal.service.rows import Row
+from vicinal.service.served_model import ServedModel, graph_file, read_graph, write_graph
+from vicinal.service.store import Change, Event, EventStore
 
+REPLAY_BYTES = 2**23
+"""Events read from the store at once, in bytes of their rows: 8 MiB."""
 ATTEMPTS = 5
 """Tries of a commit while another process teaches the same model."""
-
+_VERSION = re.compile(r"[0-9]{12}")
 log = logging.getLogger("vicinal.service")
 
 
-Request = tuple[Change, ...]
+class Outcome(NamedTuple):
+    """What a change did: ids of the rows, the version it made, whether it was made before."""
+
+    row_ids: tuple[int, ...]
+    version: int
+    repeated: bool = False
+
+
+class Replacement(NamedTuple):
+    """A row that takes the place of all rows that came from one object of another program.
+
+    `row` is None if they are only to be forgotten. Which rows these are is decided when the change
+    is applied, so that of several replacements at the same time the last one remains.
+    """
+
+    origin: str
+    row: Row | None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows to learn: one or none."""
+        return () if self.row is None else (self.row,)
+
+
+Request = tuple[Change | Replacement, ...]
 """Changes of one request; made together or not at all."""
+Answer = list[Outcome] | Exception
+"""The outcomes of one request, or why it was refused."""
+
+
+class Draft:
+    """Requests applied to a model in order, before they are committed and readers see them.
+
+    Requests that only learn rows are learned together, which gives the same model.
+
+    Parameters
+    ----------
+    model_id : str
+    served : ServedModel
+        Within its ``changing``.
+    store : EventStore
+    """
+
+    def __init__(self, model_id: str, served: ServedModel, store: EventStore) -> None:
+        self._model_id = model_id
+        self._served = served
+        self._store = store
+        self._waiting: list[tuple[int, Change, Features]] = []
+        self.events: list[Event] = []
+        self.answers: dict[int, Answer] = {}
+        with served.reading() as held:
+            self._can_learn = served_model.can_learn(held.estimator)
+
+    def add(self, place: int, request: Request) -> None:
+        """Apply the request at a place of the batch, now or together with the next ones."""
+        try:
+            features = [self._check(change) for change in request]
+            first = request[0]
+            if len(request) == 1 and isinstance(first, Change) and self._may_wait(first):
+                self._waiting.append((place, first, features[0]))
+                return
+            self.flush()
+            self.answers[place] = self._apply(request, features)
+        except ServiceError as error:
+            self.answers[place] = error
+
+    def flush(self) -> None:
+        """Learn the rows that wait, in one update; one by one if the model refuses one of them."""
+        waiting, self._waiting = self._waiting, []
+        if len(waiting) > 1 and self._learn_together(waiting):
+            return
+        for place, change, X in waiting:
+            try:
+                self.answers[place] = self._apply((change,), [X])
+            except ServiceError as error:
+                self.answers[place] = error
+
+    def _check(self, change: Change | Replacement) -> Features:
+        """Return the features of the rows to learn, after every check of the model's steps."""
+        if not self._can_learn:
+            raise ServiceError(
+                409, "cannot-learn", f"the method of {self._model_id!r} cannot learn incrementally"
+            )
+        is_forgetting = isinstance(change, Change) and change.kind == "forget"
+        if is_forgetting or not change.rows:
+            return np.empty((0, 0))
+        return self._served.reader.read(change.rows)
+
+    def _may_wait(self, change: Change) -> bool:
+        """Tell whether a change only learns rows, and repeats no other."""
+        if change.kind != "learn":
+            return False
+        if change.key is None:
+            return True
+        keys = {other.key for _, other, _ in self._waiting}
+        return change.key not in keys and self._earlier(change.key) is None
+
+    def _learn_together(self, waiting: Sequence[tuple[int, Change, Features]]) -> bool:
+        """Learn the rows of several requests in one update; tell whether the model took them."""
+        rows = [row for _, change, _ in waiting for row in change.rows]
+        try:
+            ids = self._served.learn(_stacked([X for _, _, X in waiting]), _labels(rows))
+        except (ValueError, TypeError):
+            return False
+        for place, change, _ in waiting:
+            own, ids = ids[: len(change.rows)], ids[len(change.rows) :]
+            self.answers[place] = [self._add_event(change, own)]
+        return True
+
+    def _apply(self, request: Request, features: Sequence[Features]) -> list[Outcome]:
+        """Make the changes of one request, all or none."""
+        kept = len(self.events)
+        try:
+            with self._served.savepoint():
+                return [
+                    outcome
+                    for change, X in zip(request, features, strict=True)
+                    for outcome in self._apply_one(change, X)
+                ]
+        except (ValueError, TypeError) as error:
+            del self.events[kept:]
+            raise ServiceError(422, "refused-by-model", str(error)[:300]) from error
+        except ServiceError:
+            del self.events[kept:]
+            raise
+
+    def _apply_one(self, change: Change | Replacement, X: Features) -> list[Outcome]:
+        if isinstance(change, Replacement):
+            return self._replace(change, X)
+        earlier = None if change.key is None else self._earlier(change.key)
+        if earlier is not None:
+            return [_repeated(earlier, change)]
+        return [self._learn(change, X) if change.kind == "learn" else self._forget(change)]
+
+    def _replace(self, change: Replacement, X: Features) -> list[Outcome]:
+        """Learn the new row, then forget those that came from the same object before."""
+        older = self.alive_from(change.origin)
+        made = []
+        if change.row is not None:
+            made.append(self._learn(Change("learn", (change.row,), origin=change.origin), X))
+        if older:
+            made.append(self._forget(Change("forget", tuple(older), origin=change.origin)))
+        return made
+
+    def _learn(self, change: Change, X: Features) -> Outcome:
+        return self._add_event(change, self._served.learn(X, _labels(change.rows)))
+
+    def _forget(self, change: Change) -> Outcome:
+        ids, known = tuple(sorted(set(change.rows))), self._served.draft_row_ids()
+        for row_id in ids:
+            if not contains_id(known, row_id):
+                raise ServiceError(
+                    404, "unknown-row", f"row_ids: the model does not contain row {row_id}"
+                )
+        if len(ids) == len(known):
+            raise bad_value("row_ids", "at least one row to remain in the model", "all rows")
+        self._served.forget(ids)
+        return self._add_event(change, ids)
+
+    def _add_event(self, change: Change, ids: tuple[int, ...]) -> Outcome:
+        """Add an event to commit."""
+        last = self.events[-1] if self.events else None
+        version = (self._served.version if last is None else last.version) + 1
+        previous = self._served.history if last is None else last.digest
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.events.append(Event(self._model_id, version, change, ids, now, previous))
+        return Outcome(ids, version)
+
+    def _earlier(self, key: str) -> Event | None:
+        """Return the event that was made with an idempotency key, committed or not yet."""
+        made = next((event for event in self.events if event.change.key == key), None)
+        return made or self._store.by_key(self._model_id, key)
+
+    def alive_from(self, origin: str) -> list[int]:
+        """Return the rows that came from one object of another program and are still there."""
+        ids = self._store.learned_from(self._model_id, origin)
+        for event in self.events:
+            if event.change.origin == origin and event.change.kind == "learn":
+                ids += event.row_ids
+        known = self._served.draft_row_ids()
+        return [row_id for row_id in ids if contains_id(known, row_id)]
+
+
+def _stacked(parts: Sequence[Features]) -> Features:
+    """Return rows of features one below the other."""
+    dense = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(dense) == len(parts):
+        return np.vstack(dense)
+    every: list[Any] = list(parts)
+    return cast("Csr", sparse.csr_array(sparse.vstack(every, format="csr")))
+
+
+def _labels(rows: Iterable[Row]) -> list[list[str]]:
+    return [list(row["labels"]) for row in rows]
+
+
+def contains_id(known: Int, row_id: int) -> bool:
+    """Tell whether rising ids contain one."""
+    place = int(np.searchsorted(known, row_id))
+    return place < len(known) and int(known[place]) == row_id
+
+
+def _repeated(earlier: Event, change: Change) -> Outcome:
+    """Return what the first request with this key did."""
+    if not change.repeats(earlier.change):
+        raise ServiceError(
+            409, "key-reused", "the idempotency key was used before for a different request"
+        )
+    return Outcome(earlier.row_ids, earlier.version, repeated=True)
 
 
 class Learner:
@@ -38,12 +260,12 @@ class Learner:
     ----------
     model_id : str
     served : ServedModel
-    store : Store
+    store : EventStore
     snapshots : Snapshots
     """
 
     def __init__(
-        self, model_id: str, served: ServedModel, store: Store, snapshots: Snapshots
+        self, model_id: str, served: ServedModel, store: EventStore, snapshots: "Snapshots"
     ) -> None:
         self.model_id = model_id
         self.served = served
@@ -52,6 +274,8 @@ class Learner:
         self.saved_version = max(snapshots.versions(), default=0)
         self._applied_rows = 0
         self._saved_rows = 0
+        self.counted: Counter[str] = Counter()
+        """Rows learned and forgotten by requests, by kind of change."""
 
     @property
     def unsaved_rows(self) -> int:
@@ -61,169 +285,285 @@ class Learner:
     @property
     def n_rows(self) -> int:
         """Rows of the model."""
-        with self.served.reading() as (estimator, _):
-            return len(model_access.row_ids(estimator))
+        with self.served.reading() as held:
+            return len(served_model.row_ids(held.estimator))
 
     def replay(self) -> int:
         """Apply every event that the model does not contain yet; return how many."""
         before = self.served.version
         while events := self.store.after(self.model_id, self.served.version, REPLAY_BYTES):
-            self._apply(events)
+            with self.served.changing():
+                self._replay_some(events)
+                self.served.publish(events[-1].version, events[-1].digest)
+            self._applied_rows += sum(len(event.row_ids) for event in events)
         return self.served.version - before
 
-    def process(self, requests: Sequence[Request]) -> list[list[Outcome] | Exception]:
-        """Make the changes of several requests: one commit, one update per run of equal kinds.
+    def _replay_some(self, events: Sequence[Event]) -> None:
+        """Apply events that follow the model's; several of one kind in one update."""
+        version, digest = self.served.version, self.served.history
+        for event in events:
+            if event.version != version + 1 or event.previous != digest:
+                raise self.store.gap(self.model_id, version + 1)
+            version, digest = event.version, event.digest
+        for kind, run in groupby(events, key=lambda event: event.change.kind):
+            group = list(run)
+            ids = [row_id for event in group for row_id in event.row_ids]
+            try:
+                if kind == "forget":
+                    self.served.forget(ids)
+                else:
+                    self._learn_again([row for event in group for row in event.change.rows], ids)
+            except (ValueError, TypeError) as error:
+                which = f"events {group[0].version} to {group[-1].version} of {self.model_id!r}"
+                raise StoreError(
+                    f"{self.store.path.name}: {which} do not fit the model: {error}"
+                ) from error
+
+    def _learn_again(self, rows: Sequence[Row], ids: Sequence[int]) -> None:
+        """Learn rows of the store; they must get the ids that were acknowledged."""
+        given = self.served.learn(self.served.reader.features(rows), _labels(rows))
+        if list(given) != list(ids):
+            raise ValueError("the rows got other ids than they had before")
+
+    def process(self, requests: Sequence[Request]) -> list[Answer]:
+        """Make the changes of several requests in one commit.
 
         Returns
         -------
         list
             For each request the outcome of its changes, or why it was refused.
         """
-        for _ in range(ATTEMPTS):
-            answers, conflict = self._attempt(requests)
-            if conflict is None:
-                break
-        return answers
-
-    def _attempt(
-        self, requests: Sequence[Request]
-    ) -> tuple[list[list[Outcome] | Exception], ConflictError | None]:
-        """Make the changes, unless another process commits the same version first."""
-        self.replay()
-        with self.served.reading() as (estimator, number):
-            planned = PlannedChanges(
-                self.model_id,
-                number,
-                model_access.next_row_id(estimator),
-                model_access.row_ids(estimator),
-                model_access.can_learn(estimator),
-            )
-        answers: list[list[Outcome] | Exception] = []
-        for request in requests:
+        for attempt in range(ATTEMPTS):
             try:
-                answers.append([self._plan(planned, change) for change in request])
-                planned.keep()
-            except ServiceError as error:
-                planned.drop()
-                answers.append(error)
-        try:
-            refused = self._carry_out(planned.kept)
-        except ServiceError as error:
-            conflict = error if isinstance(error, ConflictError) else None
-            return [error if _is_new(answer) else answer for answer in answers], conflict
-        return [_with_refusals(answer, refused) for answer in answers], None
+                return self._attempt(requests, is_alone=attempt > 0)
+            except ConflictError as error:
+                conflict = error
+            except (ServiceError, StoreError) as error:
+                return [error] * len(requests)
+        return [conflict] * len(requests)
 
-    def _carry_out(self, events: Sequence[Event]) -> dict[int, str]:
-        """Commit, then apply; return why the model refused some versions, if it did."""
-        if not events:
-            return {}
-        self.store.append(events)
-        try:
-            return self._apply(events)
-        except Exception as error:
-            log.exception("change stored but not applied", extra={"model": self.model_id})
-            raise ServiceError(
-                503,
-                "stored-not-applied",
-                "the change is stored durably but could not be applied yet; it will be applied "
-                "before the next change, or when the service is restarted",
-            ) from error
+    def _attempt(self, requests: Sequence[Request], is_alone: bool) -> list[Answer]:
+        """Make the changes, unless another process commits the same version first.
 
-    def _plan(self, planned: PlannedChanges, change: Change) -> Outcome:
-        """Return what a change will do, after every check that is possible before the commit."""
-        if change.key is not None:
-            earlier = planned.by_key(change.key) or self.store.by_key(self.model_id, change.key)
-            if earlier is not None:
-                return _repeated(earlier, change)
-        if change.kind == "learn":
-            self.served.reader.check(change.rows)
-        return planned.add(change)
-
-    def _apply(self, events: Sequence[Event]) -> dict[int, str]:
-        """Apply committed events; several of one kind in one update, which gives the same model.
-
-        Returns the versions that the model refused, with reasons.
+        With `is_alone`, other processes wait with their commits.
         """
-        refused: dict[int, str] = {}
-        for kind, run in groupby(events, key=_what):
-            group = list(run)
-            if kind == "nothing":
-                self.served.skip(group[-1].version)
-                continue
-            try:
-                self._apply_group(group)
-            except (ValueError, TypeError) as error:
-                if len(group) > 1:
-                    for event in group:
-                        refused |= self._apply([event])
-                else:
-                    self._refuse(group[0], error)
-                    refused[group[0].version] = str(error)
-        return refused
+        with self.store.exclusive() if is_alone else nullcontext():
+            self.replay()
+            with self.served.changing():
+                draft = Draft(self.model_id, self.served, self.store)
+                for place, request in enumerate(requests):
+                    draft.add(place, request)
+                draft.flush()
+                if draft.events:
+                    self._commit(draft.events)
+        return [draft.answers[place] for place in range(len(requests))]
 
-    def _apply_group(self, events: Sequence[Event]) -> None:
-        """Apply events of one kind in one update."""
-        last = events[-1].version
-        if events[0].change.kind == "learn":
-            self.served.learn([row for event in events for row in event.change.rows], last)
-        else:
-            self.served.forget([row_id for event in events for row_id in event.row_ids], last)
-        self._applied_rows += sum(len(event.row_ids) for event in events)
-
-    def _refuse(self, event: Event, error: Exception) -> None:
-        """Mark an event that the model cannot take, now or at any replay."""
-        log.error(
-            "change refused by the model",
-            extra={"model": self.model_id, "version": event.version, "reason": str(error)},
-        )
-        self.store.refuse(self.model_id, event.version, str(error))
-        self.served.skip(event.version)
+    def _commit(self, events: Sequence[Event]) -> None:
+        """Commit what was applied, then let readers see it."""
+        self.store.append(events)
+        self.served.publish(events[-1].version, events[-1].digest)
+        for event in events:
+            self.counted[event.change.kind] += len(event.row_ids)
+            self._applied_rows += len(event.row_ids)
 
     def snapshot(self) -> tuple[str, int]:
-        """Write the model folder of the current version; return its path and version."""
+        """Write a snapshot of the current version; return its name and version."""
         applied = self._applied_rows  # rows that are applied meanwhile count as not saved
         try:
-            path, version = self.snapshots.write(self.served)
+            name, version = self.snapshots.write(self.served)
         except (OSError, ValueError) as error:
+            log.exception("snapshot failed", extra={"model": self.model_id})
+            reason = getattr(error, "strerror", None) or type(error).__name__
             raise ServiceError(
-                507, "snapshot-failed", f"the snapshot was not written: {error}"
+                507, "snapshot-failed", f"the snapshot was not written: {reason}"
             ) from error
         self.saved_version, self._saved_rows = version, applied
-        return str(path), version
-
-    def alive(self, ids: Iterable[int]) -> list[int]:
-        """Return those of the row ids that the model still contains."""
-        with self.served.reading() as (estimator, _):
-            known = model_access.row_ids(estimator)
-            return [row_id for row_id in ids if contains_id(known, row_id)]
+        return name, version
 
 
-def _what(event: Event) -> str:
-    """Return what to do with an event: learn, forget, or nothing."""
-    return "nothing" if event.refused is not None else event.change.kind
+class Snapshots:
+    """The snapshots of one model: a start need not replay the whole history.
+
+    They lie beside the store, in ``STORE.snapshots/MODEL``: the model ``VERSION``, its neighbour
+    graph ``VERSION.graph.npz`` and ``VERSION.history.json``, which names the last event that it
+    contains. A snapshot is used only if the store has this event: one that belongs to another
+    history, for example because an older backup of the store was restored, is renamed to
+    ``VERSION.foreign``. A damaged one is renamed to ``VERSION.damaged``. Since the store holds
+    every event, an older snapshot or the trained model gives the same model after more events are
+    replayed.
+
+    Parameters
+    ----------
+    store : Path
+        The store they lie beside.
+    model : str
+        The id of the model.
+    kept : int
+        How many of the newest to keep.
+    """
+
+    def __init__(self, store: Path, model: str, kept: int) -> None:
+        self.folder = store.with_name(store.name + ".snapshots") / model
+        self.kept = kept
+
+    def versions(self) -> list[int]:
+        """Return the versions that have a snapshot, newest first."""
+        if not self.folder.is_dir():
+            return []
+        names = [path.name for path in self.folder.iterdir() if _VERSION.fullmatch(path.name)]
+        return sorted((int(name) for name in names), reverse=True)
+
+    def newest(self, digests: Mapping[int, str]) -> tuple[Model, int, str] | None:
+        """Load the newest undamaged snapshot of a history, given by the digests of its versions.
+
+        One of version 0 would be the model as trained. Returns the model, its version and digest.
+        """
+        known = []
+        for version in filter(None, self.versions()):
+            if version in digests and self._history(version) == digests[version]:
+                known.append(version)
+            else:
+                self._set_aside(version, "foreign", "it belongs to another history of the model")
+        for version in known:
+            try:
+                model = load(self._path(version), verify=True)
+                read_graph(model, self._path(version))
+                return model, version, digests[version]
+            except (ModelFormatError, OSError) as error:
+                self._set_aside(version, "damaged", str(error))
+        return None
+
+    def _history(self, version: int) -> str | None:
+        """Return the digest of the last event that a snapshot contains; None if it is unknown."""
+        try:
+            content = json.loads(self._history_file(version).read_text(encoding="utf-8"))
+            return str(content["digest"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _set_aside(self, version: int, ending: str, reason: str) -> None:
+        """Rename a snapshot that is not to be used; an older one with this name is removed."""
+        path = self._path(version)
+        log.error("snapshot skipped", extra={"path": str(path), "reason": reason})
+        with suppress(OSError):  # on a read-only disk it stays where it is
+            aside = path.with_name(f"{path.name}.{ending}")
+            aside.unlink(missing_ok=True)
+            path.rename(aside)
+
+    def write(self, served: ServedModel) -> tuple[str, int]:
+        """Save the model as it is now, then remove all but the newest snapshots.
+
+        Returns the name of the snapshot, relative to the folder of the store, and its version.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        model, graph, held = served.to_save()
+        path = self._path(held.number)
+        try:
+            self._write_history(held.number, held.history)
+            if graph is not None:
+                write_graph(graph, path)
+            save(model, path)
+        finally:
+            self._remove_leftovers()
+        for old in self.versions()[self.kept :]:
+            self._path(old).unlink(missing_ok=True)
+            graph_file(self._path(old)).unlink(missing_ok=True)
+            self._history_file(old).unlink(missing_ok=True)
+        return str(path.relative_to(self.folder.parent.parent)), held.number
+
+    def _write_history(self, version: int, digest: str) -> None:
+        """Write which history a snapshot will contain, durable before the snapshot itself."""
+        with replacing(self._history_file(version)) as beside:
+            beside.write_text(json.dumps({"version": version, "digest": digest}), encoding="utf-8")
+
+    def _remove_leftovers(self) -> None:
+        """Remove what failed saves and killed processes left: unfinished files, parts alone."""
+        for file in self.folder.glob(f".*{UNFINISHED}"):
+            remove_stale(self.folder / file.name[1:].removesuffix(UNFINISHED).rpartition(".")[0])
+        for part in (*self.folder.glob("*.graph.*"), *self.folder.glob("*.history.*")):
+            if not self._path(int(part.name.split(".")[0])).exists():
+                part.unlink(missing_ok=True)
+
+    def _history_file(self, version: int) -> Path:
+        return self.folder / f"{version:012d}.history.json"
+
+    def _path(self, version: int) -> Path:
+        return self.folder / f"{version:012d}"
 
 
-def _is_new(answer: list[Outcome] | Exception) -> bool:
-    """Tell whether a request asks for a change that was not made before."""
-    return isinstance(answer, list) and not all(outcome.repeated for outcome in answer)
+MODEL_SHARE = 50
+"""A snapshot is due after one row per this many rows of the model, if that is more."""
 
 
-def _with_refusals(
-    answer: list[Outcome] | Exception, refused: Mapping[int, str]
-) -> list[Outcome] | Exception:
-    """Return the answer, or why the model refused what had been committed."""
-    if isinstance(answer, Exception):
-        return answer
-    reasons = [refused[outcome.version] for outcome in answer if outcome.version in refused]
-    return ServiceError(422, "refused-by-model", reasons[0]) if reasons else answer
+class Upkeep:
+    """Work on one model beside its lessons: preparation, thresholds, snapshots.
+
+    A restart loads the newest snapshot and replays the rows taught after it, so the number of rows
+    decides how long it takes, not the number of requests. Large models are saved less often,
+    because writing them takes longer too.
+
+    Parameters
+    ----------
+    learner : Learner
+    rows : int
+        Rows learned or forgotten after which a snapshot is due, for a model of up to
+        ``MODEL_SHARE * rows`` rows.
+    """
+
+    def __init__(self, learner: Learner, rows: int) -> None:
+        self._learner = learner
+        self._rows = rows
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="upkeep")
+        self._saving: asyncio.Task[None] | None = None
+        self._tending: asyncio.Task[None] | None = None
+        self.doing: Literal["nothing", "preparing", "recalibrating"] = "nothing"
+
+    def begin(self) -> None:
+        """Prepare the model for lessons, and save what a long replay has applied."""
+        self._tend("preparing", self._learner.served.prepare)
+        self.after_change()
+
+    def after_change(self) -> None:
+        """Start what is due, in the background."""
+        due = max(self._rows, self._learner.n_rows // MODEL_SHARE)
+        if self._learner.unsaved_rows >= due and not _is_running(self._saving):
+            self._saving = asyncio.get_running_loop().create_task(self._write_quietly())
+        if self._learner.served.is_stale and not _is_running(self._tending):
+            self._tend("recalibrating", self._learner.served.recalibrate)
+
+    async def write(self) -> tuple[str, int]:
+        """Write a snapshot now; return its name and version."""
+        return await asyncio.to_thread(self._learner.snapshot)
+
+    async def close(self) -> None:
+        """Finish the snapshot being written, then save what it does not contain."""
+        if self._tending is not None:
+            self._tending.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._saving is not None:
+            await self._saving
+        if self._learner.served.version > self._learner.saved_version:
+            await self._write_quietly()
+
+    def _tend(self, what: Literal["preparing", "recalibrating"], work: Callable[[], None]) -> None:
+        """Run work on the model in the thread for it."""
+
+        async def tend() -> None:
+            self.doing = what
+            running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+            (error,) = await asyncio.gather(running, return_exceptions=True)
+            self.doing = "nothing"
+            if error is not None:
+                extra = {"model": self._learner.model_id, "work": what, "reason": repr(error)}
+                log.error("upkeep failed", extra=extra)
+
+        self._tending = asyncio.get_running_loop().create_task(tend())
+
+    async def _write_quietly(self) -> None:
+        """Write a snapshot; a failure is logged, since the store holds every event anyway."""
+        with suppress(ServiceError):  # `Learner.snapshot` has logged it
+            await self.write()
 
 
-def _repeated(earlier: Event, change: Change) -> Outcome:
-    """Return what the first request with this key did."""
-    if earlier.change.digest != change.digest:
-        raise ServiceError(
-            409, "key-reused", "the idempotency key was used before for a different request"
-        )
-    if earlier.refused is not None:
-        raise ServiceError(422, "refused-by-model", earlier.refused)
-    return Outcome(earlier.row_ids, earlier.version, repeated=True)
+def _is_running(task: "asyncio.Task[None] | None") -> bool:
+    return task is not None and not task.done()

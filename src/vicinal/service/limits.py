@@ -1,11 +1,50 @@
-"""The limits of the service: sizes of requests, waiting times, sizes of batches."""
+"""The limits of the service, and the errors that become replies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.service.errors import ServiceError, bad_value
+from vicinal.errors import InvalidArgumentError
+
+
+class ServiceError(Exception):
+    """A request that gets an error reply: its status, a short code for programs, a sentence.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    code : str
+        Stable word for programs, such as ``"unknown-model"``.
+    message : str
+        What is wrong, what was expected, what to do.
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+class ConflictError(ServiceError):
+    """Another process committed the same version first; nothing was committed here."""
+
+
+class StoreError(ValueError):
+    """The store cannot be opened or is damaged; the message says what to do."""
+
+
+def bad_value(field: str, expected: str, got: object) -> ServiceError:
+    """Return the error for one value of a request.
+
+    Examples
+    --------
+    >>> bad_value("top", "at most 1000", 5000).message
+    'top: expected at most 1000, got 5000'
+    """
+    return ServiceError(422, "invalid-value", f"{field}: expected {expected}, got {got}")
+
 
 REQUEST_SIZES = (
     "rows",
@@ -17,6 +56,9 @@ REQUEST_SIZES = (
     "neighbors",
 )
 """Limits that the OpenAPI document states: a service can have narrower ones, not wider ones."""
+
+SMALL_BYTES = 2**14
+"""Bodies up to this size are not counted: all connections together have 8 MiB of them."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +81,25 @@ class Limits:
         Longest label name.
     top, neighbors : int
         Largest ``top`` and ``k`` of a request.
+    scores : int
+        Most scores in one reply: rows × ``top``.
+    neighbor_cells : int
+        Most neighbours in one reply: rows × ``k``.
+    explained_labels : int
+        Most labels explained in one reply: rows × labels per row.
+    reply_bytes : int
+        Largest reply.
     header_seconds, body_seconds : float
         How long a client may take to send the headers, and then the body.
     answer_seconds : float
         How long a request may wait for its reply.
+    send_seconds : float
+        How long a client may take to receive its reply; the connection is then closed.
+    waiting_bytes : int
+        Bytes of all request bodies above ``SMALL_BYTES`` that are being received or answered.
+        Smaller ones are not counted, so that large requests do not keep them out.
+    unsent_bytes : int
+        Bytes of all replies of more than 64 KiB that clients have not received yet.
     batch_rows : int
         Most rows predicted together.
     batch_wait_seconds : float
@@ -66,9 +123,16 @@ class Limits:
     label_characters: int = 500
     top: int = 1000
     neighbors: int = 1000
+    scores: int = 100_000
+    neighbor_cells: int = 10_000
+    explained_labels: int = 1000
+    reply_bytes: int = 16 * 2**20
     header_seconds: float = 10.0
     body_seconds: float = 15.0
     answer_seconds: float = 60.0
+    send_seconds: float = 20.0
+    waiting_bytes: int = 16 * 2**20
+    unsent_bytes: int = 64 * 2**20
     batch_rows: int = 64
     batch_wait_seconds: float = 0.001
     queued_rows: int = 20_000
@@ -85,7 +149,7 @@ def check_limits(rows: Sequence[Mapping[str, Any]], limits: Limits) -> None:
     >>> check_limits([{"text": "abcd"}], Limits(text_characters=3))
     Traceback (most recent call last):
     ...
-    vicinal.service.errors.ServiceError: rows.0.text: longer than 3 characters
+    vicinal.service.limits.ServiceError: rows.0.text: longer than 3 characters
     """
     if len(rows) > limits.rows:
         raise ServiceError(422, "too-many-rows", f"rows: more than {limits.rows} in one request")
@@ -113,10 +177,33 @@ def check_most(field: str, value: int, most: int) -> None:
     >>> check_most("top", 7, most=5)
     Traceback (most recent call last):
     ...
-    vicinal.service.errors.ServiceError: top: expected at most 5, got 7
+    vicinal.service.limits.ServiceError: top: expected at most 5, got 7
     """
     if value > most:
         raise bad_value(field, f"at most {most}", value)
+
+
+class Budget:
+    """Bytes that requests hold at the same time; used by the event loop only.
+
+    Parameters
+    ----------
+    most : int
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.held = 0
+
+    def take(self, count: int) -> None:
+        """Hold further bytes, or raise if others hold too many; one request alone always fits."""
+        if self.held and self.held + count > self._most:
+            raise ServiceError(503, "overloaded", "too much data is waiting; retry later")
+        self.held += count
+
+    def give_back(self, count: int) -> None:
+        """Hold so many bytes less."""
+        self.held -= count
 
 
 def check_narrower(limits: Limits) -> None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from vicinal.service.errors import ServiceError
+from vicinal.service.access import needs
+from vicinal.service.limits import ServiceError
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -50,30 +51,35 @@ def _asset(name: str) -> Response:
 
 
 @router.get("/")
+@needs("open")
 async def page() -> Response:
     """Return the page."""
     return _asset("index.html")
 
 
 @router.get("/docs")
+@needs("open")
 async def docs() -> Response:
     """Return the page that shows the OpenAPI document."""
     return _asset("docs.html")
 
 
 @router.get("/favicon.ico")
+@needs("open")
 async def icon() -> Response:
     """Return the icon."""
     return _asset("icon.svg")
 
 
 @router.get("/static/{name}")
+@needs("open")
 async def static(name: str) -> Response:
     """Return a file of the pages."""
     return _asset(name)
 
 
 @router.get("/openapi.json")
+@needs("open")
 async def openapi_document(request: Request) -> Response:
     """Return the OpenAPI document."""
     return JSONResponse(request.app.openapi())

@@ -7,12 +7,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from vicinal._base.arrays import Csr, Features
-from vicinal.estimators.column_names import column_names, feature_names, with_feature_names
-from vicinal.estimators.model import Model, estimator_of
-from vicinal.estimators.pipeline_steps import transformers
+from vicinal._core.arrays import Csr, Features
+from vicinal.methods.pipeline import (
+    Model,
+    column_names,
+    estimator_of,
+    feature_names,
+    transformers,
+    with_feature_names,
+)
 from vicinal.preprocess import TextVectorizer
-from vicinal.service.errors import bad_value
+from vicinal.service.limits import ServiceError, bad_value
 
 Row = Mapping[str, Any]
 """A row of a request: exactly one of ``text``, ``features`` and ``values`` is there."""
@@ -82,8 +87,16 @@ class RowReader:
                 f"rows.{place}.features", f"names among the model's {self.n_features}", unknown
             )
 
+    def read(self, rows: Sequence[Row]) -> Features:
+        """Return the rows as the estimator takes them, or refuse what one of its steps refuses."""
+        self.check(rows)
+        try:
+            return self.features(rows)
+        except (ValueError, TypeError) as error:
+            raise ServiceError(422, "refused-by-model", f"rows: {error}"[:300]) from error
+
     def features(self, rows: Sequence[Row]) -> Features:
-        """Return the rows as the estimator takes them."""
+        """Return the rows as the estimator takes them; the steps raise what they raise."""
         X: Any = self._raw(rows)
         for step in self._steps:
             X = step.transform(X)

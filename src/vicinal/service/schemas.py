@@ -144,7 +144,7 @@ class LabelScore(BaseModel):
     score: float
 
 
-class Prediction(BaseModel):
+class RowPrediction(BaseModel):
     """The labels of one row, and the best labels with their scores."""
 
     labels: list[str]
@@ -155,7 +155,7 @@ class Prediction(BaseModel):
 class PredictReply(BaseModel):
     """One prediction per row, all by the same version of the model."""
 
-    results: list[Prediction]
+    results: list[RowPrediction]
     version: int
 
 
@@ -166,7 +166,7 @@ class SharedFeature(BaseModel):
     share: float
 
 
-class Neighbor(BaseModel):
+class NearRow(BaseModel):
     """A training row near the row asked about."""
 
     row_id: int
@@ -180,7 +180,7 @@ class Neighbor(BaseModel):
 class NeighborList(BaseModel):
     """The neighbours of one row, nearest first."""
 
-    neighbors: list[Neighbor]
+    neighbors: list[NearRow]
 
 
 class NeighborsReply(BaseModel):
@@ -206,7 +206,11 @@ class ChangeReply(BaseModel):
 
 
 class ModelFacts(BaseModel):
-    """What is served under one id."""
+    """What is served under one id.
+
+    `rows_since_threshold` counts the rows that were taught since the threshold was last fitted;
+    `upkeep` is what the service does with the model in the background.
+    """
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -216,10 +220,12 @@ class ModelFacts(BaseModel):
     labels: int
     features: int
     version: int
+    rows_since_threshold: int
     reads_text: bool
     can_learn: bool
     writes: Literal["token", "anyone", "nobody"]
     metrics: dict[str, float | None] | None
+    upkeep: Literal["nothing", "preparing", "recalibrating"]
 
 
 class ModelList(BaseModel):

@@ -1,37 +1,49 @@
-"""The server process: uvicorn, with limits on connections and on how slowly headers may arrive."""
+"""The server process: uvicorn, with limits on connections and on clients that are too slow."""
 
 import asyncio
+import logging
+import os
 import signal
+import threading
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from vicinal.service.limits import Limits
+from vicinal.service.access import error_body
+from vicinal.service.limits import Limits, ServiceError
 
+log = logging.getLogger("vicinal.service")
 HEAD_BYTES = 2**16
 """Most bytes of request line and headers."""
-SHUTDOWN_SECONDS = 30
+SHUTDOWN_SECONDS = 15
 """How long requests may take to finish when the service is told to stop."""
 
 
 class HeadLimits(asyncio.Protocol):
-    """Closes connections whose headers arrive too slowly or are too large.
+    """Closes connections whose headers arrive too slowly or are too large, and unread replies.
 
-    uvicorn limits neither before a request has begun. Mixed into its protocol class, whose `cycle`
-    is the request being answered.
+    uvicorn limits neither before a request has begun nor after its reply is written. Mixed into its
+    protocol class, whose `cycle` is the request being answered, and whose `app` answers the next.
     """
 
+    app: Any
+    config: Any
+    connections: set[Any]
     cycle: Any
     transport: Any
-    seconds: float
+    limits: Limits
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the clock for the first headers."""
         self._head_bytes = 0
         self._clock: asyncio.TimerHandle | None = None
+        self._send_clock: asyncio.TimerHandle | None = None
         super().connection_made(transport)
+        # Without room in the transport's buffer, each reply that is not read pauses writing.
+        self.transport.set_write_buffer_limits(high=0)
         self._start_clock()
 
     def data_received(self, data: bytes) -> None:
@@ -39,6 +51,8 @@ class HeadLimits(asyncio.Protocol):
         if self._is_between_requests():
             self._head_bytes += len(data)
             self._start_clock()
+            is_full = len(self.connections) > self.limits.connections
+            self.app = too_many_connections if is_full else self.config.loaded_app
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before or not self._is_between_requests():  # headers are complete
@@ -47,9 +61,32 @@ class HeadLimits(asyncio.Protocol):
         elif self._head_bytes > HEAD_BYTES:
             self.transport.close()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP; uvicorn's own reply would not be JSON."""
+        body = error_body(ServiceError(400, "not-http", msg), "")
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Start the clock for a client that does not read its reply."""
+        super().pause_writing()
+        if self._send_clock is None:
+            loop = asyncio.get_running_loop()
+            self._send_clock = loop.call_later(self.limits.send_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop the clock: everything written so far has been sent."""
+        super().resume_writing()
+        self._stop_send_clock()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the clocks."""
         self._stop_clock()
+        self._stop_send_clock()
         super().connection_lost(exc)
 
     def _is_between_requests(self) -> bool:
@@ -57,12 +94,18 @@ class HeadLimits(asyncio.Protocol):
 
     def _start_clock(self) -> None:
         if self._clock is None:
-            self._clock = asyncio.get_running_loop().call_later(self.seconds, self._too_slow)
+            seconds = self.limits.header_seconds
+            self._clock = asyncio.get_running_loop().call_later(seconds, self._too_slow)
 
     def _stop_clock(self) -> None:
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
+
+    def _stop_send_clock(self) -> None:
+        if self._send_clock is not None:
+            self._send_clock.cancel()
+            self._send_clock = None
 
     def _too_slow(self) -> None:
         """Close the connection if the headers are still not complete."""
@@ -71,11 +114,22 @@ class HeadLimits(asyncio.Protocol):
             self.transport.close()
 
 
+async def too_many_connections(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request beyond the number of connections."""
+    body = error_body(ServiceError(503, "overloaded", "too many connections; retry later"), "")
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"retry-after", b"1"),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
 def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
     """Serve until SIGINT or SIGTERM; then finish requests, write snapshots and close."""
-    protocol = type(
-        "LimitedProtocol", (HeadLimits, AutoHTTPProtocol), {"seconds": limits.header_seconds}
-    )
+    protocol = type("LimitedProtocol", (HeadLimits, AutoHTTPProtocol), {"limits": limits})
     config = uvicorn.Config(
         app,
         host=host,
@@ -87,7 +141,6 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=int(limits.header_seconds),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
@@ -96,3 +149,16 @@ def run_server(app: FastAPI, host: str, port: int, limits: Limits) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     uvicorn.Server(config).run()
+    _leave_unfinished_work()
+
+
+def _leave_unfinished_work() -> None:
+    """End the process although a thread still computes something; everything is saved by now."""
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(1.0)
+    left = [thread.name for thread in threading.enumerate() if not thread.daemon][1:]
+    if left:
+        log.warning("ended without waiting for threads", extra={"threads": left})
+        logging.shutdown()
+        os._exit(0)

@@ -53,7 +53,7 @@ def log_as_json(level: int = logging.INFO) -> None:
         logger.propagate = name == "uvicorn.error"
 
 
-class Metrics:
+class ServiceMetrics:
     """The metrics of one app, in a registry of their own."""
 
     def __init__(self) -> None:

@@ -6,8 +6,7 @@ from scipy.optimize import Bounds, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from vicinal.baselines import RankSVM
-from vicinal.baselines._kernels import Kernel, check_kernel_rows
-from vicinal.baselines._set_size import SetSize, best_cuts
+from vicinal.baselines.svm import Kernel, SetSize, best_cuts, check_kernel_rows
 from vicinal.metrics import ranking_loss
 
 pytestmark = pytest.mark.native

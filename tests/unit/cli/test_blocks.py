@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vicinal.cli import source_blocks
+from vicinal.cli import data_source
 from vicinal.datasets import write_file
 
 pytestmark = pytest.mark.native
@@ -69,7 +69,7 @@ def test_tables_in_blocks(run, model, ending, block_rows, tmp_path, monkeypatch)
     path = write(table(40), tmp_path / f"new.{ending}")
     words = ("predict", model, path, "--json"), ("evaluate", model, path, "--json")
     whole = [said(run, *each) for each in words]
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", block_rows)
     predicted, judged = (said(run, *each) for each in words)
     assert predicted == whole[0]
     assert json.loads(judged) == pytest.approx(json.loads(whole[1]), rel=1e-12, abs=1e-12)
@@ -81,7 +81,7 @@ def test_labels_unknown_to_the_model_are_known_from_the_first_block(
     path = write(table(40), tmp_path / "new.csv")
     _, out, err = run("evaluate", model, path, "--json")
     assert err.count("1 labels of the data are unknown to the model") == 1
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 4)  # the label comes in the fifth block
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 4)  # the label comes in the fifth block
     _, blocks, again = run("evaluate", model, path, "--json")
     assert again == err
     assert json.loads(blocks) == pytest.approx(json.loads(out), rel=1e-12, abs=1e-12)
@@ -90,7 +90,7 @@ def test_labels_unknown_to_the_model_are_known_from_the_first_block(
 def test_a_note_is_printed_once_whatever_the_blocks(run, model, tmp_path, monkeypatch):
     rows = [{"text": "tree", "tags": "tree"}, {"text": "sea", "more": "wave", "tags": "sea"}]
     path = write(4 * rows, tmp_path / "new.jsonl")
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 2)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 2)
     code, _, err = run("predict", model, path, "--text", "text,more")
     assert code == 0, err
     assert err.count("texts from columns 'text', 'more', of which some rows lack one") == 1
@@ -105,13 +105,13 @@ def test_answers_are_written_in_blocks(run, model, ending, tmp_path, monkeypatch
     options = ("--row-names", "name", "-o", target)
     assert "40 rows predicted" in said(run, "predict", model, path, *options)
     whole = target.read_bytes()
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 7)
     said(run, "predict", model, path, *options)
     assert target.read_bytes() == whole
     if ending == "parquet":
         from pyarrow import parquet
 
-        monkeypatch.setattr("vicinal.cli.answer_files.GROUP_ROWS", 9)
+        monkeypatch.setattr("vicinal.cli.predict.GROUP_ROWS", 9)
         said(run, "predict", model, path, *options)
         assert parquet.ParquetFile(target).num_row_groups == 5
         found = parquet.read_table(target).to_pylist()
@@ -126,7 +126,7 @@ def test_files_of_features_in_blocks(run, dataset, ending, tmp_path, monkeypatch
     said(run, "train", path, "-o", model, "--method", "label-ridge")
     words = ("predict", model, path, "--json"), ("evaluate", model, path, "--json")
     whole = [said(run, *each) for each in words]
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 7)
     predicted, judged = (said(run, *each) for each in words)
     assert predicted == whole[0]
     assert len(predicted.splitlines()) == 60
@@ -137,7 +137,7 @@ def test_texts_one_per_line_in_blocks(run, model, tmp_path, monkeypatch):
     path = tmp_path / "new.txt"
     path.write_text("".join(row["text"] + "\n" for row in table(40)))
     whole = said(run, "predict", model, path)
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 7)
     assert said(run, "predict", model, path) == whole
     assert len(whole.splitlines()) == 40
 
@@ -146,7 +146,7 @@ def test_texts_one_per_line_in_blocks(run, model, tmp_path, monkeypatch):
 def test_standard_input_in_blocks(run, model, ending, tmp_path, monkeypatch):
     path = write(table(40), tmp_path / f"new.{ending}")
     wanted = said(run, "predict", model, path), said(run, "evaluate", model, path, "--json")
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 7)
 
     def piped(*words):
         stdin = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
@@ -162,7 +162,7 @@ def test_standard_input_in_blocks(run, model, ending, tmp_path, monkeypatch):
 def test_a_bad_row_in_a_late_block_leaves_no_half_written_file(run, model, tmp_path, monkeypatch):
     path = write(table(40), tmp_path / "new.csv")
     path.write_text(path.read_text() + "too,many,cells,here\n")
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 7)
     target = tmp_path / "answers.csv"
     target.write_text("those of yesterday")
     code, _, err = run("predict", model, path, "-o", target)
@@ -175,11 +175,11 @@ def test_a_bad_row_in_a_late_block_leaves_no_half_written_file(run, model, tmp_p
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_memory_does_not_grow_with_the_rows(run, model, command, tmp_path, monkeypatch):
     """Python's and NumPy's own memory at its peak: that of a block, whatever the number of rows."""
-    monkeypatch.setattr(source_blocks, "BLOCK_ROWS", 25)
+    monkeypatch.setattr(data_source, "BLOCK_ROWS", 25)
     # What is read ahead to tell the format is limited too, at more than these files hold.
-    monkeypatch.setattr("vicinal.datasets.tables.blocks.HEAD_ROWS", 25)
-    monkeypatch.setattr("vicinal.datasets.tables.csv_records.SAMPLED_LINES", 25)
-    monkeypatch.setattr("vicinal.datasets.tables.row_stream._PIECE", 2**12)
+    monkeypatch.setattr("vicinal.datasets.tables.content.HEAD_ROWS", 25)
+    monkeypatch.setattr("vicinal.datasets.tables.csv.SAMPLED_LINES", 25)
+    monkeypatch.setattr("vicinal.datasets.tables.rows._PIECE", 2**12)
     peaks = []
     for n_rows in (60, 480):
         path = write(table(n_rows, length=200), tmp_path / f"rows{n_rows}.csv")

@@ -11,11 +11,11 @@ from sklearn.dummy import DummyClassifier
 
 import vicinal
 from vicinal import datasets
-from vicinal._base import progress
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.cli.notes import printed_notes
-from vicinal.cli.searching import searching
+from vicinal._core import progress
+from vicinal.cli.app import printed_notes
+from vicinal.cli.train import searching
 from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import MinMax
 
 pytestmark = pytest.mark.native
@@ -193,7 +193,7 @@ def test_convert_writes_the_rows_asked_for(run, tmp_path, rows, n_rows):
 def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
     code, _, err = run("predict", tmp_path, "debtags")
     assert code == 2
-    assert "manifest.json" in err
+    assert "expected a model file, got a folder" in err
 
 
 @pytest.mark.filterwarnings("ignore:Blend. the ridge uses")

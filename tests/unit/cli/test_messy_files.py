@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import vicinal
-from vicinal.cli.answer_files import SEPARATORS, joined
+from vicinal.cli.predict import SEPARATORS, joined
 
 pytestmark = pytest.mark.native
 
@@ -183,8 +183,8 @@ def test_predictions_by_the_ending(run, ending, tmp_path):
         rows = [json.loads(line) for line in answers.read_text().splitlines()]
         assert all(set(row["labels"]) <= set(row["scores"]) for row in rows)
         return
-    from vicinal.datasets.tables.options import TableOptions
-    from vicinal.datasets.tables.read import read_records
+    from vicinal.datasets.tables.reading import TableOptions
+    from vicinal.datasets.tables.rows import read_records
 
     found = read_records(answers, TableOptions()).columns
     assert list(found) == ["row", "labels", "label_scores", "best", "best_scores"]

@@ -11,7 +11,7 @@ from vicinal.cli.app import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc
-from vicinal.index import stored_postings
+from vicinal.index import segment_files
 
 pytestmark = pytest.mark.native
 
@@ -42,10 +42,10 @@ def same_models(first, second, X):
     assert np.array_equal(a.predict(X).toarray(), b.predict(X).toarray())
 
 
-@pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif"])
+@pytest.mark.parametrize("method", ["instance-knn", "mlknn", "lcif", "local-ridge"])
 @pytest.mark.parametrize("preprocess", ["none", "tfidf", "tfidf,unit"])
 def test_extreme_classification_text(xc_file, tmp_path, method, preprocess, monkeypatch):
-    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
     file, X = xc_file
     shared = ["--method", method, "--preprocess", preprocess]
     run("train", file, "-o", tmp_path / "plain", *shared)

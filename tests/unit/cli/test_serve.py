@@ -8,13 +8,15 @@ import pytest
 
 import vicinal
 from vicinal import datasets
-from vicinal.cli import demo_service
+from vicinal.cli import demo
 
 pytest.importorskip("fastapi", reason="needs the extra [serve]")
 
 from fastapi.testclient import TestClient
 
 from vicinal.service import server, telemetry
+
+LOCAL = "http://localhost"
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_says_what_is_served_and_who_may_teach_it(run, served, model, tmp_path, 
     assert "Anyone on this machine can teach the models" in out
     ((app, host, port, _),) = served
     assert (host, port) == ("127.0.0.1", 8123)
-    with TestClient(app) as client:
+    with TestClient(app, base_url=LOCAL) as client:
         assert [each["id"] for each in client.get("/v1/models").json()["models"]] == ["heights"]
     _, out, _ = run("serve", model, "--host", "0.0.0.0")
     assert "Read-only" in out
@@ -61,7 +63,7 @@ def test_metrics_vocabulary_and_tokens_from_files(run, served, model, tmp_path):
     code, out, _ = run("serve", model, *words, "--write-token-file", tmp_path / "token")
     assert code == 0
     assert "requires the write token" in out
-    with TestClient(served[0][0]) as client:
+    with TestClient(served[0][0], base_url=LOCAL) as client:
         assert client.get("/v1/models/heights").json()["metrics"] == {"micro-f1": 0.5, "rows": 2.0}
         learn = {"rows": [{"values": [2.0], "labels": ["high"]}]}
         assert client.post("/v1/models/heights/learn", json=learn).status_code == 401
@@ -106,13 +108,13 @@ def test_without_the_extra_it_is_named(run, model, monkeypatch):
 def test_the_demo_serves_a_model_that_reads_texts(run, served, monkeypatch):
     data = datasets.load("debtags")
     few = data.subset(np.arange(300))
-    monkeypatch.setattr(demo_service, "load", {"debtags": few}.__getitem__)
+    monkeypatch.setattr(datasets, "load", {"debtags": few}.__getitem__)
     seen = []
 
     def serve(app, host, port, limits):
-        with TestClient(app) as client:
+        with TestClient(app, base_url=LOCAL) as client:
             page = client.get("/v1/models/debtags/examples").json()
-            text = demo_service.EXAMPLES[0][1]
+            text = demo.EXAMPLES[0][1]
             assert text in [example["text"] for example in page["examples"]]
             reply = client.post("/v1/models/debtags/predict", json={"rows": [{"text": text}]})
             seen.append((host, port, reply.json()))

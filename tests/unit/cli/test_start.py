@@ -1,17 +1,17 @@
 """What a command loads: help and version load next to nothing, prediction no tuning, no plots."""
 
-import hashlib
 import importlib
 import json
 import subprocess
 import sys
 
 import pytest
+from model_files import edit_manifest
 
 from vicinal.cli import options
 from vicinal.comparison.candidates import BASELINES
 from vicinal.datasets import write_file
-from vicinal.estimators import METHODS, MLkNN
+from vicinal.methods import METHODS, MLkNN
 from vicinal.preprocess import STEPS
 
 pytestmark = pytest.mark.native
@@ -26,7 +26,18 @@ for words in json.loads(sys.argv[1]):
     except SystemExit as end:
         print("\\nloaded", json.dumps([end.code or 0, sorted(sys.modules)]))
 """
-COMMANDS = ("train", "evaluate", "predict", "explain", "tune", "compare", "bench", "demo", "serve")
+COMMANDS = (
+    "train",
+    "evaluate",
+    "predict",
+    "explain",
+    "tune",
+    "compare",
+    "bench",
+    "demo",
+    "serve",
+    "plan",
+)
 
 
 def loaded(*commands):
@@ -44,7 +55,7 @@ def packages(modules, names):
 
 
 def test_help_and_version_load_no_library_of_numbers():
-    heavy = ("numpy", "scipy", "sklearn", "matplotlib", "vicinal.estimators", "vicinal.datasets")
+    heavy = ("numpy", "scipy", "sklearn", "matplotlib", "vicinal.methods", "vicinal.datasets")
     commands = [("--version",), ("--help",), *((command, "--help") for command in COMMANDS)]
     for words, (code, modules) in zip(commands, loaded(*commands), strict=True):
         assert (code, packages(modules, heavy)) == (0, []), words
@@ -54,14 +65,14 @@ def test_prediction_loads_no_tuning_and_no_plotting(dataset, data_file, tmp_path
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
     ((code, modules),) = loaded(("predict", tmp_path / "model", data_file))
     assert code == 0
-    assert packages(modules, ["vicinal.estimators"]) == ["vicinal.estimators"]
+    assert packages(modules, ["vicinal.methods"]) == ["vicinal.methods"]
     unwanted = ("matplotlib", *(f"vicinal.{n}" for n in ("selection", "comparison", "report")))
     assert packages(modules, (*unwanted, "vicinal.baselines")) == []
 
 
 def test_the_help_lists_what_there_is():
     assert ", ".join(sorted(METHODS)) == options.METHODS
-    assert set(options.BASELINES) == set(BASELINES)
+    assert set(options.BASELINE_NAMES) == set(BASELINES)
     assert tuple(STEPS) == options.STEPS
     for name, kind in METHODS.items():
         assert options.command_name(kind.__name__) == name
@@ -74,10 +85,7 @@ def test_a_file_that_names_code_imports_none(run, dataset, tmp_path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
     write_file(dataset, tmp_path / "data.npz")
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
-    manifest = tmp_path / "model" / "manifest.json"
-    text = manifest.read_text().split("\n", 1)[1].rstrip("\n")
-    text = text.replace('"estimators.MLkNN"', '"trap:Trap"')
-    manifest.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
+    edit_manifest(tmp_path / "model", lambda body: body["model"].update({"$part": "trap:Trap"}))
     code, _, errors = run("predict", "model", "data.npz")
     assert code == 2
     assert "import 'trap' before loading" in " ".join(errors.split())

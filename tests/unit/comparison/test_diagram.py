@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from vicinal.comparison import critical_difference_diagram, friedman_nemenyi
-from vicinal.comparison.drawing import assign_lanes
+from vicinal.comparison.diagram import assign_lanes
 
 TABLE = {"A": [9, 8, 9, 7], "B <&> $x_1": [5, 6, 5, 8], "C": [1, 2, 3, 1]}
 

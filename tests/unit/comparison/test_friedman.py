@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vicinal.comparison import critical_difference, friedman_nemenyi, rank_table
-from vicinal.comparison.friedman import rank_tests
-from vicinal.comparison.groups import groups_within
+from vicinal.comparison.friedman import groups_within, rank_tests
 
 TREES = {
     "C4.5": [4, 1, 4, 4, 4, 1, 3, 2.5, 4, 2.5, 4, 3, 4, 3],

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from vicinal.comparison import paired_order
-from vicinal.comparison.paired_order import paired_t_test
+from vicinal.comparison.pairwise import paired_t_test
 
 A1, A2, A3, A4 = "ml-knn", "boostexter", "adtboost.mh", "rank-svm"
 

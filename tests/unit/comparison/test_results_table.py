@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.comparison import (
     mean_differences,
     paired_order,
@@ -13,6 +12,7 @@ from vicinal.comparison import (
     results_table,
     wilcoxon_holm,
 )
+from vicinal.errors import InvalidArgumentError
 from vicinal.results import Result
 
 LOSS = "hamming-loss"

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.datasets import Dataset
+from vicinal.errors import InvalidArgumentError
 
 
 def make(**changes):

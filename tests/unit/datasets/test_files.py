@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import files
+from vicinal.datasets.dataset import find_beside, read_names
 from vicinal.datasets.files import bare_name, decode, open_data, open_text, write_data
-from vicinal.datasets.names import find_beside, read_names
 from vicinal.datasets.texts import read_texts
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 CONTENT = b"".join(b"line %d\n" % (i * i) for i in range(5000))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import Dataset, read_file, write_file
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 pytestmark = pytest.mark.native
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets.mat import read_mat
+from vicinal.errors import DataFormatError
 
 pytestmark = pytest.mark.native
 

@@ -3,9 +3,9 @@ import bz2
 import numpy as np
 import pytest
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import Dataset
-from vicinal.datasets.meka import read_meka, write_meka
+from vicinal.datasets.arff import read_meka, write_meka
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 pytestmark = pytest.mark.native
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from vicinal.datasets.lazy_names import NumberedNames, ValueNames
+from vicinal.datasets.dataset import NumberedNames, ValueNames
 
 pytestmark = pytest.mark.native
 
@@ -20,7 +20,7 @@ MOST_MEGABYTES = 400
 
 PROGRAM = """
 import json, resource, sys
-from vicinal._base.errors import DataFormatError
+from vicinal.errors import DataFormatError
 from vicinal.datasets import read_file
 resource.setrlimit(resource.RLIMIT_DATA, (3 * 2**30, 3 * 2**30))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

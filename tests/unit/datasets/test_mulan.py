@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.io import arff as scipy_arff
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import Dataset
 from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 pytestmark = pytest.mark.native
 

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets.mulan import read_mulan
+from vicinal.errors import DataFormatError
 
 pytestmark = pytest.mark.native
 

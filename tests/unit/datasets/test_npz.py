@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets import Dataset
 from vicinal.datasets.npz import read_npz, write_npz
+from vicinal.errors import DataFormatError
 
 pytestmark = pytest.mark.native
 

@@ -5,18 +5,17 @@ import sys
 
 import pytest
 
-from vicinal._base.errors import (
+from vicinal.datasets import Reading, TableOptions, read_content
+from vicinal.datasets.blocks import text_chunks
+from vicinal.datasets.tables import rows
+from vicinal.datasets.tables.rows import read_records, table_document
+from vicinal.datasets.texts import read_texts
+from vicinal.errors import (
     DataFormatError,
     InvalidArgumentError,
     MissingExtraError,
     ModelFormatError,
 )
-from vicinal.datasets import Reading, TableOptions, read_content
-from vicinal.datasets.streams import text_chunks
-from vicinal.datasets.tables import json_records
-from vicinal.datasets.tables.json_records import table_document
-from vicinal.datasets.tables.read import read_records
-from vicinal.datasets.texts import read_texts
 
 READING = Reading(text=("t",), labels="l", separator=";", encoding="cp1252", delimiter=";")
 
@@ -144,7 +143,7 @@ def test_json_that_is_no_table(content):
 
 
 def test_rows_that_are_too_long_name_their_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_records, "MOST_CHARACTERS", 40)
+    monkeypatch.setattr(rows, "MOST_CHARACTERS", 40)
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "labels": []}\n{"text": "' + "b" * 40 + '", "labels": []}\n')
     with pytest.raises(DataFormatError, match="line 2: expected lines of at most 40 characters"):

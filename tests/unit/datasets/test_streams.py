@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal._base.errors import DataFormatError
-from vicinal.datasets import file_blocks, streams
-from vicinal.datasets.streams import text_chunks, xc_chunks
+from vicinal.datasets import blocks
+from vicinal.datasets.blocks import text_chunks, xc_chunks
 from vicinal.datasets.xc import read_xc
+from vicinal.errors import DataFormatError
 
 ROWS = ["0,2 1:0.5 4:1", " 0:2", "", "1", "2 3:0.25", " 4:7"]
 
@@ -111,8 +111,8 @@ def test_bad_rows_are_named(tmp_path, line, said):
 
 
 def test_lines_that_are_too_long_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "LONGEST_LINE", 30)
-    monkeypatch.setattr(file_blocks, "LONGEST_LINE", 30)
+    monkeypatch.setattr(blocks, "LONGEST_LINE", 30)
+    monkeypatch.setattr(blocks, "LONGEST_LINE", 30)
     path = tmp_path / "rows.txt"
     path.write_text("1 9 1\n0" + " 1:0.5" * 20)
     with pytest.raises(DataFormatError, match="lines of at most 30 bytes"):
@@ -120,7 +120,7 @@ def test_lines_that_are_too_long_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "rows.arff"
     path.write_text("@relation 'r: -C 1'\n@attribute a {0,1}\n@data\n" + "%" * 40)
     with pytest.raises(DataFormatError, match="lines of at most 30 bytes"):
-        list(file_blocks.file_blocks(path, 2))
+        list(blocks.file_blocks(path, 2))
 
 
 HEADER = "@relation 'r: -C 1'\n@attribute a {0,1}\n@attribute size numeric\n"
@@ -129,10 +129,10 @@ HEADER = "@relation 'r: -C 1'\n@attribute a {0,1}\n@attribute size numeric\n"
 def test_blocks_of_arff_skip_comments_and_keep_an_empty_file_empty(tmp_path):
     path = tmp_path / "rows.arff"
     path.write_text(HEADER + "@data\n% none\n% here\n1,2\n\n0,3\n")
-    found = list(file_blocks.file_blocks(path, 1))
+    found = list(blocks.file_blocks(path, 1))
     assert [np.asarray(block.X).tolist() for block in found] == [[[2.0]], [[3.0]]]
     path.write_text(HEADER + "@data\n% none\n")
-    (empty,) = file_blocks.file_blocks(path, 1)
+    (empty,) = blocks.file_blocks(path, 1)
     assert (empty.n_rows, empty.n_features, empty.label_names) == (0, 1, ("a",))
 
 
@@ -140,17 +140,17 @@ def test_an_arff_header_without_an_end_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "rows.arff"
     path.write_text(HEADER)
     with pytest.raises(DataFormatError, match="@data"):
-        list(file_blocks.file_blocks(path, 1))
-    monkeypatch.setattr(file_blocks, "DEFAULT_MAX_BYTES", 30)
+        list(blocks.file_blocks(path, 1))
+    monkeypatch.setattr(blocks, "DEFAULT_MAX_BYTES", 30)
     with pytest.raises(DataFormatError, match="a line '@data', got none"):
-        list(file_blocks.file_blocks(path, 1))
+        list(blocks.file_blocks(path, 1))
 
 
 def test_names_of_xc_are_read_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(file_blocks, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(blocks, "CHUNK_BYTES", 8)
     path = tmp_path / "rows.txt"
     path.write_text("3 2 2\n0 0:1\n1 1:2\n0 0:3\n")
     (tmp_path / "rows_labels.txt").write_text("a\nb\n")
-    found = list(file_blocks.file_blocks(path, 2))
+    found = list(blocks.file_blocks(path, 2))
     assert sum(block.n_rows for block in found) == 3
     assert len(found) > 1

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
 from vicinal.datasets import Dataset
-from vicinal.datasets.table import read_table, write_table
-from vicinal.datasets.tables.kinds import kind_of, number_of
+from vicinal.datasets.tables.guess import kind_of, number_of
+from vicinal.datasets.tables.table import read_table, write_table
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 TEXTS = ["A red house, a red roof", "The roof", "", "Größe: 12 x"]
 LABELS = [["b", "a"], [], ["a", "a"], ["c, d"]]

@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets import Dataset
-from vicinal.datasets.names import MAX_NUMBERED
+from vicinal.datasets.dataset import MAX_NUMBERED
 from vicinal.datasets.xc import read_xc, write_xc
+from vicinal.errors import DataFormatError
 
 pytestmark = pytest.mark.native
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.decision import (
     CardinalityThreshold,
     CrossValidated,
@@ -24,14 +23,14 @@ from vicinal.decision import (
     Threshold,
     TopS,
 )
-from vicinal.decision.cells import ScoredTruth
-from vicinal.decision.indicator import _indicator, from_entries
-from vicinal.decision.label_pooling import HighestOfLabels
-from vicinal.decision.pooling import HighestScores, pooled, weighted_pooled
+from vicinal.decision._cells import ScoredTruth, _indicator, from_entries
+from vicinal.decision.cardinality import HighestScores, pooled, weighted_pooled
+from vicinal.decision.per_label import HighestOfLabels
 from vicinal.decision.rule import needs_of
-from vicinal.estimators import MLkNN
+from vicinal.errors import InvalidArgumentError
+from vicinal.methods import MLkNN
+from vicinal.methods.mlknn import MLkNNScoring
 from vicinal.scores import Scores
-from vicinal.scoring import MLkNNScoring
 
 pytestmark = pytest.mark.native
 
@@ -282,7 +281,7 @@ def test_scores_are_not_made_for_a_rule_that_needs_none(monkeypatch, sample):
     expected = NeverEmpty(CommonLabels()).fit(
         Scores.dense(np.empty((0, 5))), sparse.csr_array(sample.Y)
     )
-    monkeypatch.setattr("vicinal.scoring.mlknn.MLkNNScoring.scores", refuse)
+    monkeypatch.setattr("vicinal.methods.mlknn.MLkNNScoring.scores", refuse)
     model.fit(sample.X, sample.Y)
     assert np.array_equal(model.decision_.rule.values, expected.rule.values)
     assert model.decision_.label_when_all_zero == expected.label_when_all_zero

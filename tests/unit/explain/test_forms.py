@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.explain import (
     Breakdown,
     Explanation,
@@ -23,8 +23,7 @@ from vicinal.explain import (
     Terms,
     Word,
 )
-from vicinal.explain.marked import marked
-from vicinal.explain.waterfall import steps
+from vicinal.explain.page import marked, steps
 
 EVIL = '<script>alert("x")</script>&'
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.gpu import dense_graph, pick_device
-from vicinal.gpu.device import full_float32
+from vicinal.gpu.products import full_float32
 from vicinal.index import DenseIndex
 
 pytestmark = pytest.mark.native

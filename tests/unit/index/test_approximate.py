@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from vicinal import BRkNN
-from vicinal._base.errors import InvalidArgumentError, MissingExtraError
+from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.index import build_index
 from vicinal.index.approximate import ApproximateIndex
 

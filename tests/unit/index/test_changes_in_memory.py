@@ -10,10 +10,9 @@ import pytest
 from scipy import sparse
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.index import ApproximateIndex, DenseIndex, InvertedIndex, ReferenceIndex, TrainingRows
-from vicinal.index.row_ids import COMPACT_SHARE
-from vicinal.index.widths import WIDEST_PADDING
+from vicinal.index._common import COMPACT_SHARE, WIDEST_PADDING
 
 pytestmark = pytest.mark.native
 

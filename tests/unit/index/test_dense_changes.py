@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.index import DenseIndex
 from vicinal.index.reference import reference_query, reference_query_self
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.index import DenseIndex, InvertedIndex, build_index
 
 pytestmark = pytest.mark.native

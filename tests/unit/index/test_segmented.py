@@ -9,11 +9,11 @@ import pytest
 from scipy import sparse
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
 from vicinal.datasets.generated import zipf_rows
-from vicinal.index import InvertedIndex, SegmentedAlgorithm, SegmentedIndex, postings_cache
-from vicinal.index.manifest import MANIFEST, read_manifest
-from vicinal.index.merge_policy import tail_to_merge
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.index import InvertedIndex, SegmentedAlgorithm, SegmentedIndex, segmented
+from vicinal.index.segment_files import MANIFEST, read_manifest
+from vicinal.index.segment_store import tail_to_merge
 
 pytestmark = pytest.mark.native
 
@@ -26,7 +26,7 @@ def X():
 @pytest.fixture
 def small_ranges(monkeypatch):
     """Ranges of 512 entries with `max_memory` of 1 MiB and one thread."""
-    monkeypatch.setattr(postings_cache, "BYTES_PER_ENTRY", 1024)
+    monkeypatch.setattr(segmented, "BYTES_PER_ENTRY", 1024)
 
 
 def same(a, b):

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from vicinal._base.errors import ModelFormatError
 from vicinal.datasets.generated import zipf_rows
+from vicinal.errors import ModelFormatError
 from vicinal.index import (
     InvertedIndex,
     SegmentedAlgorithm,
     SegmentedIndex,
-    postings_cache,
-    stored_postings,
+    segment_files,
+    segmented,
 )
-from vicinal.index.manifest import MANIFEST, read_manifest
-from vicinal.index.segment import Build, Segment
+from vicinal.index.inverted import Build, Segment
+from vicinal.index.segment_files import MANIFEST, read_manifest
 
 pytestmark = pytest.mark.native
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.native
 @pytest.fixture(autouse=True)
 def always_stored(monkeypatch):
     """Postings of small runs are written too; a range has 512 entries at 1 MiB and one thread."""
-    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 1)
-    monkeypatch.setattr(postings_cache, "BYTES_PER_ENTRY", 1024)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 1)
+    monkeypatch.setattr(segmented, "BYTES_PER_ENTRY", 1024)
 
 
 KINDS = {
@@ -97,7 +97,7 @@ def test_small_runs_and_unwanted_ones_are_not_written(X, tmp_path, monkeypatch):
     plain.add(X[:90])
     assert not list((tmp_path / "without").glob("run-*/postings-*"))
     index = built(X, tmp_path / "with")
-    monkeypatch.setattr(stored_postings, "FEWEST_ENTRIES", 2**20)
+    monkeypatch.setattr(segment_files, "FEWEST_ENTRIES", 2**20)
     index.add(X[:90])
     assert [len(run.postings) > 0 for run in index._version.runs] == [True, False]
     same(index.query(X, 4), plain.query(X, 4))

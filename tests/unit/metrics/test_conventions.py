@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import CONVENTIONS, Conventions, evaluate
-from vicinal.metrics.conventions import check_conventions
+from vicinal.metrics.catalogue import check_conventions
 
 pytestmark = pytest.mark.native
 

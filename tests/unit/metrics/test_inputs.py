@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import MetricAccumulator, align_labels, evaluate
-from vicinal.metrics.alignment import widen, widen_labels
+from vicinal.metrics.evaluate import widen, widen_labels
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import evaluate, propensities, psndcg_at_k, psp_at_k
-from vicinal.metrics.extreme import inverse_propensities
+from vicinal.metrics.at_k import inverse_propensities
 
 pytestmark = pytest.mark.native
 

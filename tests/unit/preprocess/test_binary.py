@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import Binary
 
 ROWS = np.array([[0.0, 2.0, -1.0, 0.5], [0.0, 0.0, 0.0, 0.0]])

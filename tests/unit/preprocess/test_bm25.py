@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import BM25
 
 DOCUMENTS = np.array([[1, 0, 3, 0, 2], [2, 1, 0, 0, 1], [0, 0, 0, 0, 0], [1, 5, 0, 0, 1]])

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import vicinal
 from vicinal import BRkNN
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.preprocess import LabelWeights, label_weights
 
 

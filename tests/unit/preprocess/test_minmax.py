@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import MinMax
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from vicinal._base.errors import ModelFormatError
+from vicinal.errors import ModelFormatError
 from vicinal.preprocess import BM25, Binary, MinMax, TextVectorizer, TfIdf, UnitRows
 
 COUNTS = np.array([[1.0, 0.0, 3.0], [0.0, 0.5, 0.0], [2.0, 0.0, 0.0]])

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import TextVectorizer
 
 TRAIN = [

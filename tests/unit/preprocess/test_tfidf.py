@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import TfIdf
 
 TRAIN = np.array([[1, 0, 3, 0], [2, 1, 0, 0], [0, 0, 1, 0], [1, 5, 0, 0], [0, 0, 0, 0]])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import Normalizer
 
-from vicinal.preprocess import UnitRows, _weights
+from vicinal.preprocess import UnitRows, _base
 
 ROWS = np.array([[3.0, 0.0, -4.0], [0.0, 0.0, 0.0], [0.1, 0.2, 0.3]])
 
@@ -33,9 +33,9 @@ def test_squares_that_no_float_holds_do_no_harm(size):
 
 def test_dense_rows_are_looked_at_in_blocks(monkeypatch):
     whole = UnitRows().transform(ROWS)
-    monkeypatch.setattr(_weights, "BLOCK_CELLS", 6)
+    monkeypatch.setattr(_base, "BLOCK_CELLS", 6)
     np.testing.assert_array_equal(UnitRows().transform(ROWS), whole)
-    monkeypatch.setattr(_weights, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(_base, "BLOCK_CELLS", 1)
     np.testing.assert_array_equal(UnitRows().transform(ROWS), whole)
 
 

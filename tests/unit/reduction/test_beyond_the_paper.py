@@ -8,9 +8,15 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from vicinal.reduction import MDDM, MLARP
-from vicinal.reduction._descent import GROWTH, SHRINKAGE, Walk, descent
-from vicinal.reduction._objective import DeviceObjective, Objective
-from vicinal.reduction._starts import start_from
+from vicinal.reduction._mlarp_search import (
+    GROWTH,
+    SHRINKAGE,
+    DeviceObjective,
+    Objective,
+    Walk,
+    descent,
+)
+from vicinal.reduction.mlarp import start_from
 
 pytestmark = pytest.mark.native
 
@@ -128,7 +134,7 @@ def test_a_start_from_principal_components(rows):
 
 @pytest.mark.parametrize("limit", [8, 0])
 def test_principal_components_of_more_features_than_rows(monkeypatch, limit):
-    monkeypatch.setattr("vicinal.reduction._starts.SQUARE", limit)
+    monkeypatch.setattr("vicinal.reduction.mlarp.SQUARE", limit)
     wide = X[:8].T.copy().T if limit else X  # by the rows' square matrix, or by iteration
     if limit:
         wide = np.hstack([wide, RNG.normal(size=(8, 20))])

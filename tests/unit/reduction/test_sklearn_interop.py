@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import vicinal
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
+from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
 
 pytestmark = pytest.mark.native

@@ -8,15 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.markup import clean, element, escape
-from vicinal.report.blocks import Details, Facts, Paragraph, Section
-from vicinal.report.cells import Cell, mark_best
-from vicinal.report.figure import PlotFigure
-from vicinal.report.ids import Ids
-from vicinal.report.page import Page
-from vicinal.report.palette import INK, NAMES, SERIES
-from vicinal.report.table import Column, DataTable
+from vicinal._core.html import clean, element, escape
+from vicinal.errors import InvalidArgumentError
+from vicinal.report.page import (
+    INK,
+    NAMES,
+    SERIES,
+    Details,
+    Facts,
+    Ids,
+    Page,
+    Paragraph,
+    PlotFigure,
+    Section,
+)
+from vicinal.report.table import Cell, Column, DataTable, mark_best
 
 HOSTILE = "</title></style><script>alert('1')</script>\"' onload=x & \x00 \ud800"
 

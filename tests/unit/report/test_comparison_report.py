@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal._base.markup import element
+from vicinal._core.html import element
+from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
 from vicinal.report import comparison_page, comparison_report
-from vicinal.report.compared.curves import Curve
+from vicinal.report.comparison_details import Curve
 from vicinal.report.reported import ReportedCell
 from vicinal.results import Result, ResultStore
 
@@ -62,7 +62,7 @@ def page(markup, read):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave the pictures out of the pages of tests that look at tables and texts only."""
-    monkeypatch.setattr("vicinal.report.figure.inline_svg", lambda *_: element("svg"))
+    monkeypatch.setattr("vicinal.report.page.inline_svg", lambda *_: element("svg"))
 
 
 def tables(root):

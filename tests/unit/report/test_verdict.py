@@ -5,9 +5,7 @@ import pytest
 
 from vicinal.comparison import rank_methods
 from vicinal.comparison.friedman import rank_tests
-from vicinal.report.compared.conclusion import conclusion
-from vicinal.report.compared.metric import _friedman
-from vicinal.report.compared.summary import verdict
+from vicinal.report.comparison import _friedman, conclusion, verdict
 from vicinal.results import Result
 
 

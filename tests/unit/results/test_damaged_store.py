@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from vicinal._base.errors import DataFormatError
+from vicinal.errors import DataFormatError
 from vicinal.results import Result, ResultStore
 
 WRONG = [

@@ -11,8 +11,8 @@ from scipy import sparse
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.index.reference import reference_query, reference_query_self
-from vicinal.selection.shared_search import SharedSearch, depth
-from vicinal.selection.splits import Split, read_splits, train_share
+from vicinal.selection.folds import SharedSearch, depth
+from vicinal.selection.stratification import Split, read_splits, train_share
 
 pytestmark = pytest.mark.native
 

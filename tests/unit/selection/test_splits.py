@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from vicinal.selection import IterativeStratification
-from vicinal.selection.splits import read_splits, train_share
+from vicinal.selection.stratification import read_splits, train_share
 
 Y = sparse.csr_array((np.random.default_rng(0).random((30, 3)) < 0.4).astype(np.int32))
 

@@ -19,6 +19,15 @@
 #define VICINAL_RESTRICT
 #endif
 
+// A function that takes on the instruction set of the function that calls it.
+#if defined(__GNUC__) || defined(__clang__)
+#define VICINAL_INLINE inline __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define VICINAL_INLINE __forceinline
+#else
+#define VICINAL_INLINE inline
+#endif
+
 // Unroll the loop that follows completely.
 #if defined(__clang__)
 #define VICINAL_UNROLL _Pragma("unroll")

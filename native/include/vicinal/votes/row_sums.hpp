@@ -17,7 +17,7 @@
 namespace vicinal {
 
 // For output row i, the matrix rows ids[begin[i] .. end[i]) and their weights. Rows whose weight is
-// not positive are ignored.
+// not positive are ignored, except by signed sums, which ignore those whose weight is 0.
 struct RowChoice {
   std::span<const std::int64_t> begin;
   std::span<const std::int64_t> end;
@@ -27,13 +27,13 @@ struct RowChoice {
   std::int64_t n_rows() const { return static_cast<std::int64_t>(begin.size()); }
 };
 
-enum class Aggregate { sum, max };
+enum class Aggregate { sum, max, signed_sum };
 
 struct RowSums {
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;  // rising in each row
   std::vector<double> values;
-  std::vector<double> totals;  // sum of the positive weights of each row
+  std::vector<double> totals;  // sum of the weights of each row, without those that are ignored
 };
 
 namespace row_sums_detail {
@@ -45,11 +45,17 @@ struct Piece {
   std::vector<double> values;
 };
 
+// The labels of a row: every stored entry is 1.
+inline void add_row(SparseAccumulator& sums, const PatternView& labels, std::int64_t row,
+                    double weight, Aggregate) {
+  for (const std::int32_t label : labels.columns(row)) sums.add(label, weight);
+}
+
 inline void add_row(SparseAccumulator& sums, const CsrView<double>& matrix, std::int64_t row,
                     double weight, Aggregate aggregate) {
   const auto columns = matrix.columns(row);
   const auto values = matrix.row(row);
-  if (aggregate == Aggregate::sum)
+  if (aggregate != Aggregate::max)
     for (std::size_t j = 0; j < columns.size(); ++j) sums.add(columns[j], weight * values[j]);
   else
     for (std::size_t j = 0; j < columns.size(); ++j) sums.keep_max(columns[j], values[j]);
@@ -71,9 +77,10 @@ inline void join(std::vector<Piece>& pieces, RowSums& out, int n_threads) {
 
 // Adds to `start` (same shape, with its totals), or to zero if `start_totals` is empty. A sum
 // continued this way has the same bits as one computed in a single call.
-inline RowSums row_sums(const RowChoice& choice, const CsrView<double>& matrix, Aggregate aggregate,
-                        const CsrView<double>& start, std::span<const double> start_totals,
-                        int n_threads, const InterruptCheck& interrupted = never_interrupted) {
+template <class Matrix>
+RowSums row_sums(const RowChoice& choice, const Matrix& matrix, Aggregate aggregate,
+                 const CsrView<double>& start, std::span<const double> start_totals, int n_threads,
+                 const InterruptCheck& interrupted = never_interrupted) {
   using row_sums_detail::Piece, row_sums_detail::rows_per_task;
   VICINAL_ASSERT(choice.end.size() == choice.begin.size());
   VICINAL_ASSERT(choice.weights.size() == choice.ids.size());
@@ -100,7 +107,7 @@ inline RowSums row_sums(const RowChoice& choice, const CsrView<double>& matrix, 
           }
           for (std::int64_t at = choice.begin[i]; at < choice.end[i]; ++at) {
             const double weight = choice.weights[at];
-            if (!(weight > 0.0)) continue;
+            if (!(weight > 0.0 || (weight < 0.0 && aggregate == Aggregate::signed_sum))) continue;
             total += weight;
             row_sums_detail::add_row(sums, matrix, choice.ids[at], weight, aggregate);
           }

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from vicinal.estimators.fold import Fold
 from vicinal.index import build_index
+from vicinal.methods.folds import Fold
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
 from vicinal_reproduction.protocols.measuring import (

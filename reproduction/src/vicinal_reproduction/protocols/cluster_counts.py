@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from vicinal._base.arrays import Float
+from vicinal._core.arrays import Float
 from vicinal.datasets import Dataset
 from vicinal.graph import votes
 from vicinal.index import build_index
+from vicinal.methods.lamlknn import find_centers, nearest_center
 from vicinal.results import Result, provenance
-from vicinal.scoring.clusters import find_centers, nearest_center
 from vicinal_reproduction.figures.reported import Reported, reported
 from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job

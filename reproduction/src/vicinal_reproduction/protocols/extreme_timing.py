@@ -12,8 +12,10 @@ from vicinal.decision import Threshold
 from vicinal.decision.never_empty import FittedNeverEmpty
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
+from vicinal.methods.feature_knn import FeatureKNNScoring
+from vicinal.methods.instance_knn import InstanceKNNScoring
+from vicinal.methods.training import Training
 from vicinal.results import Result, provenance
-from vicinal.scoring import FeatureKNNScoring, InstanceKNNScoring, Training
 from vicinal_reproduction.specification import Job
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
-from vicinal._base.arrays import Features, Float
+from vicinal._core.arrays import Features, Float
 from vicinal.reduction import MDDM, OPLS, LabelCCA
 from vicinal_reproduction.protocols.measuring import dense
 

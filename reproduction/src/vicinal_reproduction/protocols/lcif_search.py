@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import KFold
 
-from vicinal._base.arrays import Csr, Float
+from vicinal._core.arrays import Csr, Float
 from vicinal.datasets import Dataset
-from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
+from vicinal.methods.folds import Fold
+from vicinal.methods.training import Training
 from vicinal.results import Result, provenance
-from vicinal.scoring import Training
-from vicinal.selection.lcif_grid import lcif_grid
+from vicinal.selection.lcif import lcif_grid
 from vicinal_reproduction.protocols.lcif_surface import AXES, Surface
 from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.arrays import Float
+from vicinal._core.arrays import Float
 from vicinal.metrics import metric_info
 
 INSTANCE, FEATURE, BOTH = "instance", "feature", "both"

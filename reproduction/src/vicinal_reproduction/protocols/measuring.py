@@ -8,19 +8,17 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float
+from vicinal._core.arrays import Csr, Features, Float
 from vicinal.datasets import Dataset
-from vicinal.estimators import LAMLkNN
-from vicinal.estimators.answers import answers_on, fit_on
-from vicinal.estimators.fold import Fold
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
+from vicinal.methods import LAMLkNN
+from vicinal.methods.folds import Fold, answers_on, fit_on
+from vicinal.methods.lamlknn import find_centers
+from vicinal.methods.training import Training, check_given
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
 from vicinal.scores import Scores
-from vicinal.scoring import Training
-from vicinal.scoring.clusters import find_centers
-from vicinal.scoring.features import check_given
 from vicinal_reproduction.specification import Method, Methods
 
 DIGITS = 6

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 from vicinal.decision import Threshold
-from vicinal.decision.cells import ScoredTruth
-from vicinal.estimators.answers import fit_on
-from vicinal.estimators.fold import Fold
+from vicinal.decision._cells import ScoredTruth
 from vicinal.graph import NeighborGraph
+from vicinal.methods.folds import Fold, fit_on
 from vicinal.scores import Scores
 from vicinal_reproduction.protocols.measuring import training_features
 

@@ -6,14 +6,15 @@ from typing import Self
 
 import numpy as np
 
-from vicinal._base.arrays import Csr, Features, Float
-from vicinal._base.threads import one_blas_thread
+from vicinal._core.arrays import Csr, Features, Float
+from vicinal._core.threads import one_blas_thread
 from vicinal.decision import Threshold
 from vicinal.index import DenseIndex
+from vicinal.methods.mlknn import MLkNNScoring
+from vicinal.methods.training import Training
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
-from vicinal.reduction._objective import DeviceObjective, Objective
-from vicinal.scoring import MLkNNScoring, Training
+from vicinal.reduction._mlarp_search import DeviceObjective, Objective
 
 HELD_OUT = 0.1
 """Share of the rows that are used for validation."""

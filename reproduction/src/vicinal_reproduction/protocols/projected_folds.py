@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.model_selection import KFold
 
 from vicinal.datasets import Dataset
-from vicinal.estimators import MLkNN
+from vicinal.methods import MLkNN
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
 from vicinal.results import Result, provenance

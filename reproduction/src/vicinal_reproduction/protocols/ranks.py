@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from vicinal._base.arrays import Float
+from vicinal._core.arrays import Float
 from vicinal.metrics import metric_info
 from vicinal.results import Result
 from vicinal_reproduction.figures.cells import Figures

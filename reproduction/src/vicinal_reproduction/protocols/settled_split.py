@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from time import perf_counter
 
-from vicinal._base.arrays import Csr
+from vicinal._core.arrays import Csr
 from vicinal.datasets import Dataset
-from vicinal.estimators import BRkNN
-from vicinal.estimators.fold import Fold
+from vicinal.methods import BRkNN
+from vicinal.methods.folds import Fold
 from vicinal.metrics import evaluate
 from vicinal.results import Result, provenance
 from vicinal.scores import Scores

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vicinal._base.arrays import Float, Int
-from vicinal.scoring.clusters import nearest_center
+from vicinal._core.arrays import Float, Int
+from vicinal.methods.lamlknn import nearest_center
 
 SEED = 10
 """Weka's default."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vicinal._base.arrays import Features, Float, Int
+from vicinal._core.arrays import Features, Float, Int
 from vicinal.graph import NeighborGraph
 from vicinal.index import Index, build_index
 

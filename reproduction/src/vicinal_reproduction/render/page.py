@@ -4,12 +4,18 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from vicinal.report.blocks import Block, Facts, Paragraph, Section
-from vicinal.report.cells import Cell
-from vicinal.report.figure import PlotFigure
-from vicinal.report.page import Page
-from vicinal.report.palette import MARKERS, QUIET, SERIES
-from vicinal.report.table import Column, DataTable, Row
+from vicinal.report.page import (
+    MARKERS,
+    QUIET,
+    SERIES,
+    Block,
+    Facts,
+    Page,
+    Paragraph,
+    PlotFigure,
+    Section,
+)
+from vicinal.report.table import Cell, Column, DataTable, Row
 from vicinal_reproduction.figures.cells import Cell as PaperCell
 from vicinal_reproduction.figures.cells import Figures, figures_of, table_cells
 from vicinal_reproduction.figures.curves import curve_points

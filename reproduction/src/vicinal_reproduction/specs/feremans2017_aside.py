@@ -1,7 +1,7 @@
 """Variants of Feremans et al. 2017, for what its text leaves open."""
 
 from vicinal.decision import MetricThreshold
-from vicinal.estimators import IBLR, MLkNN
+from vicinal.methods import IBLR, MLkNN
 from vicinal_reproduction.protocols.best_on_test import BestOnTest
 from vicinal_reproduction.protocols.lcif_search import AS_WRITTEN, EVERY_SWITCH, KS, LcifSearch
 from vicinal_reproduction.specification import Check, Experiment, Method

@@ -1,7 +1,7 @@
 """The experiments that fill the tables of Feremans et al. 2017."""
 
 from vicinal.baselines import BinaryRelevanceSVM
-from vicinal.estimators import IBLR, LCIF, FeatureKNN, InstanceKNN, MLkNN
+from vicinal.methods import IBLR, LCIF, FeatureKNN, InstanceKNN, MLkNN
 from vicinal_reproduction.protocols.best_on_test import BestOnTest
 from vicinal_reproduction.protocols.extreme_timing import ExtremeTiming
 from vicinal_reproduction.protocols.lcif_search import KS, KS_BEYOND, LcifSearch

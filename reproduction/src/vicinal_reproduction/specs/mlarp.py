@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from vicinal.estimators import MLkNN
+from vicinal.methods import MLkNN
 from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
 from vicinal_reproduction.protocols.folds import Folds
 from vicinal_reproduction.protocols.loss_curve import METRIC, LossCurve

@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 from sklearn.random_projection import GaussianRandomProjection
 
 from vicinal.baselines import LabelFrequency
-from vicinal.estimators import MLkNN
+from vicinal.methods import MLkNN
 from vicinal.reduction import MDDM, MLARP, OPLS, LabelCCA
 from vicinal_reproduction.protocols.filled_directions import Filled, orthonormal, uncorrelated
 from vicinal_reproduction.protocols.projected_folds import ProjectedFolds

@@ -1,6 +1,6 @@
 """The papers, by name."""
 
-from vicinal._base.errors import InvalidArgumentError
+from vicinal.errors import InvalidArgumentError
 from vicinal_reproduction.specification import Experiment, Paper
 from vicinal_reproduction.specs import feremans2017, mlarp, spyromitros2008, wang2018, zhang2007
 

@@ -1,6 +1,6 @@
 """Spyromitros, Tsoumakas, Vlahavas 2008: BRkNN, its extensions, LPkNN and ML-kNN."""
 
-from vicinal.estimators import BRkNN, LPkNN, MLkNN
+from vicinal.methods import BRkNN, LPkNN, MLkNN
 from vicinal_reproduction.protocols.folds import Folds
 from vicinal_reproduction.specification import Check, Curve, Experiment, Method, Paper, Table
 

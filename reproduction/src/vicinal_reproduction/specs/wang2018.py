@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from vicinal.estimators import BRkNN, DMLkNN, LAMLkNN, MLkNN
+from vicinal.methods import BRkNN, DMLkNN, LAMLkNN, MLkNN
 from vicinal.results import Result
 from vicinal_reproduction.figures.cells import Figures
 from vicinal_reproduction.protocols.chosen_clusters import (

@@ -1,7 +1,7 @@
 """Zhang & Zhou 2007: ML-kNN on yeast, natural scenes and Yahoo pages."""
 
 from vicinal.baselines import ADTBoostMH, BoosTexter, RankSVM
-from vicinal.estimators import MLkNN
+from vicinal.methods import MLkNN
 from vicinal_reproduction.protocols.folds import Folds
 from vicinal_reproduction.protocols.tuned_split import TunedSplit
 from vicinal_reproduction.sources import YAHOO

@@ -9,3 +9,40 @@ this machine, or an error that states what was looked for and where. Uses the re
     entries/*  ──▶ registry ──▶ Entry ──▶ locate ──▶ recipe.read ──▶ Dataset
     (facts)        (by name)             (folders, cache, download)
 """
+
+from difflib import get_close_matches
+
+from vicinal.datasets.catalogue.entries import BOOMER, MEKA, MLDR, MULAN, PAPERS, TEXT, YAHOO
+from vicinal.datasets.catalogue.entry import Entry
+from vicinal.errors import InvalidArgumentError
+
+ENTRIES: dict[str, Entry] = {
+    entry.name: entry for entry in (*MULAN, *BOOMER, *MEKA, *MLDR, *YAHOO, *TEXT, *PAPERS)
+}
+_ALIASES = {alias: entry for entry in ENTRIES.values() for alias in entry.aliases}
+
+
+def known(name: str) -> bool:
+    """Tell whether the catalogue contains `name`, ignoring case."""
+    return name.lower() in ENTRIES or name.lower() in _ALIASES
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of a name, or raise an error that suggests similar names.
+
+    Examples
+    --------
+    >>> entry("imdb-f").name, entry("Arts").name
+    ('imdb', 'yahoo-arts')
+    >>> try:
+    ...     entry("corel5")
+    ... except ValueError as error:
+    ...     print(error)
+    name: expected the name of a data set or a file (did you mean corel5k?), got 'corel5'
+    """
+    if known(name):
+        return ENTRIES.get(name.lower()) or _ALIASES[name.lower()]
+    close = get_close_matches(name.lower(), [*ENTRIES, *_ALIASES], n=3)
+    listed = "see `vicinal data list` or vicinal.datasets.available()"
+    offer = f"did you mean {' or '.join(close)}?" if close else listed
+    raise InvalidArgumentError("name", f"the name of a data set or a file ({offer})", repr(name))

@@ -2,14 +2,56 @@
 
 import os
 import shutil
+import sys
 import zipfile
+from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-from vicinal._base.errors import DataFormatError, DataNotFoundError, MissingExtraError
-from vicinal.datasets.catalogue.checksums import known_checksum, record_checksum
-from vicinal.datasets.catalogue.entry import Entry
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, bare_name
+from vicinal._core.files import sha256_of
+from vicinal.datasets.catalogue.entry import Entry, Finder
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, PACKED, bare_name
+from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
+
+_LIST = Path(__file__).with_name("SHA256SUMS")
+_BESIDE = ".sha256"
+
+
+def known_checksum(folder: str, file: str) -> str | None:
+    """Return the SHA-256 of a file of the catalogue in hexadecimal, or None if it is unknown.
+
+    Examples
+    --------
+    >>> known_checksum("emotions", "emotions.xml")[:8], known_checksum("mediamill", "x")
+    ('dbce8e6c', None)
+    """
+    return _sums().get(f"{folder}/{file}")
+
+
+def record_checksum(path: Path) -> None:
+    """Store the checksum of a file next to it, so that later changes are detected."""
+    line = f"{sha256_of(path)}  {path.name}\n"
+    path.with_name(path.name + _BESIDE).write_text(line, encoding="utf-8")
+
+
+def verify(path: Path, folder: str) -> None:
+    """Raise if the checksum differs from the known or recorded one.
+
+    A file without a known or recorded checksum is accepted.
+    """
+    beside = path.with_name(path.name + _BESIDE)
+    wanted = known_checksum(folder, path.name)
+    if wanted is None and beside.is_file():
+        wanted = beside.read_text(encoding="utf-8").split()[0]
+    if wanted is not None and (got := sha256_of(path)) != wanted:
+        raise DataFormatError(str(path), f"SHA-256 {wanted}", got)
+
+
+@cache
+def _sums() -> dict[str, str]:
+    """Read the list: the sum, two spaces, folder and file, as ``sha256sum`` writes it."""
+    lines = _LIST.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def addresses(entry: Entry, file: str) -> list[str]:
@@ -102,10 +144,79 @@ def _retrieve(address: str, path: Path, checksum: str | None) -> None:
         raise DataFormatError(address, expected, str(error)) from error
 
 
-def _pooch() -> ModuleType:
+def _pooch() -> Any:
     """Import pooch late: only a download needs it."""
     try:
         import pooch
     except ImportError:
         raise MissingExtraError("pooch", "data") from None
     return pooch
+
+
+def data_folders() -> list[Path]:
+    """Return the folders of ``$VICINAL_DATA``, then the cache of this user.
+
+    Each contains one folder per data set.
+    """
+    given = os.environ.get("VICINAL_DATA", "").split(os.pathsep)
+    return [Path(folder).expanduser() for folder in given if folder] + [cache_folder()]
+
+
+def cache_folder() -> Path:
+    """Return ``$VICINAL_CACHE``, or the system's cache folder; it need not exist."""
+    given = os.environ.get("VICINAL_CACHE")
+    return Path(given).expanduser() if given else _system_cache(sys.platform) / "vicinal"
+
+
+def _system_cache(platform: str) -> Path:
+    """Return the folder for caches of `platform`, as ``sys.platform`` names it."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    variable, usual = (
+        ("LOCALAPPDATA", Path("AppData") / "Local")
+        if platform == "win32"
+        else ("XDG_CACHE_HOME", Path(".cache"))
+    )
+    given = os.environ.get(variable)
+    return Path(given) if given else Path.home() / usual
+
+
+def finder(entry: Entry, check: bool = False) -> Finder:
+    """Return the function that finds the files of `entry` for its recipe."""
+    return partial(_locate, entry, check)
+
+
+def at_hand(entry: Entry) -> bool:
+    """Tell whether every file of `entry` is on this machine."""
+    return all(_on_disk(entry, file) is not None for file in entry.recipe.files)
+
+
+def _locate(entry: Entry, check: bool, file: str) -> Path:
+    """Find a file, downloading it if it is not on this machine."""
+    path = _on_disk(entry, file)
+    if path is None:
+        path = _fetch(entry, file)
+    elif check:
+        verify(path, entry.folder)
+    return path
+
+
+def _on_disk(entry: Entry, file: str) -> Path | None:
+    """Return the first file of that name, whether or not it is compressed."""
+    names = [file, *(bare_name(file) + ending for ending in ("", *PACKED))]
+    paths = (folder / entry.folder / name for folder in data_folders() for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _fetch(entry: Entry, file: str) -> Path:
+    """Download a file, or raise an error that states what was looked for, where, and what to do."""
+    try:
+        return download(entry, file, cache_folder())
+    except DataNotFoundError as error:
+        folders = ", ".join(str(folder / entry.folder) for folder in data_folders())
+        raise DataNotFoundError(
+            f"{entry.name}: {file} is not in {folders}, and could not be downloaded ({error}). "
+            f"Put the files of the data set ({', '.join(entry.recipe.files)}) into a folder "
+            f"{entry.folder} and set VICINAL_DATA to the folder that holds it, or VICINAL_DATA_URL "
+            f"to the address of a mirror." + (f" Note: {entry.hint}." if entry.hint else "")
+        ) from error

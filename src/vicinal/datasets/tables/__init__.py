@@ -6,7 +6,6 @@ the content and logged in one line each; the reading can be reused for the next 
 """
 
 from vicinal.datasets.tables.content import Content, read_content
-from vicinal.datasets.tables.options import TableOptions
-from vicinal.datasets.tables.reading import Reading
+from vicinal.datasets.tables.reading import Reading, TableOptions
 
 __all__ = ["Content", "Reading", "TableOptions", "read_content"]

@@ -1,23 +1,85 @@
 """The rows of a table as input of a model: texts, numbers or both, and the labels."""
 
+import json
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._base.errors import InvalidArgumentError
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.tables.guess import find_reading
-from vicinal.datasets.tables.kinds import number_of
-from vicinal.datasets.tables.labels import find_separator, read_labels
-from vicinal.datasets.tables.options import TableOptions
-from vicinal.datasets.tables.read import read_records
-from vicinal.datasets.tables.reading import Reading
-from vicinal.datasets.tables.records import Records
-from vicinal.datasets.tables.text_cells import Text, row_texts
+from vicinal.datasets.tables.guess import find_reading, number_of
+from vicinal.datasets.tables.labels import find_separator, label_sets, read_labels, warn_if_rare
+from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
+from vicinal.datasets.tables.rows import TableFile, read_records, record_blocks, table_file
+from vicinal.errors import InvalidArgumentError, logger
+
+Text: TypeAlias = str | list[str]
+"""A text, or a list of its tokens."""
+
+
+def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
+    """Return the text of each row, or its tokens if the only column contains lists.
+
+    Of several columns, some may be null in a row, or absent from it; a note says so.
+    """
+    if len(columns) == 1:
+        (column,) = columns
+        found = records.cells(column)
+        if all(isinstance(cell, str) and cell[:1] != "[" for cell in found):
+            return list(found)
+        return [_text(records, at, column, cell) for at, cell in enumerate(found)]
+    records.require_one(columns)
+    some_lack_cells = False
+    texts: list[Text] = []
+    for at in range(records.n_rows):
+        cells = {column: records.columns[column][at] for column in columns}
+        given = {name: cell for name, cell in cells.items() if not _is_absent(cell)}
+        some_lack_cells |= len(given) < len(columns)
+        texts.append(_joined(records, at, given or cells))
+    if some_lack_cells:
+        named = ", ".join(map(repr, columns))
+        logger.info(
+            "texts from columns %s, of which some rows lack one (--text changes this)", named
+        )
+    return texts
+
+
+def _is_absent(cell: Any) -> bool:
+    """Tell whether a row has no such cell, or a null."""
+    return cell is None or cell is MISSING
+
+
+def _text(records: Records, at: int, column: str, value: Any) -> Text:
+    """Return the text or the tokens of one row."""
+    tokens = json_list(value) if isinstance(value, str) else value
+    if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
+        return tokens
+    return _joined(records, at, {column: value})
+
+
+def _joined(records: Records, at: int, cells: Mapping[str, Any]) -> str:
+    """Return the cells of a row, which must be texts, on a line each."""
+    for column, value in cells.items():
+        if not isinstance(value, str):
+            got = "a row without it" if value is MISSING else repr(value)
+            raise records.error(at, f"text in {column!r}", got)
+    return "\n".join(cells.values())
+
+
+def json_list(cell: str) -> Any:
+    """Return the JSON list in a cell, or None if there is none."""
+    if not (cell.startswith("[") and cell.endswith("]")):
+        return None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -186,3 +248,108 @@ def check_text_only(reading: Reading) -> None:
     if not reading.reads_text_only:
         others = ", ".join(reading.numbers + reading.categories)
         raise InvalidArgumentError("text", "a column of text (text=)", f"columns {others}")
+
+
+HEAD_ROWS = 10_000
+"""Rows from which it is told what separates labels, where the model does not say."""
+
+
+@dataclass(frozen=True)
+class TableBlocks:
+    """A table that is read in blocks, as often as it is iterated over.
+
+    Parameters
+    ----------
+    file : TableFile
+    options : TableOptions
+    reading : Reading
+    labelled : bool
+    block_rows : int
+    row_names : str or None
+        Column of the row names.
+    label_names : tuple of str
+        All labels of the table, sorted, or in the order of their columns; empty if not `labelled`.
+    """
+
+    file: TableFile
+    options: TableOptions
+    reading: Reading
+    labelled: bool
+    block_rows: int
+    row_names: str | None = None
+    label_names: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Content]:
+        """Yield the rows, some at a time."""
+        for records in self._records():
+            labels = label_sets(records, self.reading) if self.labelled else None
+            yield content_of(records, self.reading, labels, self.row_names)
+
+    def _records(self) -> Iterator[Records]:
+        wanted = self.reading.features
+        return record_blocks(self.file, self.options, wanted, self.reading, self.block_rows)
+
+
+@contextmanager
+def table_blocks(
+    path: FilePath,
+    options: TableOptions,
+    known: Reading,
+    *,
+    labelled: bool,
+    block_rows: int,
+) -> Iterator[TableBlocks]:
+    r"""Open a table to read it in blocks of rows.
+
+    Parameters
+    ----------
+    path : path
+        As for :func:`~vicinal.datasets.tables.content.read_content`. Standard input is copied to a
+        temporary file, because a table is read more than once.
+    options : TableOptions
+    known : Reading
+        How the table that a model was trained on was read.
+    labelled : bool
+        Whether the labels are wanted; a pass of its own then finds which there are.
+    block_rows : int
+
+    Notes
+    -----
+    The rows are those of ``read_content``, however they are divided; there is no limit on how many
+    come. Where the model does not say what separates labels, the first :data:`HEAD_ROWS` rows tell.
+    Memory: one block, and the names of the labels.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.csv"
+    ...     _ = path.write_text("text,tags\nbuy milk,home|shop\nsleep,home\nrun,\n")
+    ...     how = Reading(text=("text",), labels="tags", separator="|")
+    ...     with table_blocks(path, TableOptions(), how, labelled=True, block_rows=2) as blocks:
+    ...         blocks.label_names, [block.X for block in blocks]
+    (('home', 'shop'), [['buy milk', 'sleep'], ['run']])
+    """
+    with table_file(path) as file:
+        wanted = wanted_columns(options, known)
+        head = next(record_blocks(file, options, wanted, known, HEAD_ROWS))
+        reading = known_reading(head, options, known, labelled)
+        row_names = row_names_column(head, reading, options)
+        # What was found, and said, is not looked for again.
+        file = file._replace(encoding=head.encoding)
+        options = replace(options, delimiter=head.delimiter or options.delimiter)
+        del head
+        found = TableBlocks(file, options, reading, labelled, block_rows, row_names)
+        if labelled:
+            found = replace(found, label_names=reading.label_columns or _label_names(found))
+        yield found
+
+
+def _label_names(table: TableBlocks) -> tuple[str, ...]:
+    """Return the labels that occur, sorted; warn where most of them occur once."""
+    counts: Counter[str] = Counter()
+    for records in table._records():
+        counts.update(chain.from_iterable(label_sets(records, table.reading)))
+    warn_if_rare(counts, table.file.name, table.reading.labels or "")
+    return tuple(sorted(counts))

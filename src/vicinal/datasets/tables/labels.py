@@ -1,17 +1,161 @@
 """The labels of a table: from a column of names, or from columns of 0 and 1."""
 
+import ast
+import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from vicinal._base.log import logger
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.tables.delimiters import shown
-from vicinal.datasets.tables.label_cells import cell_labels
-from vicinal.datasets.tables.reading import Reading
-from vicinal.datasets.tables.records import Records
-from vicinal.datasets.tables.separators import detect_separator
+from vicinal.datasets.tables.csv import URIS, shown
+from vicinal.datasets.tables.reading import Reading, Records
+from vicinal.errors import logger
+
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_ARRAY = re.compile(rf"\[\s*{_QUOTED}(?:\s+{_QUOTED})+\s*\]")
+"""An array of strings as NumPy prints it, without commas."""
+_LITERAL = re.compile(r"(?s)[\[({].*[\])}]|set\(\)")
+_ENDS = ("]", ")", "}")
+_MOST_LITERAL = 1_000_000
+"""Maximum length of a cell that is parsed as a Python list."""
+
+
+def cell_labels(value: Any, separator: str) -> list[str] | None:
+    """Return the labels in a cell, each once; None if it contains anything else.
+
+    Of objects, as issue trackers export them, the label is their ``name``.
+
+    Examples
+    --------
+    >>> cell_labels("red;round;red", ";"), cell_labels('["red"]', ";"), cell_labels(3, ";")
+    (['red', 'round'], ['red'], ['3'])
+    >>> cell_labels([{"name": "bug", "color": "d73a4a"}], ";")
+    ['bug']
+    >>> cell_labels([0.5], ";") is None
+    True
+    """
+    if isinstance(value, str):
+        found = listed_labels(value)
+        if found is None:
+            return list(dict.fromkeys(split_labels(value, separator)))
+        value = found
+    elif isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, list):
+        return None
+    value = [label.get("name") if isinstance(label, dict) else label for label in value]
+    if any(isinstance(label, bool) or not isinstance(label, str | int) for label in value):
+        return None
+    return list(dict.fromkeys(map(str, value)))
+
+
+def listed_labels(cell: str) -> list[Any] | None:
+    """Return the list that a cell contains as text, or None if it is not a list.
+
+    Accepts JSON lists, Python's notation for lists, tuples and sets, NumPy's for arrays, and names
+    in square brackets without quotes.
+
+    Examples
+    --------
+    >>> listed_labels('["a", "b"]'), listed_labels("['a', 'b']"), listed_labels("{'a'}")
+    (['a', 'b'], ['a', 'b'], ['a'])
+    >>> listed_labels("['a' 'b']"), listed_labels("[a, b c]"), listed_labels("a, b")
+    (['a', 'b'], ['a', 'b c'], None)
+    """
+    if cell[-1:].isalnum():  # most cells
+        return None
+    cell = cell.strip()
+    if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
+        return None
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, list):
+        return value
+    if _ARRAY.fullmatch(cell):
+        return [ast.literal_eval(name) for name in re.findall(_QUOTED, cell)]
+    try:
+        value = ast.literal_eval("()" if cell == "set()" else cell)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        value = None
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, set):
+        return sorted(value, key=str)
+    return _unquoted(cell)
+
+
+def _unquoted(cell: str) -> list[str] | None:
+    """Return the names in square brackets, written without quotes."""
+    inner = cell[1:-1]
+    if not cell.startswith("[") or any(sign in inner for sign in "[]{}'\""):
+        return None
+    return [name.strip() for name in inner.split(",") if name.strip()]
+
+
+def split_labels(cell: str, separator: str) -> list[str]:
+    """Return the names in a cell without surrounding blanks; ``""`` does not split it.
+
+    Examples
+    --------
+    >>> split_labels("red; ;round ", ";"), split_labels("a b", ""), split_labels("", "")
+    (['red', 'round'], ['a b'], [])
+    """
+    names = cell.split(separator) if separator else [cell]
+    found = [name for name in map(str.strip, names) if name]
+    return list(map(_bare, found)) if "<" in cell else found
+
+
+def _bare(name: str) -> str:
+    """Return a URI without angle brackets; other names are returned unchanged."""
+    if name[0] == "<" and name[-1] == ">" and URIS.fullmatch(name):
+        return name[1:-1]
+    return name
+
+
+STRONG = (";", "|", "\t", "\n")
+"""Separators that are rarely part of a name."""
+
+
+def detect_separator(cells: Sequence[object]) -> str:
+    """Return the separator of the labels in these cells; ``""`` if there is none.
+
+    Cells that contain a list are ignored. URIs are separated by blanks. A strong separator is
+    chosen if at least half as many cells contain it as contain a comma; otherwise the comma if any
+    cell contains one. Blanks are chosen only if splitting at them gives fewer names than there are
+    different cells: splitting names of several words would give more.
+
+    Examples
+    --------
+    >>> detect_separator(["red;round", "red"]), detect_separator(["Roe, A; Doe, B", "Roe, A"])
+    (';', ';')
+    >>> detect_separator(["a b", "a c", "b c", "a"]), detect_separator(["deep learning", "music"])
+    (' ', '')
+    """
+    every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
+    texts = {cell: n for cell, n in every.items() if listed_labels(cell) is None}
+    if any(texts) and all(URIS.fullmatch(cell) for cell in texts if cell):
+        return " "
+    counts = {
+        sign: sum(count for cell, count in texts.items() if sign in cell) for sign in (*STRONG, ",")
+    }
+    strong = max(STRONG, key=counts.__getitem__)
+    if counts[strong] and 2 * counts[strong] >= counts[","]:
+        return strong
+    if counts[","]:
+        return ","
+    return " " if _blanks_separate(texts) else ""
+
+
+def _blanks_separate(texts: Iterable[str]) -> bool:
+    """Tell whether the cells have fewer different words than there are different cells."""
+    whole = {" ".join(text.split()) for text in texts if text.strip()}
+    words = {word for text in whole for word in split_labels(text, " ")}
+    return any(" " in text for text in whole) and len(words) < len(whole)
+
 
 ONES = frozenset({
     "1", "1.0", "true", "yes", "x", "y",
@@ -37,7 +181,7 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
     """
     sets = label_sets(records, reading)
     if not reading.label_columns and reading.labels is not None:
-        counts = Counter(label for row in sets for label in row)
+        counts = Counter(chain.from_iterable(sets))
         warn_if_rare(counts, records.path, reading.labels)
     return sets
 
@@ -50,9 +194,12 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
     if column is None:
         raise records.error(0, "a column of labels", "none")
     separator = reading.separator or ""
+    parsed = records.parsed.get((column, separator), {})
     sets = []
     for at, cell in enumerate(records.cells_or_lists(column)):
-        labels = _row_labels(records, column, cell, separator)
+        labels = parsed.get(cell) if isinstance(cell, str) else None
+        if labels is None:
+            labels = _row_labels(records, column, cell, separator)
         if labels is None:
             raise records.error(at, f"labels in {column!r}", repr(cell))
         sets.append(labels)
@@ -83,8 +230,11 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        others = (cell for cell in cells if not isinstance(cell, str))
-        names = {name for cell in chain(texts, others) for name in cell_labels(cell, found) or ()}
+        parsed = {cell: cell_labels(cell, found) or [] for cell in texts}
+        records.parsed[column, found] = parsed
+        others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
+        names = set(chain.from_iterable(parsed.values()))
+        names.update(name for labels in others for name in labels or ())
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
             "labels from column %r, %s: %d labels (--labels and --separator change this)",

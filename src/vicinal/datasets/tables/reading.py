@@ -1,12 +1,83 @@
 """The meaning of a table's columns: texts, features and labels. Saved with a model."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
-from vicinal._base.errors import InvalidArgumentError, ModelFormatError
-from vicinal._base.state import State, read_names
-from vicinal.datasets.tables.options import TableOptions
+from vicinal._core.state import State, read_names
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath
+from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a table. Options that are None are guessed from the content.
+
+    Parameters
+    ----------
+    text : sequence of str or None
+        Columns of text, joined by line breaks.
+    labels : str or None
+        Column of the labels.
+    label_columns : sequence of str or None
+        Columns of 0 and 1, one per label; ``"first:last"`` for a range of columns.
+    feature_columns : sequence of str or None
+        Columns of numbers, categories or texts to learn from; ranges as above.
+    row_names : str or None
+        Column of the row names.
+    separator : str or None
+        Separator of the labels in a cell; ``""`` if a cell is one label.
+    encoding : str or None
+        Any encoding that Python supports.
+    delimiter : str or None
+        Delimiter of the cells of a CSV file.
+    columns : sequence of str or None
+        Names of the columns of a CSV file without a header.
+    quoting : bool or None
+        Whether quotes in a CSV file enclose cells; False treats them as ordinary characters. None:
+        they enclose cells, except in tab-separated texts and URIs without a header.
+    max_bytes : int
+        Maximum size of the file in bytes after unpacking, and of its cells as Python objects (see
+        :func:`cell_bytes`).
+    """
+
+    text: Sequence[str] | None = None
+    labels: str | None = None
+    label_columns: Sequence[str] | None = None
+    feature_columns: Sequence[str] | None = None
+    row_names: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    columns: Sequence[str] | None = None
+    quoting: bool | None = None
+    max_bytes: int = DEFAULT_MAX_BYTES
+
+    def __post_init__(self) -> None:
+        """Check the options as far as possible without the file."""
+        for name in ("text", "label_columns", "feature_columns"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, str) or not len(value)):
+                raise InvalidArgumentError(name, "one or more column names", repr(value))
+        if self.labels is not None and self.label_columns is not None:
+            raise InvalidArgumentError("label_columns", "None if labels is given", self.labels)
+        if self.text is not None and self.feature_columns is not None:
+            raise InvalidArgumentError("feature_columns", "None if text is given", [*self.text])
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
+            raise InvalidArgumentError("delimiter", "one character", repr(self.delimiter))
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+
+
+def _check_encoding(encoding: str) -> None:
+    """Raise unless Python supports the encoding for text."""
+    try:
+        "a".encode(encoding)
+    except (LookupError, ValueError):
+        raise InvalidArgumentError(
+            "encoding", "an encoding such as utf-8, utf-16, cp1252 or latin-1", repr(encoding)
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -30,6 +101,10 @@ class Reading:
         Decimal sign of the numbers.
     encoding, delimiter : str or None
         Those of the file that was read; tried first for the next file.
+    columns : tuple of str
+        Names of the columns of a CSV file without a header; empty if it has one.
+    quoting : bool
+        Whether quotes in a CSV file enclose cells.
     """
 
     text: tuple[str, ...] = ()
@@ -42,6 +117,8 @@ class Reading:
     decimal: str = "."
     encoding: str | None = None
     delimiter: str | None = None
+    columns: tuple[str, ...] = ()
+    quoting: bool = True
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -83,6 +160,9 @@ class Reading:
             "decimal": self.decimal,
             "encoding": self.encoding,
             "delimiter": self.delimiter,
+            # Left out if the file has a header and quotes, as most have.
+            **({"columns": list(self.columns)} if self.columns else {}),
+            **({} if self.quoting else {"quoting": False}),
         }
 
     @classmethod
@@ -99,6 +179,8 @@ class Reading:
             _word(state, "decimal") or ".",
             _word(state, "encoding"),
             _word(state, "delimiter"),
+            read_names(state, "columns") if "columns" in state else (),
+            state.get("quoting", True) is True,
         )
         if not found.features:
             raise ModelFormatError("reading: expected columns to learn from, got none")
@@ -113,3 +195,191 @@ def _word(state: Mapping[str, State], key: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise ModelFormatError(f"{key}: expected text or null, got {type(value).__name__}")
+
+
+MOST_CHARACTERS = 2**24
+"""Maximum length of a cell of a CSV file and of a line of a JSON file."""
+MISSING = object()
+"""Marks the cells of keys that a row of a JSON file lacks."""
+
+
+class Record(NamedTuple):
+    """A row: its cells by column, and its line number, which starts at 1."""
+
+    cells: dict[str, Any]
+    line: int
+
+
+@dataclass
+class Records:
+    """A table by column. Memory: 8 bytes per cell and per row in addition to the cells themselves.
+
+    Parameters
+    ----------
+    path : path
+        The file, for messages.
+    columns : dict of str to list
+        The cells of each column: strings, or JSON and Parquet values.
+    lines : array of int
+        The line number of each row, or its row number if the format has no lines.
+    header_line : int or None
+        The line number of the header.
+    encoding, delimiter : str or None
+        As given or detected; None if the format has none.
+    repeated : mapping of str to int
+        How many columns of a CSV file have the same name, if several do; their cells are lists of
+        the strings in these columns.
+    given_names : tuple of str
+        The names that were given to the columns of a file without a header.
+    quoting : bool
+        Whether quotes enclose cells.
+    parsed : dict
+        The labels in cells of a column that were split at a separator to look at them, by both.
+    """
+
+    path: FilePath
+    columns: dict[str, list[Any]]
+    lines: "array[int]"
+    header_line: int | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    repeated: Mapping[str, int] = field(default_factory=dict)
+    given_names: tuple[str, ...] = ()
+    quoting: bool = True
+    parsed: dict[tuple[str, str], dict[str, list[str]]] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.lines)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in the order of the file."""
+        return list(self.columns)
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column, or raise if a row lacks it or another has its name."""
+        self.require_one([column])
+        return self.cells_or_lists(column)
+
+    def cells_or_lists(self, column: str) -> list[Any]:
+        """Return the cells of a column, which are lists if it is among `repeated`."""
+        self.require([column])
+        found = self.columns[column]
+        if MISSING in found:
+            at = found.index(MISSING)
+            raise self.error(at, f"a column {column!r} in every row", "a row without it")
+        return found
+
+    def require(self, wanted: Iterable[str], option: str | None = None) -> None:
+        """Raise if a column does not exist; the error names the line of the header."""
+        for column in wanted:
+            if column not in self.columns:
+                how = "" if option is None else f" (see {option})"
+                got = "columns " + ", ".join(map(repr, self.columns))
+                raise DataFormatError(
+                    str(self.path), f"a column {column!r}{how}", got[:200], self.header_line
+                )
+
+    def require_one(self, wanted: Iterable[str]) -> None:
+        """Raise if a column does not exist, or if there are several of its name."""
+        for column in wanted:
+            self.require([column])
+            if column in self.repeated:
+                got = f"{self.repeated[column]} columns of that name"
+                raise DataFormatError(
+                    str(self.path), f"one column {column!r}", got, self.header_line
+                )
+
+    def error(self, at: int, expected: str, got: str) -> DataFormatError:
+        """Return the error for a cell of row `at`."""
+        return DataFormatError(str(self.path), expected, got[:80], self.lines[at])
+
+
+def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
+    """Return rows by column, with :data:`MISSING` for the columns that a row lacks.
+
+    Examples
+    --------
+    >>> found = gather("x.jsonl", [Record({"a": 1}, 1), Record({"b": 2}, 3)])
+    >>> found.names, found.columns["b"][1], found.columns["b"][0] is MISSING
+    (['a', 'b'], 2, True)
+    """
+    columns: dict[str, list[Any]] = {}
+    lines = array("q")
+    for row in rows:
+        for name, cell in row.cells.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = [MISSING] * len(lines)
+            column.append(cell)
+        lines.append(row.line)
+        if len(row.cells) < len(columns):
+            for column in columns.values():
+                if len(column) < len(lines):
+                    column.append(MISSING)
+    return Records(path, columns, lines, **facts)
+
+
+def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:
+    """Return the rows of all blocks as one table, whose cells take at most `most_bytes`."""
+    whole: Records | None = None
+    n_bytes = 0
+    for block in blocks:
+        n_bytes += sum(map(cell_bytes, block.columns.values()))
+        if n_bytes > most_bytes:
+            expected = f"cells that take at most {most_bytes} bytes of memory (max_bytes)"
+            raise DataFormatError(str(block.path), expected, "more", block.lines[-1])
+        if whole is None:
+            whole = replace(block, lines=array("q", block.lines))
+        else:
+            _append(whole, block)
+    if whole is None:
+        raise ValueError("expected at least one block")
+    return whole
+
+
+def _append(whole: Records, block: Records) -> None:
+    """Append the rows of a block to a table."""
+    n_before = whole.n_rows
+    whole.lines.extend(block.lines)
+    for name, cells in block.columns.items():
+        if name not in whole.columns:
+            whole.columns[name] = [MISSING] * n_before
+        whole.columns[name] += cells
+    for cells in whole.columns.values():
+        cells += [MISSING] * (whole.n_rows - len(cells))
+
+
+_OBJECT_BYTES = 56
+"""Memory of a short string or number besides its characters."""
+
+
+def cell_bytes(cells: Sequence[Any]) -> int:
+    """Return about how much memory cells take: 8 bytes each, and their own size.
+
+    Strings of one character exist only once in Python.
+
+    Examples
+    --------
+    >>> cell_bytes(["0", "1"]), cell_bytes(["10", None]), cell_bytes([["a", "bc"]])
+    (16, 130, 195)
+    """
+    try:
+        n_characters = len("".join(cells))
+    except TypeError:
+        return sum(8 + _value_bytes(cell) for cell in cells)
+    own = 0 if n_characters <= len(cells) else _OBJECT_BYTES * len(cells) + n_characters
+    return 8 * len(cells) + own
+
+
+def _value_bytes(value: Any) -> int:
+    """Return about how much memory a JSON value takes."""
+    if isinstance(value, str):
+        return _OBJECT_BYTES + len(value)
+    if isinstance(value, list):
+        return _OBJECT_BYTES + sum(8 + _value_bytes(each) for each in value)
+    if isinstance(value, dict):
+        return 4 * _OBJECT_BYTES + sum(_value_bytes(each) + 100 for each in value.values())
+    return _OBJECT_BYTES

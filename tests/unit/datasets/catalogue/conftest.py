@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from vicinal.datasets.catalogue import checksums
-from vicinal.datasets.catalogue.entry import Entry
-from vicinal.datasets.catalogue.recipes import XcSplit
+from vicinal.datasets.catalogue import download
+from vicinal.datasets.catalogue.entry import Entry, XcSplit
 
 TRAIN = b"2 3 2\n0 0:1 2:2\n1 1:1\n"
 TEST = b"1 3 2\n0,1 0:1\n"
@@ -73,7 +72,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "toy/train.txt": hashlib.sha256(TRAIN).hexdigest(),
         "toy/test.txt": hashlib.sha256(TEST).hexdigest(),
     }
-    monkeypatch.setattr(checksums, "_sums", lambda: sums)
+    monkeypatch.setattr(download, "_sums", lambda: sums)
     return sums
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from vicinal._base.errors import DataFormatError, InvalidArgumentError
-from vicinal.datasets.catalogue import recipes
-from vicinal.datasets.catalogue.adapters import debtags, eurlex, reuters, yso
-from vicinal.datasets.catalogue.registry import entry
+from vicinal.datasets.catalogue import entry
+from vicinal.datasets.catalogue.corpora import DEBTAGS_FILES, read_eurlex, read_reuters, read_yso
+from vicinal.datasets.catalogue.entry import Mat, Meka, Mulan, SeveralLabels, Xc
+from vicinal.errors import DataFormatError, InvalidArgumentError
 
 LIMIT = 2**20
 
@@ -50,7 +50,7 @@ def test_reuters_keeps_topics_of_both_parts_and_stories_that_have_one(tmp_path):
     }
     path = tmp_path / "reuters21578.tar.xz"
     path.write_bytes(lzma.compress(tar(files)))
-    corpus = reuters.read_reuters(tmp_path.__truediv__, LIMIT)
+    corpus = read_reuters(tmp_path.__truediv__, LIMIT)
     assert corpus.label_names == ("earn", "gold")
     assert corpus.row_names == ("1", "8", "3", "4")
     assert corpus.labels == [[0], [1], [0], [1]]
@@ -62,7 +62,7 @@ def test_reuters_keeps_topics_of_both_parts_and_stories_that_have_one(tmp_path):
 def test_reuters_refuses_what_is_no_tar(tmp_path):
     (tmp_path / "reuters21578.tar.xz").write_bytes(lzma.compress(b"x" * 2000))
     with pytest.raises(DataFormatError, match="a tar archive"):
-        reuters.read_reuters(tmp_path.__truediv__, LIMIT)
+        read_reuters(tmp_path.__truediv__, LIMIT)
 
 
 def law(name, concepts, **more):
@@ -86,7 +86,7 @@ def laws(tmp_path):
 
 
 def test_eurlex_leaves_development_rows_out_of_the_split(laws):
-    corpus = eurlex.read_eurlex(laws.__truediv__, LIMIT)
+    corpus = read_eurlex(laws.__truediv__, LIMIT)
     assert corpus.row_names == ("A", "B", "C", "D")
     assert corpus.train.tolist() == [0, 1]
     assert corpus.test.tolist() == [3]
@@ -112,21 +112,21 @@ def test_eurlex_names_the_line_that_is_wrong(laws, bad, expected):
     lines = f"{law('A', ['7'])}\n{bad}\n"
     (laws / "eurlex57k-dev.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
     with pytest.raises(DataFormatError, match=rf"dev\.jsonl\.xz, line 2: {expected}"):
-        eurlex.read_eurlex(laws.__truediv__, LIMIT)
+        read_eurlex(laws.__truediv__, LIMIT)
 
 
 @pytest.mark.parametrize("bad", ["[]", '{"7": {}}', "{"])
 def test_eurlex_refuses_concepts_without_names(laws, bad):
     (laws / "eurovoc_en.json.gz").write_bytes(gzip.compress(bad.encode()))
     with pytest.raises(DataFormatError, match=r"eurovoc_en\.json\.gz: .* with a label each"):
-        eurlex.read_eurlex(laws.__truediv__, LIMIT)
+        read_eurlex(laws.__truediv__, LIMIT)
 
 
 def subjects(folder, rows):
     labels = "p1\tbank\np2\tunused\np3\ttea\np4\tbank\n"
     (folder / "labels.tsv.gz").write_bytes(gzip.compress(labels.encode()))
     (folder / "yso-finna-en.tsv.xz").write_bytes(lzma.compress(rows.encode()))
-    return yso.read_yso(folder.__truediv__, LIMIT)
+    return read_yso(folder.__truediv__, LIMIT)
 
 
 def test_yso_drops_subjects_without_a_text(tmp_path):
@@ -149,7 +149,7 @@ def test_a_text_recipe_takes_its_options(tmp_path):
         {"package": "bar", "text": "the tool", "tags": ["x::b"]},
     ]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / debtags.FILES[0]).write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / DEBTAGS_FILES[0]).write_bytes(gzip.compress(lines.encode()))
     recipe = entry("debtags-text").recipe
     find = tmp_path.__truediv__
     data = recipe.read(find, weighting="counts", min_rows=1)
@@ -178,25 +178,25 @@ def mulan(tmp_path):
 
 def test_mulan_recipes_stack_the_published_split(mulan):
     find = mulan.__truediv__
-    both = recipes.Mulan(("train.arff", "test.arff"), "names.xml")
+    both = Mulan(("train.arff", "test.arff"), "names.xml")
     data = both.read(find)
     assert (data.train.tolist(), data.test.tolist()) == ([0, 1], [2, 3])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 1], [1, 0], [1, 1]])
     assert np.asarray(data.X).tolist() == [[1.5], [2], [3], [4]]
-    one = recipes.Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
+    one = Mulan(("test.arff",), "names.xml", drop=("size",)).read(find)
     assert (one.n_rows, one.n_features, one.train) == (2, 0, None)
-    several = recipes.SeveralLabels(both)
+    several = SeveralLabels(both)
     assert (several.files, several.format) == (both.files, both.format)
     assert np.asarray(several.read(find).X).tolist() == [[1.5], [4]]
 
 
 def test_meka_and_mat_recipes(tmp_path):
     (tmp_path / "x.arff").write_text(MULAN.replace("r\n", "'r: -C -2'\n") + "1.5,1,0\n")
-    data = recipes.Meka("x.arff").read(tmp_path.__truediv__)
+    data = Meka("x.arff").read(tmp_path.__truediv__)
     assert (data.label_names, np.asarray(data.X).tolist()) == (("a", "b"), [[1.5]])
     X, Y = np.array([[1.0, 2], [3, 4]]), np.array([[1.0], [0]])
     savemat(tmp_path / "x.mat", {"X": X, "Y": Y, "Xt": X + 1, "Yt": Y})
-    data = recipes.Mat("x.mat").read(tmp_path.__truediv__)
+    data = Mat("x.mat").read(tmp_path.__truediv__)
     assert (data.n_rows, data.test.tolist()) == (4, [2, 3])
 
 
@@ -205,9 +205,9 @@ def test_xc_recipes_mark_the_split(tmp_path):
     (tmp_path / "labels.txt").write_text("a\nb\n")
     (tmp_path / "words.txt").write_text("red\nblue\n")
     files = ("x.txt", "labels.txt", "words.txt")
-    whole = recipes.Xc(*files).read(tmp_path.__truediv__)
+    whole = Xc(*files).read(tmp_path.__truediv__)
     assert (whole.label_names, whole.feature_names) == (("a", "b"), ("red", "blue"))
     assert whole.train is None
-    split = recipes.Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
+    split = Xc(*files, train=range(1, 3), test=range(1)).read(tmp_path.__truediv__)
     assert (split.train.tolist(), split.test.tolist()) == ([1, 2], [0])
     np.testing.assert_array_equal(split.Y.toarray(), whole.Y.toarray())

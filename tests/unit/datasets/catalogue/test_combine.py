@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from vicinal._base.errors import DataFormatError
 from vicinal.datasets import Dataset
-from vicinal.datasets.catalogue.combine import stack
+from vicinal.datasets.catalogue.entry import stack
+from vicinal.errors import DataFormatError
 
 
 def part(X, Y, features=("f", "g"), labels=("a",), **more):

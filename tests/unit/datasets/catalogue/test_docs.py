@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vicinal.datasets.catalogue.registry import ENTRIES
+from vicinal.datasets.catalogue import ENTRIES
 
 TOOLS = Path(__file__).parents[4] / "tools"
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from vicinal._base.errors import DataFormatError, DataNotFoundError, MissingExtraError
 from vicinal.datasets.catalogue import download as download_module
-from vicinal.datasets.catalogue.download import addresses
-from vicinal.datasets.catalogue.locate import finder
+from vicinal.datasets.catalogue.download import addresses, finder
+from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
 
 TRAIN = b"2 3 2\n0 0:1 2:2\n1 1:1\n"
 TEST = b"1 3 2\n0,1 0:1\n"

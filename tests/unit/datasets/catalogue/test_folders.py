@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vicinal.datasets.catalogue.folders import _system_cache, cache_folder, data_folders
+from vicinal.datasets.catalogue.download import _system_cache, cache_folder, data_folders
 
 
 def test_given_folders_come_in_order_and_the_cache_last(monkeypatch):

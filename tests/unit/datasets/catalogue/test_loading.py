@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 
 from vicinal import datasets
-from vicinal._base.errors import DataFormatError, DataNotFoundError, InvalidArgumentError
-from vicinal.datasets import loading
-from vicinal.datasets.catalogue import registry
+from vicinal.datasets import catalogue, formats
+from vicinal.errors import DataFormatError, DataNotFoundError, InvalidArgumentError
 
 pytestmark = pytest.mark.native
 TRAIN = b"2 3 2\n0 0:1 2:2\n1 1:1\n"
@@ -19,7 +18,7 @@ TEST = b"1 3 2\n0,1 0:1\n"
 @pytest.fixture
 def stored(folders, toy, monkeypatch):
     """Put the toy data set into the catalogue and its files into a given folder."""
-    monkeypatch.setitem(registry.ENTRIES, "toy", toy)
+    monkeypatch.setitem(catalogue.ENTRIES, "toy", toy)
     (folders / "b" / "toy").mkdir(parents=True)
     (folders / "b" / "toy" / "train.txt").write_bytes(TRAIN)
     (folders / "b" / "toy" / "test.txt").write_bytes(TEST)
@@ -80,9 +79,9 @@ def test_what_is_neither_name_nor_file_is_told_apart(folders):
 
 
 def test_available_is_sorted_and_knows_what_is_available(stored):
-    listings = loading.available()
+    listings = formats.available()
     names = [listing.entry.name for listing in listings]
-    assert names == sorted(registry.ENTRIES)
+    assert names == sorted(catalogue.ENTRIES)
     assert {one.entry.name for one in listings if one.at_hand} == {"toy", "debtags"}
 
 

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from vicinal._base.errors import DataFormatError, DataNotFoundError
-from vicinal.datasets.catalogue.locate import at_hand, finder
+from vicinal.datasets.catalogue.download import at_hand, finder
+from vicinal.errors import DataFormatError, DataNotFoundError
 
 
 def put(folder, content=b"x", name="train.txt"):

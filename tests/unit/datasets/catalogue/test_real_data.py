@@ -8,10 +8,8 @@ import pytest
 from scipy import sparse
 
 from vicinal import datasets
-from vicinal.datasets.catalogue.checksums import verify
-from vicinal.datasets.catalogue.folders import data_folders
-from vicinal.datasets.catalogue.locate import at_hand, finder
-from vicinal.datasets.catalogue.registry import ENTRIES, entry
+from vicinal.datasets.catalogue import ENTRIES, entry
+from vicinal.datasets.catalogue.download import at_hand, data_folders, finder, verify
 from vicinal.datasets.mulan import read_mulan
 
 pytestmark = [pytest.mark.data, pytest.mark.native]

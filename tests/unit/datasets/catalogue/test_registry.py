@@ -2,12 +2,12 @@
 
 import pytest
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.datasets.catalogue.checksums import known_checksum
-from vicinal.datasets.catalogue.entries import papers
-from vicinal.datasets.catalogue.registry import ENTRIES, entry, known
+from vicinal.datasets.catalogue import ENTRIES, entry, known
+from vicinal.datasets.catalogue.download import known_checksum
+from vicinal.datasets.catalogue.entries import PAPERS
+from vicinal.errors import InvalidArgumentError
 
-UNSEEN = {one.name for one in papers.ENTRIES}
+UNSEEN = {one.name for one in PAPERS}
 
 
 def test_no_two_entries_answer_to_one_name():

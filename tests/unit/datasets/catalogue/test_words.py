@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from vicinal._base.errors import InvalidArgumentError
-from vicinal.datasets.catalogue.adapters.words import fitted_words
+from vicinal.datasets.catalogue.corpora import fitted_words
+from vicinal.errors import InvalidArgumentError
 
 TEXTS = ["red sun", "new red new moon", "red moon", "Sun sun"]
 FITTED = np.array([1, 3])

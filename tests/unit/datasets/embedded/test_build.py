@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vicinal.datasets.embedded.debtags import PATH, unpack
+from vicinal.datasets.debtags import PATH, unpack
 
 TOOLS = Path(__file__).parents[4] / "tools"
 PACKAGES = {
@@ -104,8 +104,8 @@ def test_families_and_equal_descriptions_stay_together(build):
 
 @pytest.mark.data
 def test_the_embedded_file_is_what_the_extract_gives(build):
-    from vicinal.datasets.catalogue.locate import at_hand, finder
-    from vicinal.datasets.catalogue.registry import entry
+    from vicinal.datasets.catalogue import entry
+    from vicinal.datasets.catalogue.download import at_hand, finder
 
     if not at_hand(entry("debtags-text")):
         pytest.skip("debtags is not in a folder of $VICINAL_DATA")

@@ -6,8 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from vicinal.datasets.embedded.debtags import PATH, load_debtags
-from vicinal.datasets.embedded.family import family
+from vicinal.datasets.debtags import PATH, family, load_debtags
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vicinal.datasets.embedded.family import family, groups
+from vicinal.datasets.debtags import family, groups
 
 
 @pytest.mark.parametrize(

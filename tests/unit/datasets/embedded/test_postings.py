@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from vicinal.datasets.embedded.postings import _from_bytes, _to_bytes, decode, encode
+from vicinal.datasets.debtags import _from_bytes, _to_bytes, decode, encode
 
 
 @given(

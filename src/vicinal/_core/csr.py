@@ -1,0 +1,662 @@
+"""Sparse matrices of arrays that are known to be valid, built in a microsecond.
+
+SciPy's constructors and indexing check, convert and copy for 40 to 100 microseconds, which is more
+than a search for one row takes.
+
+SciPy's constructor takes 40 microseconds, and checking every entry takes time proportional to the
+number of entries; predicting one row builds a dozen matrices. The matrices built here from valid
+arrays also store these arrays in the types of the compiled core, which marks them as checked: see
+:func:`known_parts`. Their arrays are read-only.
+
+SciPy's constructors and checks take longer than a search for one row. A plain matrix of the right
+width is looked at here once, entry by entry; everything else takes the long way, which also says
+what is wrong.
+
+SciPy trusts ``indptr`` and the ids; wrong ones make its loops, and ours, read out of bounds. Its
+``check_format`` subtracts consecutive row starts, and a difference can overflow: it accepts
+``[0, 2, 2_000_000, -2**31]``. Here row starts are compared, never subtracted.
+
+New rows of a model are written after the existing ones, so that adding one row copies one row.
+Existing views never change, because entries that were once returned are never overwritten.
+
+scikit-learn's checks take longer than the search for one row. Plain arrays of the right type and
+width are checked here in one pass; everything else goes through the full validation, which also
+says what is wrong.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeGuard, cast, overload
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from vicinal._core.arrays import Csr, Features, Int, Int32
+from vicinal._core.threads import ForkLock
+from vicinal.errors import InvalidArgumentError
+
+_TEMPLATE = dict(vars(sparse.csr_array((1, 1))))
+LARGEST = int(np.iinfo(np.int32).max)
+"""Fewer entries and columns than this are counted in 32 bits."""
+FEW_ENTRIES = 10_000
+"""Entries up to which NumPy takes rows in less time than SciPy checks and converts them in."""
+
+
+def bare_csr(
+    data: NDArray[Any], indices: Int32, indptr: Int32 | Int, shape: tuple[int, int]
+) -> Csr:
+    """Return a matrix of canonical arrays within `shape`.
+
+    Examples
+    --------
+    >>> starts = np.array([0, 1], np.int32)
+    >>> matrix = bare_csr(np.ones(1), np.array([1], np.int32), starts, (1, 2))
+    >>> matrix.toarray()
+    array([[0., 1.]])
+    """
+    matrix: Csr = object.__new__(sparse.csr_array)
+    matrix.__dict__.update(
+        _TEMPLATE,
+        _shape=shape,
+        data=data,
+        indices=indices,
+        indptr=indptr,
+        _has_canonical_format=True,
+        _has_sorted_indices=True,
+    )
+    return matrix
+
+
+def dense_csr(array: NDArray[Any]) -> Csr:
+    """Return the cells of a two-dimensional array that are not 0.
+
+    SciPy's constructor returns the same in four times the time if rows are few.
+
+    Examples
+    --------
+    >>> dense_csr(np.array([[0.0, 2.0], [0.0, 0.0]])).indptr
+    array([0, 1, 1], dtype=int32)
+    """
+    n_rows, n_columns = array.shape
+    cells = array.ravel()
+    stored = np.flatnonzero(cells)
+    if len(stored) >= LARGEST or n_columns >= LARGEST:
+        found: Csr = sparse.csr_array(array)
+        found.has_canonical_format = True
+        return found
+    indptr = np.searchsorted(stored, np.arange(n_rows + 1) * n_columns).astype(np.int32)
+    indices = (stored % n_columns).astype(np.int32)
+    return bare_csr(cells[stored], indices, indptr, (n_rows, n_columns))
+
+
+@overload
+def take_rows(matrix: Csr, rows: slice | NDArray[np.integer[Any]]) -> Csr: ...
+
+
+@overload
+def take_rows(matrix: NDArray[Any], rows: slice | NDArray[np.integer[Any]]) -> NDArray[Any]: ...
+
+
+def take_rows(
+    matrix: NDArray[Any] | Csr, rows: slice | NDArray[np.integer[Any]]
+) -> NDArray[Any] | Csr:
+    """Return rows of a dense or canonical matrix by their places.
+
+    SciPy's indexing takes ten times as long where few entries are taken.
+
+    Examples
+    --------
+    >>> take_rows(sparse.csr_array(np.eye(3)), np.array([2, 0])).indices
+    array([2, 0], dtype=int32)
+    """
+    if not isinstance(matrix, sparse.csr_array) or isinstance(rows, slice) or not len(rows):
+        return matrix[rows]
+    if rows.dtype.kind != "i" or rows.min() < 0:
+        return matrix[rows]
+    first = matrix.indptr[rows]
+    sizes = matrix.indptr[rows + 1] - first
+    n_entries = int(sizes.sum())
+    if n_entries > FEW_ENTRIES:
+        return matrix[rows]
+    indptr = np.zeros(len(rows) + 1, dtype=matrix.indptr.dtype)
+    np.cumsum(sizes, out=indptr[1:])
+    taken = np.arange(n_entries) + np.repeat(first - indptr[:-1], sizes)
+    shape = (len(rows), int(matrix.shape[1]))
+    return bare_csr(matrix.data[taken], matrix.indices[taken], indptr, shape)
+
+
+def no_rows(n_columns: int) -> Csr:
+    """Return a matrix of float64 without rows.
+
+    Examples
+    --------
+    >>> no_rows(3).shape
+    (0, 3)
+    """
+    starts = np.zeros(1, dtype=np.int32)
+    return bare_csr(np.empty(0), np.empty(0, dtype=np.int32), starts, (0, n_columns))
+
+
+GROWTH = 0.125
+"""Share of spare capacity when an array is copied to a larger one: while an array grows, each entry
+is copied about 9 times in total, and at most an eighth of the memory is unused."""
+LEAST_ROOM = 64
+"""Minimum spare capacity in entries."""
+
+
+class GrowingArray:
+    """An array with spare capacity after the entries in use.
+
+    Parameters
+    ----------
+    values : ndarray
+        Kept by reference and never changed: adding the first entries makes a copy.
+
+    Examples
+    --------
+    >>> first = GrowingArray(np.array([1, 2]))
+    >>> second = first.extended(2, np.array([3]))
+    >>> first.head(2), second.head(3)
+    (array([1, 2]), array([1, 2, 3]))
+
+    Two continuations of the same entries do not disturb each other:
+
+    >>> other = second.extended(2, np.array([9]))
+    >>> second.head(3), other.head(3)
+    (array([1, 2, 3]), array([1, 2, 9]))
+    """
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self._values = values
+        self._used = len(values)
+        self._writing = ForkLock()
+
+    def head(self, count: int) -> NDArray[Any]:
+        """Return the first entries, read-only."""
+        view = self._values[:count]
+        view.flags.writeable = False
+        return view
+
+    def extended(self, count: int, fresh: NDArray[Any]) -> "GrowingArray":
+        """Return an array that consists of the first `count` entries, followed by `fresh`.
+
+        It is this object if there is capacity and no other continuation has been written there.
+        """
+        if len(fresh) == 0:  # the array may be read-only
+            return self
+        stop = count + len(fresh)
+        with self._writing:
+            if self._takes(count, stop, fresh):
+                self._values[count:stop] = fresh
+                self._used = stop
+                return self
+        dtype = np.result_type(self._values, fresh)
+        room = stop + max(LEAST_ROOM, int(GROWTH * stop))
+        values = np.empty((room, *self._values.shape[1:]), dtype=dtype)
+        values[:count] = self._values[:count]
+        values[count:stop] = fresh
+        larger = GrowingArray(values)
+        larger._used = stop
+        return larger
+
+    def _takes(self, count: int, stop: int, fresh: NDArray[Any]) -> bool:
+        """Tell whether `fresh` can be written in place from `count` on."""
+        return (
+            count == self._used
+            and stop <= len(self._values)
+            and np.can_cast(fresh.dtype, self._values.dtype, "safe")
+        )
+
+
+_MARK = "_vicinal_parts"
+
+
+class Parts(NamedTuple):
+    """The structure of a matrix in the types of the compiled core, and spare capacity for rows."""
+
+    indptr: Int
+    indices: Int32
+    indptr32: Int32
+    room: "Room | None" = None
+
+
+class Room(NamedTuple):
+    """Growing arrays of rows: row starts as int64 and as int32, column ids, values."""
+
+    indptr: GrowingArray
+    indptr32: GrowingArray
+    indices: GrowingArray
+    data: GrowingArray
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Omit spare capacity from pickles."""
+        return type(None), ()
+
+
+def checked_csr(
+    data: NDArray[Any],
+    indices: Int32,
+    indptr: Int,
+    shape: tuple[int, int],
+    indptr32: Int32 | None = None,
+    room: Room | None = None,
+) -> Csr:
+    """Return a matrix of arrays that are known to be canonical, finite and within `shape`.
+
+    Parameters
+    ----------
+    data : ndarray
+    indices : ndarray of int32
+    indptr : ndarray of int64
+    shape : tuple of int
+    indptr32 : ndarray of int32, optional
+        The same as `indptr`; SciPy keeps both index arrays in one type.
+    room : Room, optional
+        The growing arrays of which the others are views.
+
+    Examples
+    --------
+    >>> matrix = checked_csr(np.ones(2), np.array([0, 1], np.int32), np.array([0, 1, 2]), (2, 3))
+    >>> matrix.toarray()
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    row_starts = indptr.astype(np.int32) if indptr32 is None else indptr32
+    matrix = bare_csr(data, indices, row_starts, shape)
+    matrix.__dict__[_MARK] = Parts(indptr, indices, row_starts, room)
+    return matrix
+
+
+def known_parts(matrix: object) -> Parts | None:
+    """Return the structure of a matrix built by :func:`checked_csr`, or None for other matrices.
+
+    Also None once SciPy has changed the structure of the matrix.
+    """
+    attributes = getattr(matrix, "__dict__", {})
+    parts: Parts | None = attributes.get(_MARK)
+    if parts is None or attributes["indices"] is not parts.indices:
+        return None
+    return parts if attributes["indptr"] is parts.indptr32 else None
+
+
+def private_copy(matrix: Csr) -> Csr:
+    """Return a matrix with a copy of the structure, which the caller may change.
+
+    It is checked again if it is passed back. Its values are not copied.
+    """
+    parts = known_parts(matrix)
+    if parts is None:
+        return matrix
+    n_rows, n_columns = matrix.shape
+    owned = checked_csr(
+        matrix.data,
+        parts.indices.copy(),
+        parts.indptr,
+        (int(n_rows), int(n_columns)),
+        parts.indptr32.copy(),
+    )
+    del owned.__dict__[_MARK]
+    return owned
+
+
+def with_values(matrix: Csr, data: NDArray[Any]) -> Csr:
+    """Return a matrix with the structure of a canonical one and other finite values.
+
+    Zero values stay stored.
+    """
+    parts = known_parts(matrix)
+    n_rows, n_columns = matrix.shape
+    if parts is None:
+        changed: Csr = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        changed.has_canonical_format = True
+        return changed
+    shape = (int(n_rows), int(n_columns))
+    return checked_csr(data, parts.indices, parts.indptr, shape, parts.indptr32)
+
+
+def trust(matrix: Csr) -> Csr:
+    """Return a canonical, finite matrix as a checked one, sharing arrays if their types fit.
+
+    Matrices of 2^31 entries or more are returned unchanged.
+    """
+    if known_parts(matrix) is not None or int(matrix.indptr[-1]) >= LARGEST:
+        return matrix
+    n_entries = int(matrix.indptr[-1])
+    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    indptr32 = np.ascontiguousarray(matrix.indptr, dtype=np.int32)
+    indices = np.ascontiguousarray(matrix.indices[:n_entries], dtype=np.int32)
+    data = np.ascontiguousarray(matrix.data[:n_entries])
+    n_rows, n_columns = matrix.shape
+    return checked_csr(data, indices, indptr, (int(n_rows), int(n_columns)), indptr32)
+
+
+def to_user(matrix: Csr) -> Csr:
+    """Return a copy as an ordinary SciPy matrix, to be pickled or saved."""
+    if known_parts(matrix) is None:
+        return matrix
+    parts = (matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy())
+    plain: Csr = sparse.csr_array(parts, shape=matrix.shape)
+    plain.has_canonical_format = True
+    return plain
+
+
+def widened(matrix: Csr, n_columns: int) -> Csr:
+    """Return the same rows with empty columns appended."""
+    if matrix.shape[1] == n_columns:
+        return matrix
+    shape = (int(matrix.shape[0]), n_columns)
+    parts = known_parts(matrix)
+    if parts is None:
+        return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+    return checked_csr(matrix.data, parts.indices, parts.indptr, shape, matrix.indptr, parts.room)
+
+
+def with_rows(matrix: Csr, fresh: Csr) -> Csr:
+    """Return the rows of both; `fresh` is written into spare capacity after the others if possible.
+
+    Both are canonical and have the same number of columns. Time: proportional to `fresh`, except
+    when the capacity is exhausted and all rows are copied to larger arrays.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> once = with_rows(eye, eye)
+    >>> twice = with_rows(once, eye[[0]])
+    >>> once.shape, twice.toarray().tolist()
+    ((4, 2), [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    """
+    n_rows, n_columns = (int(size) for size in matrix.shape)
+    old, more = trust(matrix), trust(fresh)
+    parts, added = known_parts(old), known_parts(more)
+    if parts is None or added is None:
+        return sparse.vstack([matrix, fresh], format="csr")
+    n_entries = int(parts.indptr[-1])
+    starts = added.indptr[1:] + n_entries
+    if int(starts[-1] if len(starts) else n_entries) >= LARGEST:
+        return sparse.vstack([matrix, fresh], format="csr")
+    room = parts.room or Room(
+        GrowingArray(parts.indptr),
+        GrowingArray(old.indptr),
+        GrowingArray(parts.indices),
+        GrowingArray(old.data),
+    )
+    room = Room(
+        room.indptr.extended(n_rows + 1, starts),
+        room.indptr32.extended(n_rows + 1, starts.astype(np.int32)),
+        room.indices.extended(n_entries, added.indices),
+        room.data.extended(n_entries, more.data),
+    )
+    stop = n_rows + int(fresh.shape[0])
+    n_entries += len(added.indices)
+    return checked_csr(
+        room.data.head(n_entries),
+        room.indices.head(n_entries),
+        room.indptr.head(stop + 1),
+        (stop, n_columns),
+        room.indptr32.head(stop + 1),
+        room,
+    )
+
+
+def stacked(matrices: Sequence[Csr]) -> Csr:
+    """Return the rows of canonical matrices one below the other, in new arrays."""
+    parts = [known_parts(matrix) for matrix in matrices]
+    known = [each for each in parts if each is not None]
+    if len(matrices) == 1:
+        return matrices[0]
+    total = sum(int(each.indptr[-1]) for each in known)
+    if len(known) < len(matrices) or total >= LARGEST:
+        return trust(sparse.vstack(list(matrices), format="csr"))
+    starts = [np.zeros(1, dtype=np.int64)]
+    n_entries = 0
+    for each in known:
+        starts.append(each.indptr[1:] + n_entries)
+        n_entries += int(each.indptr[-1])
+    indptr = np.concatenate(starts)
+    return checked_csr(
+        np.concatenate([matrix.data for matrix in matrices]),
+        np.concatenate([each.indices for each in known]),
+        indptr,
+        (len(indptr) - 1, int(matrices[0].shape[1])),
+    )
+
+
+_COLUMN_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
+
+
+def has_sound_structure(X: object, n_columns: int) -> bool:
+    """Tell whether `X` is a CSR matrix with rows whose columns rise, and `n_columns` of them.
+
+    Examples
+    --------
+    >>> has_sound_structure(sparse.csr_array(np.eye(2)), n_columns=2)
+    True
+    >>> has_sound_structure(sparse.csr_array(np.eye(2)), n_columns=3)
+    False
+    """
+    if type(X) not in (sparse.csr_array, sparse.csr_matrix):
+        return False
+    matrix = cast("Csr", X)
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    if (
+        matrix.ndim != 2
+        or not indptr.ndim == indices.ndim == data.ndim == 1
+        or matrix.shape[1] != n_columns
+        or matrix.shape[0] < 1
+        or indices.dtype not in _COLUMN_TYPES
+        or indptr.dtype not in _COLUMN_TYPES
+        or not len(indices) == len(data) < LARGEST
+        or n_columns >= LARGEST
+        or len(indptr) != matrix.shape[0] + 1
+        or indptr[0] != 0
+        or indptr[-1] != len(indices)
+        or not bool((indptr[1:] >= indptr[:-1]).all())
+    ):
+        return False
+    if not len(indices):
+        return True
+    return bool(indices.min() >= 0 and indices.max() < n_columns and _rises_within_rows(matrix))
+
+
+def shared_csr(X: object) -> Csr | None:
+    """Return a matrix of the same arrays if they need no conversion, or None: the long way then.
+
+    Examples
+    --------
+    >>> eye = sparse.csr_array(np.eye(2))
+    >>> shared_csr(eye).data is eye.data
+    True
+    """
+    if not has_sound_structure(X, cast("Csr", X).shape[-1]):
+        return None
+    matrix = cast("Csr", X)
+    data, indices, indptr = matrix.data, matrix.indices, matrix.indptr
+    is_aligned = data.flags.aligned and indices.flags.aligned and indptr.flags.aligned
+    if not is_aligned or indices.dtype != indptr.dtype:
+        return None
+    return bare_csr(data, indices, indptr, (int(matrix.shape[0]), int(matrix.shape[1])))
+
+
+def quick_indicator(Y: object, n_rows: int, n_labels: int) -> Csr | None:
+    """Return a copy of a sparse indicator that needs no conversion, or None: the long way then.
+
+    Examples
+    --------
+    >>> quick_indicator(sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2).dtype
+    dtype('int32')
+    >>> quick_indicator(2 * sparse.csr_array(np.eye(2)), n_rows=2, n_labels=2) is None
+    True
+    """
+    if not is_canonical_indicator(Y, n_labels) or Y.shape[0] != n_rows:
+        return None
+    return frozen_copy(Y, np.int32)
+
+
+def is_canonical_indicator(Y: object, n_labels: int) -> TypeGuard[Csr]:
+    """Tell whether `Y` is a CSR matrix of ones that needs no conversion but that of its types.
+
+    Examples
+    --------
+    >>> is_canonical_indicator(sparse.csr_array(np.eye(2)), n_labels=2)
+    True
+    """
+    if not has_sound_structure(Y, n_labels):
+        return False
+    matrix = cast("Csr", Y)
+    return matrix.dtype.kind in "biuf" and bool((matrix.data == 1).all())
+
+
+def frozen_copy(matrix: Csr, dtype: DTypeLike | None = None) -> Csr:
+    """Return a copy of a canonical matrix of fewer than 2^31 entries, which is never changed."""
+    data = matrix.data.astype(matrix.dtype if dtype is None else dtype)
+    indices = matrix.indices.astype(np.int32)
+    starts, starts32 = matrix.indptr.astype(np.int64), matrix.indptr.astype(np.int32)
+    for part in (data, indices, starts, starts32):
+        part.flags.writeable = False
+    n_rows, n_columns = matrix.shape
+    return checked_csr(data, indices, starts, (int(n_rows), int(n_columns)), starts32)
+
+
+def _rises_within_rows(X: Csr) -> bool:
+    """Tell whether column ids rise strictly within each row."""
+    rises = X.indices[1:] > X.indices[:-1]
+    if X.shape[0] > 1:
+        starts = X.indptr[1:-1]
+        rises[starts[(starts > 0) & (starts < len(X.indices))] - 1] = True
+    return bool(rises.all())
+
+
+MOST_ROWS = 2**31 - 2
+"""Maximum number of rows and columns of a sparse matrix, as ids are 32-bit integers."""
+
+
+def check_sparse_structure(X: object, name: str) -> None:
+    """Raise for CSR, CSC, BSR or COO arrays that would make native code read out of bounds.
+
+    Call this before SciPy converts or copies, because SciPy trusts the arrays. Any other object is
+    accepted unchecked.
+    """
+    kind = getattr(X, "format", None)
+    matrix = cast("Any", X)
+    if kind == "coo":
+        _check_coordinates(matrix, name)
+    elif kind in ("csr", "csc", "bsr") and matrix.ndim == 2:
+        n_rows, n_columns = matrix.shape
+        if kind == "bsr":
+            n_rows, n_columns = n_rows // matrix.blocksize[0], n_columns // matrix.blocksize[1]
+        elif kind == "csc":
+            n_rows, n_columns = n_columns, n_rows
+        check_compressed(matrix.indptr, matrix.indices, len(matrix.data), (n_rows, n_columns), name)
+
+
+def check_compressed(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    n_values: int,
+    shape: tuple[int, int],
+    name: str,
+    *,
+    exact: bool = False,
+) -> None:
+    """Raise for row starts and column ids (of CSR; the reverse for CSC) that are inconsistent.
+
+    Parameters
+    ----------
+    indptr : ndarray of integers, shape (rows + 1,)
+        The first must be 0, and they must not decrease.
+    indices : ndarray of integers
+        Those in use must be valid column ids.
+    n_values : int
+        The number of stored values.
+    shape : (rows, columns)
+    name : str
+        Name of the matrix in error messages.
+    exact : bool
+        Whether the last row must end where the ids and values do. SciPy allows longer arrays.
+
+    Examples
+    --------
+    >>> starts = np.array([0, 2, 2_000_000, -(2**31)], dtype=np.int32)
+    >>> check_compressed(starts, np.zeros(2, dtype=np.int32), 2, (3, 1), "X")
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: X: expected a valid sparse structure, got an indptr
+    that falls, or that ends at -2147483648 with 2 entries stored
+    """
+    n_rows, n_columns = shape
+    if max(n_rows, n_columns) > MOST_ROWS:
+        raise InvalidArgumentError(name, "fewer than 2^31 - 1 rows and columns", tuple(shape))
+    for what, array in (("indptr", indptr), ("indices", indices)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            _refuse(name, f"an {what} of {array.dtype}, {array.ndim}-dimensional")
+    if len(indptr) != n_rows + 1:
+        _refuse(name, f"an indptr of {len(indptr)} numbers for {n_rows} rows")
+    first, last, n_stored = int(indptr[0]), int(indptr[-1]), min(len(indices), n_values)
+    if first != 0:
+        _refuse(name, f"an indptr that begins at {first}")
+    is_full = last == len(indices) == n_values if exact else last <= n_stored
+    if not is_full or np.any(indptr[1:] < indptr[:-1]):
+        _refuse(
+            name, f"an indptr that falls, or that ends at {last} with {n_stored} entries stored"
+        )
+    check_ids(indices[:last], n_columns, name)
+
+
+def _check_coordinates(matrix: Any, name: str) -> None:
+    """Raise for COO coordinates outside the matrix, or for fewer coordinates than values."""
+    for ids, size in zip(matrix.coords, matrix.shape, strict=True):
+        if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) != len(matrix.data):
+            _refuse(name, f"{len(ids)} coordinates of {ids.dtype} for {len(matrix.data)} values")
+        check_ids(ids, size, name)
+
+
+def check_ids(ids: NDArray[Any], size: int, name: str) -> None:
+    """Raise for ids of rows, columns or blocks that are out of range."""
+    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= size):
+        raise InvalidArgumentError(name, f"ids from 0 to {size - 1}", f"{ids.min()} to {ids.max()}")
+
+
+def _refuse(name: str, got: str) -> None:
+    """Raise an error that describes the problem."""
+    raise InvalidArgumentError(name, "a valid sparse structure", got)
+
+
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def quick_rows(X: object, n_features: int) -> Features | None:
+    """Return rows that are valid as they are, or None if they need the full validation.
+
+    Examples
+    --------
+    >>> quick_rows(np.ones((1, 2)), n_features=2)
+    array([[1., 1.]])
+    >>> quick_rows(np.ones((1, 2)), n_features=3) is None
+    True
+    >>> quick_rows([[1.0, 2.0]], n_features=2) is None
+    True
+    """
+    if type(X) is np.ndarray:
+        fits = X.ndim == 2 and X.dtype in _FLOATS and X.shape[1] == n_features and len(X) > 0
+        return X if fits and X.flags.c_contiguous and bool(np.isfinite(X).all()) else None
+    if type(X) in (sparse.csr_array, sparse.csr_matrix):
+        return _quick_csr(cast("Csr", X), n_features)
+    return None
+
+
+def _quick_csr(X: Csr, n_features: int) -> Csr | None:
+    """Return a valid, canonical CSR matrix of the right width, or None."""
+    if known_parts(X) is not None:
+        return X if X.shape[1] == n_features and X.shape[0] > 0 else None
+    data = X.data
+    if not has_sound_structure(X, n_features) or data.dtype not in _FLOATS:
+        return None
+    if not bool(data.all()) or not bool(np.isfinite(data).all()):
+        return None
+    return checked_csr(
+        data,
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        (int(X.shape[0]), n_features),
+        np.ascontiguousarray(X.indptr, dtype=np.int32),
+    )

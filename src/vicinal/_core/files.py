@@ -1,0 +1,381 @@
+"""Durable writes to disk, with errors that name the file and the cause.
+
+If the machine crashes while a line is written, the line has no end. Such an incomplete line is
+skipped when the file is read and removed when the next line is added. Several processes may append
+to one file; they wait for each other, so that none mistakes a line being written for an incomplete
+one. Anything else that is not a JSON object is an error: the file belongs to another program or is
+damaged, and is not changed.
+
+NumPy's own reader repairs headers of Python 2 with a tokenizer, which may raise any exception.
+"""
+
+import ast
+import ctypes
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import shutil
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from vicinal.errors import DataFormatError, InvalidArgumentError
+
+_NOT_FOR_FOLDERS = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the entries of a folder to disk, which makes a rename durable.
+
+    Does nothing if folders cannot be opened or flushed (Windows, some network drives).
+
+    Examples
+    --------
+    >>> sync_folder(Path("."))
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows does not open folders
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NOT_FOR_FOLDERS:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(file: Path) -> None:
+    """Flush the content of a file to disk."""
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Make system errors inside the block name the file and the cause, such as a full disk.
+
+    Examples
+    --------
+    >>> with naming(Path("model.npy")):
+    ...     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 28] cannot be written: No space left on device: 'model.npy'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        cause = f"cannot be written: {os.strerror(error.errno)}"
+        raise OSError(error.errno, cause, str(file)) from error
+
+
+UNFINISHED = ".unfinished"
+STALE_SECONDS = 3600
+"""An unfinished file that was not written to for this long belongs to a process that died."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path` to write to; at the end the file takes its place.
+
+    The content and the folder are flushed to disk. If the block fails, `path` stays as it was. Of
+    several writers the last one wins. The file keeps the permissions of the one it replaces.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "notes.txt"
+    ...     with replacing(target) as beside:
+    ...         _ = beside.write_text("all of it")
+    ...     target.read_text(), len(os.listdir(folder))
+    ('all of it', 1)
+    """
+    beside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}{UNFINISHED}")
+    try:
+        with naming(path):
+            yield beside
+            sync_file(beside)
+        with suppress(OSError):
+            shutil.copymode(path, beside)
+        _replace(beside, path)
+        sync_folder(path.parent)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _replace(beside: Path, path: Path) -> None:
+    """Rename over the old file, which Windows refuses while a program has it open or mapped."""
+    try:
+        beside.replace(path)
+    except PermissionError as error:
+        cause = "cannot be replaced: no permission, or another program has it open"
+        raise PermissionError(error.errno, cause, str(path)) from None
+
+
+def remove_stale(path: Path) -> None:
+    """Remove unfinished files of `path` that killed processes left more than an hour ago."""
+    start, oldest = f".{path.name[:200]}.", time.time() - STALE_SECONDS
+    with suppress(OSError):  # the folder may not be listable
+        for file in list(path.parent.iterdir()):
+            if file.name.startswith(start) and file.name.endswith(UNFINISHED):
+                with suppress(OSError):  # another process may have removed it
+                    if file.stat().st_mtime < oldest:
+                        file.unlink()
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold the lock that a file stands for; other threads and processes wait.
+
+    The system releases the locks of dead processes. On network drives without locks nobody waits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "lock"):
+    ...     (Path(folder) / "lock").exists()
+    True
+    """
+    from filelock import FileLock
+
+    lock = FileLock(file)
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+Item = TypeVar("Item")
+
+_NOT_AS_EXPECTED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""Exceptions that reading a damaged line, or one from another program, may raise."""
+
+
+def without_nan(value: object) -> object:
+    """Return nested values with None for NaN and infinity, which JSON does not support.
+
+    Examples
+    --------
+    >>> without_nan({"mean": float("nan"), "folds": [0.5, float("inf")]})
+    {'mean': None, 'folds': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def append_json_line(path: Path, parts: Mapping[str, Any]) -> None:
+    """Append a line to a file, which need not exist yet; it is on disk when this returns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new" / "lines.jsonl"
+    ...     append_json_line(path, {"k": 1})
+    ...     append_json_line(path, {"k": 2})
+    ...     list(read_json_lines(path, "a number", lambda parts: parts["k"]))
+    [1, 2]
+    """
+    line = json.dumps(parts, ensure_ascii=False, allow_nan=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    with locked(path.with_name(f"{path.name}.lock")), naming(path), path.open("a+b") as file:
+        _append(file, line.encode())
+    if is_new:
+        sync_folder(path.parent)
+
+
+def _append(file: IO[bytes], line: bytes) -> None:
+    """Append a line after the last complete line."""
+    rest = _after_last_line(file)
+    if _is_torn(rest):
+        os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - len(rest))
+    elif rest:
+        file.write(b"\n")
+    file.write(line)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def read_json_lines(
+    path: Path, expected: str, read: Callable[[dict[str, Any]], Item]
+) -> Iterator[Item]:
+    """Yield the result of `read` for each line of a file; nothing if there is no file.
+
+    Parameters
+    ----------
+    path : Path
+    expected : str
+        What a line contains, for error messages, which name path and line.
+    read : callable
+        Takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
+    """
+    if not path.exists():
+        return
+    *lines, rest = path.read_bytes().split(b"\n")
+    if rest and not _is_torn(rest):
+        lines.append(rest)
+    for number, line in enumerate(lines, start=1):
+        try:
+            item = read(_parsed(line))
+        except _NOT_AS_EXPECTED as error:
+            raise DataFormatError(str(path), expected, str(error), number) from None
+        yield item
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Return the JSON object of a line."""
+    parts = json.loads(line)
+    if not isinstance(parts, dict):
+        raise InvalidArgumentError("line", "a JSON object", type(parts).__name__)
+    return parts
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Tell whether the end of a file is an object whose writing was interrupted."""
+    if not rest.startswith(b"{"):
+        return False
+    try:
+        json.loads(rest)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _after_last_line(file: IO[bytes]) -> bytes:
+    """Return the text after the last line break; only one byte is read if there is none."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 1, 0))
+    if file.read(1) in (b"", b"\n"):
+        return b""
+    file.seek(0)
+    return file.read().rpartition(b"\n")[2]
+
+
+_MAGIC = b"\x93NUMPY"
+_LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
+_MOST_BYTES = 10_000
+_NUMBERS = re.compile(r"[<>|=]?(f[248]|[iu][1248]|b1)")
+_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+
+
+class NpyHeader(NamedTuple):
+    """The shape, memory order and data type of an array of numbers."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[np.generic]
+
+    @property
+    def nbytes(self) -> int:
+        """Exact size in bytes; the product of a shape may exceed any machine integer."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_npy_header(stream: BinaryIO) -> NpyHeader:
+    """Read the header of an array of numbers; raises ``ValueError`` if there is none.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> np.save(stream, np.zeros((2, 3)))
+    >>> _ = stream.seek(0)
+    >>> header = read_npy_header(stream)
+    >>> header.shape, str(header.dtype), header.nbytes
+    ((2, 3), 'float64', 48)
+    """
+    magic = stream.read(8)
+    form = _LENGTHS.get(magic[6]) if len(magic) == 8 and magic.startswith(_MAGIC) else None
+    if form is None:
+        raise ValueError("no array in the .npy format")
+    size = stream.read(struct.calcsize(form))
+    length = struct.unpack(form, size)[0] if len(size) == struct.calcsize(form) else _MOST_BYTES + 1
+    if length > _MOST_BYTES:
+        raise ValueError(f"a header longer than {_MOST_BYTES} bytes")
+    text = stream.read(length)
+    if len(text) < length:
+        raise ValueError("a truncated header")
+    try:
+        found = ast.literal_eval(text.decode("utf-8").strip())
+    except _NO_LITERAL:
+        raise ValueError("a header that is not a dictionary") from None
+    if not isinstance(found, dict) or found.keys() != {"descr", "fortran_order", "shape"}:
+        raise ValueError("a header without descr, fortran_order and shape")
+    return NpyHeader(_shape(found["shape"]), found["fortran_order"] is True, _dtype(found["descr"]))
+
+
+def _shape(shape: object) -> tuple[int, ...]:
+    """Return a shape of sizes that an array can have."""
+    sizes = shape if isinstance(shape, tuple) else ("no tuple",)
+    if len(sizes) > 8 or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
+        raise ValueError(f"shape {shape!r:.60}")
+    return sizes
+
+
+def _dtype(described: object) -> "np.dtype[np.generic]":
+    """Return a type of numbers."""
+    if not isinstance(described, str) or not _NUMBERS.fullmatch(described):
+        raise ValueError(f"dtype {described!r:.60}")
+    name: DTypeLike = described
+    return np.dtype(name)
+
+
+def release_free_memory() -> None:
+    """Return freed memory to the system if the C library supports it (glibc); otherwise do nothing.
+
+    By default the C library keeps freed memory for later allocations, so that a process could
+    exceed a memory limit that its live arrays respect.
+
+    Examples
+    --------
+    >>> release_free_memory()
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -1,0 +1,223 @@
+"""Safe HTML markup: everything that is not already markup is escaped."""
+
+import html
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from vicinal.errors import InvalidArgumentError, MissingExtraError
+
+VOID = frozenset({"br", "col", "meta"})
+"""Elements that have no end tag."""
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""Characters that are not allowed in HTML."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+
+
+class Html(str):
+    """Markup, which is inserted unchanged."""
+
+    __slots__ = ()
+
+
+def clean(text: str) -> str:
+    """Return the text with U+FFFD in place of characters not allowed in documents and figures.
+
+    Examples
+    --------
+    >>> len(clean(chr(0))), clean("é")
+    (1, 'é')
+    """
+    return _UNFIT.sub("\ufffd", text)
+
+
+def escape(text: str) -> Html:
+    """Return any text as escaped markup; characters not allowed in HTML become U+FFFD.
+
+    Examples
+    --------
+    >>> escape('<b>"Tom" & Jerry</b>')
+    '&lt;b&gt;&quot;Tom&quot; &amp; Jerry&lt;/b&gt;'
+    >>> escape(Html("<b>bold</b>"))
+    '<b>bold</b>'
+    """
+    return text if isinstance(text, Html) else Html(html.escape(clean(text)))
+
+
+def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Html:
+    """Return an element.
+
+    Parameters
+    ----------
+    name : str
+    *children : str or None
+        Inserted in order; escaped unless they are :class:`Html`; None is ignored.
+    **attributes : str, int, bool or None
+        Underscores stand for hyphens, one at the end is dropped (``class_``). True gives an
+        attribute without a value; False and None omit it.
+
+    Examples
+    --------
+    >>> element("td", "a < b", class_="best", data_value=1, hidden=None)
+    '<td class="best" data-value="1">a &lt; b</td>'
+    """
+    start = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in VOID:
+        return Html(f"<{name}{start}>")
+    inside = "".join(escape(child) for child in children if child is not None)
+    return Html(f"<{name}{start}>{inside}</{name}>")
+
+
+def together(*parts: str | None, between: str = "") -> Html:
+    """Join parts, escaping those that are not markup.
+
+    Examples
+    --------
+    >>> together(Html("<b>a</b>"), None, "b < c", between=", ")
+    '<b>a</b>, b &lt; c'
+    """
+    return Html(escape(between).join(escape(part) for part in parts if part is not None))
+
+
+def class_names(*names: str) -> str | None:
+    """Return class names for an attribute, or None if there are none.
+
+    Examples
+    --------
+    >>> class_names("ours", "", "best"), class_names("")
+    ('ours best', None)
+    """
+    for name in names:
+        if name and not _NAME.fullmatch(name):
+            raise InvalidArgumentError("kind", "a plain name", repr(name))
+    return " ".join(filter(None, names)) or None
+
+
+def _attribute(key: str, value: str | int | bool | None) -> str:
+    """Return one attribute with the space before it."""
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{html.escape(clean(str(value)))}"'
+
+
+MOST_SHOWN = 20
+"""Maximum number of rows that a notebook shows."""
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "_": r"\_", "&": r"\&", "%": r"\%",
+    "$": r"\$", "#": r"\#", "^": r"\^{}", "~": r"\~{}",
+}  # fmt: skip
+
+
+class Cells(NamedTuple):
+    """Names of columns, and rows of values."""
+
+    header: list[str]
+    rows: list[list[object]]
+
+
+class Tabular(ABC):
+    """Base of tables; subclasses define :meth:`cells`."""
+
+    @abstractmethod
+    def cells(self) -> Cells:
+        """Return the table as columns and rows."""
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas ``DataFrame``."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise MissingExtraError("pandas", "frames") from None
+        header, rows = self.cells()
+        return pandas.DataFrame(rows, columns=header)
+
+    def to_markdown(self) -> str:
+        r"""Return the table in Markdown; floats have four decimals, numbers are right-aligned.
+
+        Examples
+        --------
+        >>> class Pair(Tabular):
+        ...     def cells(self) -> Cells:
+        ...         return Cells(["name", "value"], [["a|b", 0.5], ["c", None]])
+        >>> print(Pair().to_markdown())
+        | name | value |
+        |---|---:|
+        | a\|b | 0.5000 |
+        | c | – |
+        """
+        header, rows = self.cells()
+        marks = "|".join("---:" if right else "---" for right in _numeric(rows, len(header)))
+        lines = [header, *[[shown(cell) for cell in row] for row in rows]]
+        texts = ["| " + " | ".join(_in_markdown(each) for each in line) + " |" for line in lines]
+        return "\n".join([texts[0], f"|{marks}|", *texts[1:]])
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX ``tabular`` (package booktabs)."""
+        header, rows = self.cells()
+        places = "".join("r" if right else "l" for right in _numeric(rows, len(header)))
+        body = [" & ".join(in_latex(shown(cell)) for cell in row) + r" \\" for row in rows]
+        head = " & ".join(map(in_latex, header)) + r" \\"
+        start = rf"\begin{{tabular}}{{{places}}}"
+        lines = [start, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook, or its first rows if there are many."""
+        header, rows = self.cells()
+        cells = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+        right = _numeric(rows, len(header))
+        body = "".join(_html_row(row, right) for row in rows[:MOST_SHOWN])
+        more = f"<p>… {len(rows) - MOST_SHOWN:,} more rows</p>" if len(rows) > MOST_SHOWN else ""
+        title = f"<p>{html.escape(repr(self))}</p>"
+        head = f"<thead><tr>{cells}</tr></thead>"
+        return f"{title}<table>{head}<tbody>{body}</tbody></table>{more}"
+
+
+def shown(value: object) -> str:
+    """Return a cell as text.
+
+    Examples
+    --------
+    >>> shown(0.123456), shown(3), shown(None), shown(float("nan"))
+    ('0.1235', '3', '–', '–')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def in_latex(text: str) -> str:
+    r"""Return text with LaTeX's special characters escaped.
+
+    Examples
+    --------
+    >>> in_latex("n_neighbors & 5%")
+    'n\\_neighbors \\& 5\\%'
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def _in_markdown(text: str) -> str:
+    """Return text without bars and line breaks, which would end a cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _html_row(row: Sequence[object], right: Sequence[bool]) -> str:
+    """Return one row of an HTML table."""
+    places = (' style="text-align: right"' if is_number else "" for is_number in right)
+    cells = zip(row, places, strict=True)
+    return "<tr>" + "".join(f"<td{p}>{html.escape(shown(v))}</td>" for v, p in cells) + "</tr>"
+
+
+def _numeric(rows: Sequence[Sequence[object]], width: int) -> list[bool]:
+    """Tell which columns contain only numbers and missing values."""
+    return [
+        any(isinstance(row[at], int | float) for row in rows)
+        and all(row[at] is None or isinstance(row[at], int | float) for row in rows)
+        for at in range(width)
+    ]

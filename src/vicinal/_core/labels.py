@@ -1,0 +1,425 @@
+"""Labels in the forms that users pass: a dense or sparse indicator, or label names per row."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from vicinal._core.arrays import Bool, Csr, Int32
+from vicinal._core.checks import check_encodable, check_sequence
+from vicinal._core.csr import (
+    LARGEST,
+    bare_csr,
+    dense_csr,
+    is_canonical_indicator,
+    quick_indicator,
+    trust,
+    widened,
+    with_rows,
+)
+from vicinal._core.validation import canonical_csr
+from vicinal.errors import InvalidArgumentError
+
+
+def check_indicator(Y: object, name: str = "Y") -> Csr:
+    """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros.
+
+    Parameters
+    ----------
+    Y : array-like or SciPy sparse, shape (n, L)
+        Values 0 and 1 as bool, integer or float. Stored zeros are zeros.
+    name : str
+        Name of the argument in error messages.
+
+    Notes
+    -----
+    Memory: 8 bytes per label of a row, whatever L is. The caller's arrays are never changed.
+
+    Examples
+    --------
+    >>> check_indicator([[0, 1, 1], [0, 0, 0]]).indices
+    array([1, 2], dtype=int32)
+    >>> check_indicator([[0, 2]])
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: Y: expected values 0 and 1 only, got 2 in
+    row 0
+    """
+    if isinstance(Y, np.matrix):
+        raise InvalidArgumentError(name, "an ndarray or a sparse array", "numpy.matrix")
+    ones = _sparse_ones(Y, name) if sparse.issparse(Y) else _dense_ones(Y, name)
+    data = np.ones(ones.nnz, dtype=np.int32)
+    n_rows, n_labels = ones.shape
+    if max(ones.nnz, n_labels) >= LARGEST:  # SciPy requires one type for both
+        wide = ones.indices.astype(np.int64), ones.indptr.astype(np.int64)
+        return sparse.csr_array((data, *wide), shape=ones.shape)
+    indices, indptr = ones.indices.astype(np.int32), ones.indptr.astype(np.int32)
+    return bare_csr(data, indices, indptr, (int(n_rows), int(n_labels)))
+
+
+def _sparse_ones(Y: object, name: str) -> Csr:
+    """Return the pattern of a sparse indicator."""
+    if is_canonical_indicator(Y, cast("Any", Y).shape[-1]):
+        return Y
+    matrix = canonical_csr(Y, name)
+    _refuse_others(matrix.data, matrix.data == 1, name)
+    return matrix
+
+
+def _dense_ones(Y: object, name: str) -> Csr:
+    """Return the pattern of a dense indicator."""
+    array = _number_array(Y, name)
+    if array.ndim != 2:
+        raise InvalidArgumentError(name, "a two-dimensional array", f"shape {array.shape}")
+    _refuse_others(array, (array == 0) | (array == 1), name)
+    return dense_csr(array != 0)
+
+
+def _number_array(Y: object, name: str) -> NDArray[Any]:
+    """Return `Y` as an array of numbers; text is an error, even if it could be parsed."""
+    try:
+        array = np.asarray(Y)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(name, "rows of 0 and 1, all equally long", type(Y)) from None
+    if array.dtype.kind not in "fiub":
+        raise InvalidArgumentError(name, "values 0 and 1 only", f"dtype {array.dtype}")
+    return array
+
+
+def _refuse_others(values: NDArray[Any], allowed: Bool, name: str) -> None:
+    """Raise an error that names the first value other than 0 and 1."""
+    if not allowed.all():
+        at = int(np.argmin(allowed))
+        place = f" in row {at // values.shape[1]}" if values.ndim == 2 else ""
+        raise InvalidArgumentError(name, "values 0 and 1 only", f"{values.ravel()[at]:g}{place}")
+
+
+Kind = Literal["dense", "sparse", "flat"]
+COLLECTIONS = (list, tuple, set, frozenset)
+"""Types that may contain the label names of a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """A label indicator with its names, and the type of array that ``predict`` returns.
+
+    Parameters
+    ----------
+    matrix : csr_array of int32, shape (n, L)
+        Canonical indicator.
+    names : tuple of str
+        One per label; ``"0"``, ``"1"``, … if the caller gave none.
+    kind : {"dense", "sparse", "flat"}
+        What ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if they
+        were sparse or names, one value per row if they were one-dimensional.
+    dtype : str
+        The number type that ``predict`` returns: that of the indicator, int32 for names, float64
+        for float types that SciPy or saved models do not support.
+    """
+
+    matrix: Csr
+    names: tuple[str, ...]
+    kind: Kind
+    dtype: str = "int32"
+
+
+def read_labels(
+    Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
+) -> Labels:
+    """Return the labels of `n_rows` rows, given in any supported form.
+
+    `label_names` name the columns of an indicator; for rows of names, they state the order of the
+    labels and may include further labels.
+
+    Examples
+    --------
+    >>> labels = read_labels([["sad"], [], ["calm", "sad"]], n_rows=3)
+    >>> labels.names
+    ('calm', 'sad')
+    >>> labels.matrix.toarray()
+    array([[0, 1],
+           [0, 0],
+           [1, 1]], dtype=int32)
+    """
+    labels = _any_labels(Y, n_rows, label_names, name)
+    if not labels.names:
+        raise InvalidArgumentError(name, "at least one label", f"shape {labels.matrix.shape}")
+    return labels
+
+
+def _any_labels(
+    Y: object, n_rows: int, label_names: Sequence[str] | None = None, name: str = "Y"
+) -> Labels:
+    """Return the labels of `n_rows` rows; there may be no labels at all."""
+    if Y is None:
+        raise InvalidArgumentError(
+            name, "labels", "None: fit requires y to be passed, but the target y is None"
+        )
+    given = None if label_names is None else _checked_names(label_names)
+    rows = listed(Y)
+    if is_names(rows) or _has_collections(rows):
+        matrix, names = _from_names(cast("Any", rows), given, name)
+        kind: Kind = "sparse"
+        dtype = "int32"
+    elif is_flat(Y):
+        matrix = check_indicator(np.asarray(Y)[:, None], name)
+        names = (str(getattr(Y, "name", None) or "0"),) if given is None else given
+        kind, dtype = "flat", _dtype(np.asarray(Y))
+    else:
+        matrix = check_indicator(Y, name)
+        names = _column_names(Y, matrix.shape[1]) if given is None else given
+        kind = "sparse" if sparse.issparse(Y) else "dense"
+        dtype = _dtype(Y)
+    check_encodable(name if given is None else "label_names", names)
+    if matrix.shape[0] != n_rows:
+        raise InvalidArgumentError(name, f"{n_rows} rows, as in X", f"{matrix.shape[0]} rows")
+    if len(names) != matrix.shape[1] or len(set(names)) != len(names):
+        expected = f"{matrix.shape[1]} different names, one per label"
+        raise InvalidArgumentError("label_names", expected, f"{len(set(names))} of {len(names)}")
+    return Labels(matrix, names, kind, dtype)
+
+
+def extended_labels(
+    known: Labels, Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> Labels:
+    """Return the labels of known rows and of `n_rows` further ones; new names come last.
+
+    If `Y` has no names, its columns are those of the known labels.
+
+    Examples
+    --------
+    >>> known = read_labels([["a"], ["b"]], n_rows=2)
+    >>> more = extended_labels(known, [["c", "a"]], n_rows=1)
+    >>> more.names, more.matrix.toarray().tolist()
+    (('a', 'b', 'c'), [[1, 0, 0], [0, 1, 0], [1, 0, 1]])
+    """
+    moved, names = further_labels(known.names, Y, n_rows, label_names)
+    stacked = with_rows(widened(known.matrix, len(names)), moved)
+    return Labels(stacked, names, known.kind, known.dtype)
+
+
+def further_labels(
+    known: tuple[str, ...], Y: object, n_rows: int, label_names: Sequence[str] | None = None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the labels of further rows, with known labels first, and all label names.
+
+    Examples
+    --------
+    >>> moved, names = further_labels(("a", "b"), [["c", "a"]], n_rows=1)
+    >>> moved.toarray().tolist(), names
+    ([[1, 0, 1]], ('a', 'b', 'c'))
+    """
+    quick = None if label_names is not None else quick_indicator(Y, n_rows, len(known))
+    if quick is not None:
+        return quick, known
+    fresh = _any_labels(Y, n_rows, label_names)
+    if label_names is None and not is_names(listed(Y)) and not _has_columns(Y):
+        if len(fresh.names) != len(known):
+            expected = f"{len(known)} labels, as in the model"
+            raise InvalidArgumentError("Y", expected, f"{len(fresh.names)} labels")
+        return trust(fresh.matrix), known
+    moved, names = aligned(fresh.matrix, fresh.names, known)
+    return trust(moved), names
+
+
+def aligned(Y: Csr, names: tuple[str, ...], known: tuple[str, ...]) -> tuple[Csr, tuple[str, ...]]:
+    """Return `Y` with the columns of the known labels first, then the others, and all names.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 1]], dtype=np.int32))
+    >>> moved, names = aligned(Y, ("c", "b", "x"), known=("a", "b", "c"))
+    >>> names, moved.toarray().tolist()
+    (('a', 'b', 'c', 'x'), [[0, 0, 1, 0], [0, 1, 0, 1]])
+    """
+    columns, everything = aligned_columns(names, known)
+    return moved_columns(Y, columns, len(everything)), everything
+
+
+def aligned_columns(names: Sequence[str], known: tuple[str, ...]) -> tuple[Int32, tuple[str, ...]]:
+    """Return the column of each name where known labels come first, and all names in that order.
+
+    Examples
+    --------
+    >>> aligned_columns(("c", "b", "x"), known=("a", "b", "c"))
+    (array([2, 1, 3], dtype=int32), ('a', 'b', 'c', 'x'))
+    """
+    column_of = {name: column for column, name in enumerate(known)}
+    columns = np.fromiter(
+        (column_of.setdefault(name, len(column_of)) for name in names), np.int32, len(names)
+    )
+    return columns, known if len(column_of) == len(known) else tuple(column_of)
+
+
+def moved_columns(Y: Csr, columns: Int32, n_columns: int) -> Csr:
+    """Return `Y` with each column at the place that `columns` names.
+
+    Examples
+    --------
+    >>> Y = sparse.csr_array(np.array([[1, 0]], dtype=np.int32))
+    >>> moved_columns(Y, np.array([2, 0], dtype=np.int32), n_columns=3).toarray().tolist()
+    [[0, 0, 1]]
+    """
+    moved = sparse.csr_array(
+        (Y.data.copy(), columns[Y.indices], Y.indptr), shape=(Y.shape[0], n_columns)
+    )
+    moved.sort_indices()
+    return moved
+
+
+def indicator_of(rows: Iterable[Collection[str]], names: Sequence[str], name: str = "Y") -> Csr:
+    """Return the indicator of the label names of each row, columns in the order of `names`.
+
+    Examples
+    --------
+    >>> indicator_of([["b", "b"], []], names=["a", "b"]).toarray()
+    array([[0, 1],
+           [0, 0]], dtype=int32)
+    """
+    column_of = {label: column for column, label in enumerate(names)}
+    indptr = [0]
+    indices: list[int] = []
+    for row, collection in enumerate(rows):
+        unknown = [label for label in collection if label not in column_of]
+        if unknown:
+            raise InvalidArgumentError(name, "known label names", f"{unknown[0]!r} in row {row}")
+        indices += sorted({column_of[label] for label in collection})
+        indptr.append(len(indices))
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(indptr) - 1, len(names)))
+
+
+def listed(Y: object) -> object:
+    """Return a column of label-name collections (a Series, an array of lists) as a list.
+
+    Anything else is returned unchanged.
+
+    Examples
+    --------
+    >>> column = np.empty(2, dtype=object)
+    >>> column[:] = [["a"], ["b", "c"]]
+    >>> listed(column)
+    [['a'], ['b', 'c']]
+    >>> listed([2, 0, 1])
+    [2, 0, 1]
+    """
+    if isinstance(Y, list | tuple) or len(getattr(Y, "shape", ())) != 1 or sparse.issparse(Y):
+        return Y
+    column = cast("Any", Y)
+    cells = column.to_list() if hasattr(column, "to_list") else column.tolist()
+    rows = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+    return rows if is_names(rows) or _has_collections(rows) else Y
+
+
+def label_rows(Y: Sequence[Any], name: str) -> Sequence[Collection[str]]:
+    """Return one collection of label names per row, or raise an error that names the bad row.
+
+    Examples
+    --------
+    >>> label_rows([["a"], float("nan")], "Y")
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: Y: expected a list of label names in every row (an
+    empty one for a row without labels), got nan in row 1
+    """
+    for row, collection in enumerate(Y):
+        if not isinstance(collection, COLLECTIONS):
+            expected = "a list of label names in every row (an empty one for a row without labels)"
+            raise InvalidArgumentError(name, expected, f"{collection!r:.60} in row {row}")
+        strange = [label for label in collection if not isinstance(label, str)]
+        if strange:
+            expected = "label names (strings) in every row"
+            raise InvalidArgumentError(name, expected, f"{strange[0]!r} in row {row}")
+    return Y
+
+
+def _has_collections(rows: object) -> bool:
+    """Tell whether some rows are collections of names and others are missing or plain values."""
+    if not isinstance(rows, list | tuple):
+        return False
+    kept = [row for row in rows if isinstance(row, COLLECTIONS)]
+    return 0 < len(kept) < len(rows) and is_names(kept)
+
+
+def is_names(Y: object) -> TypeGuard[Sequence[Collection[str]]]:
+    """Tell whether `Y` is one collection of label names per row; all of them may be empty.
+
+    Examples
+    --------
+    >>> is_names([{"a"}, ()]), is_names([[0, 1], [1, 0]]), is_names(["a", "b"])
+    (True, False, False)
+    """
+    if not isinstance(Y, list | tuple):
+        return False
+    rows = [list(row) for row in Y if isinstance(row, list | tuple | set | frozenset)]
+    first = next((row[0] for row in rows if row), "")
+    return len(rows) == len(Y) and isinstance(first, str)
+
+
+def _checked_names(label_names: object) -> tuple[str, ...]:
+    """Return the names given by a caller."""
+    names = tuple(check_sequence("label_names", label_names))
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgumentError("label_names", "strings", repr(name))
+    return tuple(map(str, names))  # converts NumPy's string type
+
+
+def _from_names(
+    Y: Sequence[Collection[str]], given: tuple[str, ...] | None, name: str
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the indicator of `Y` and its label names: the given ones, or all in sorted order."""
+    label_rows(Y, name)
+    if given is None:
+        given = tuple(sorted({str(label) for collection in Y for label in collection}))
+    return indicator_of(Y, given, name), given
+
+
+def is_flat(Y: object) -> bool:
+    """Tell whether `Y` is one number per row, in one dimension.
+
+    Examples
+    --------
+    >>> is_flat([0, 1, 1]), is_flat(np.zeros(3)), is_flat([[0], [1]]), is_flat([["a"], []])
+    (True, True, False, False)
+    """
+    if isinstance(Y, list | tuple):
+        return bool(Y) and all(isinstance(y, int | float | np.number | np.bool_) for y in Y)
+    is_row = getattr(Y, "ndim", 0) == 1 and not sparse.issparse(Y)
+    return is_row and np.asarray(Y).dtype.kind in "biuf"
+
+
+def as_column(Y: Any) -> Any:
+    """Return one number per row as one column, and anything else unchanged.
+
+    Examples
+    --------
+    >>> as_column([0, 1]).shape, as_column([["a"], []])
+    ((2, 1), [['a'], []])
+    """
+    return np.asarray(Y)[:, None] if is_flat(Y) else Y
+
+
+def _has_columns(Y: object) -> bool:
+    """Tell whether `Y` is a data frame, whose columns have names."""
+    return hasattr(Y, "columns") and not sparse.issparse(Y)
+
+
+def _column_names(Y: object, count: int) -> tuple[str, ...]:
+    """Return the column names of a data frame, or numbers for anything else."""
+    columns = cast("Any", Y).columns if _has_columns(Y) else range(count)
+    return tuple(map(str, columns))
+
+
+def _dtype(Y: object) -> str:
+    """Return the number type for ``predict``, in native byte order; int64 for mixed frames."""
+    dtype = cast("Any", Y).dtype if sparse.issparse(Y) else np.asarray(Y).dtype
+    if dtype.kind == "O":
+        return "int64"
+    known = dtype.kind != "f" or dtype.itemsize in (4, 8)
+    return str(dtype.newbyteorder("=")) if known else "float64"

@@ -1,0 +1,217 @@
+"""The number of threads of the compiled core and of BLAS."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache, wraps
+from itertools import chain, islice
+from types import TracebackType
+from typing import Any, TypeVar, cast
+from weakref import WeakSet
+
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from vicinal._core.checks import check_integer
+from vicinal.errors import InvalidArgumentError
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_THREADS = 1024
+"""Maximum number of threads; more would only add overhead."""
+
+_within: ContextVar[int | None] = ContextVar("threads of the surrounding call", default=None)
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """Return the number of threads for `n_jobs`: −1 for all cores, −2 for all but one, and so on.
+
+    None stands for the number of the surrounding call (:func:`using_threads`), or all cores.
+
+    "All cores" are those this process may run on, or fewer if ``OMP_NUM_THREADS`` or a surrounding
+    :func:`threadpoolctl.threadpool_limits` says so; joblib's worker processes set the former, so
+    that parallel fits do not compete for cores. The maximum is ``MOST_THREADS``.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    >>> thread_count(-1) == thread_count(None)
+    True
+    >>> thread_count(0)
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: n_jobs: expected None or a non-zero integer, got 0
+    """
+    surrounding = _within.get()
+    if n_jobs is None and surrounding is not None:
+        return surrounding
+    jobs = -1 if n_jobs is None else check_integer("n_jobs", n_jobs)
+    if jobs == 0:
+        raise InvalidArgumentError("n_jobs", "None or a non-zero integer", 0)
+    return min(jobs, MOST_THREADS) if jobs > 0 else max(1, _available() + 1 + jobs)
+
+
+@contextmanager
+def using_threads(n_jobs: int | None) -> Iterator[None]:
+    """Set the number of threads of all calls inside the block that do not state their own.
+
+    Functions between the caller that knows `n_jobs` and the loops need not pass it on. Applies to
+    the current thread only; do not keep it open across a ``yield``.
+
+    Examples
+    --------
+    >>> with using_threads(5):
+    ...     thread_count(), thread_count(2)
+    (5, 2)
+    """
+    token = _within.set(thread_count(n_jobs))
+    try:
+        yield
+    finally:
+        _within.reset(token)
+
+
+def in_threads(do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return what `do` makes of each item, on as many threads as the surrounding call may use.
+
+    For work that holds Python's lock for a small part of its time. Whatever `do` calls runs on one
+    thread, unless there is only one item; BLAS always does, so that results do not depend on it.
+
+    Examples
+    --------
+    >>> with using_threads(2):
+    ...     in_threads(lambda item: (item, thread_count()), "ab")
+    [('a', 1), ('b', 1)]
+    """
+
+    def alone(item: Item) -> Result:
+        with using_threads(1):
+            return do(item)
+
+    source, n_threads = iter(items), thread_count()
+    first = list(islice(source, 2))
+    with one_blas_thread():
+        if n_threads == 1 or len(first) < 2:
+            return [do(item) for item in chain(first, source)]
+        with ThreadPoolExecutor(n_threads) as pool:
+            going = []
+            for item in chain(first, source):
+                going.append(pool.submit(copy_context().run, alone, item))
+                if len(going) > n_threads:  # `items` may move a progress bar: not ahead of the work
+                    going[-1 - n_threads].result()
+            return [each.result() for each in going]
+
+
+def one_blas_thread() -> threadpool_limits:
+    """Return a context in which BLAS computes each matrix product on the calling thread.
+
+    For loops with threads of their own. The libraries are looked up only once, because that takes
+    longer than a small search.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+def library_threads(most: int | None = None) -> threadpool_limits:
+    """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
+
+    Parameters
+    ----------
+    most : int or None
+        Upper limit, for work so small that threads would mostly wait for each other.
+
+    Examples
+    --------
+    >>> with using_threads(1), library_threads():
+    ...     thread_count(-1)
+    1
+    """
+    allowed = thread_count()
+    return _libraries().limit(limits=allowed if most is None else min(most, allowed))
+
+
+def on_one_blas_thread(method: Call) -> Call:
+    """Decorate a method so that its result does not depend on the number of BLAS threads.
+
+    BLAS divides a product among its threads, and every division rounds in another order.
+    """
+
+    @wraps(method)
+    def alone(*given: object, **named: object) -> object:
+        with one_blas_thread():
+            return method(*given, **named)
+
+    return cast("Call", alone)
+
+
+def _available() -> int:
+    """Count the cores of this process, within the limit set for OpenMP."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    limits: list[int] = [library.num_threads for library in _openmp().lib_controllers]
+    return min([cores, *(limit for limit in limits if limit)])
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """Find the OpenMP runtimes that are loaded at the first call; scikit-learn includes one."""
+    return _libraries().select(user_api="openmp")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries with thread pools that are loaded at the first call."""
+    return ThreadpoolController()
+
+
+_locks: WeakSet["ForkLock"] = WeakSet()
+
+
+class ForkLock:
+    """A reentrant lock that is recreated in a forked child.
+
+    A child has only the thread that forked. A plain lock that another thread held at that moment
+    stays locked there for ever. The protected data must therefore be consistent at every moment,
+    for example because a new version is built separately and then put in place by one assignment.
+
+    Examples
+    --------
+    >>> lock = ForkLock()
+    >>> with lock, lock:
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        """Wait for the lock and take it."""
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Release the lock."""
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Reset the lock."""
+        self._lock = threading.RLock()
+
+
+def _renew_all() -> None:
+    for lock in tuple(_locks):
+        lock.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

@@ -1,0 +1,402 @@
+"""Read the data of a command: rows with features, or texts for a model that reads texts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from vicinal._core.arrays import Csr
+from vicinal._core.checks import check_option
+from vicinal._core.labels import indicator_of
+from vicinal.cli.options import TableChoice
+from vicinal.cli.settings import make_steps
+from vicinal.datasets import (
+    Content,
+    Dataset,
+    Reading,
+    TableOptions,
+    is_table,
+    load,
+    read_content,
+    read_texts,
+)
+from vicinal.datasets.blocks import file_blocks
+from vicinal.datasets.catalogue import known
+from vicinal.datasets.dataset import is_numbered
+from vicinal.datasets.tables.content import table_blocks
+from vicinal.datasets.tables.rows import STANDARD_INPUT
+from vicinal.datasets.texts import text_blocks
+from vicinal.errors import InvalidArgumentError
+from vicinal.preprocess import MinMax, TextVectorizer
+from vicinal.preprocess.languages import check_language
+
+
+def is_table_file(data: str) -> bool:
+    """Tell whether DATA is a table: a file, or standard input."""
+    if known(data):
+        return False
+    return is_table(data) and (data == STANDARD_INPUT or Path(data).is_file())
+
+
+def table_options(table: TableChoice) -> TableOptions:
+    """Return the options for reading a table."""
+    return TableOptions(
+        text=table.column_list("text"),
+        labels=table.labels,
+        label_columns=table.column_list("label_columns"),
+        feature_columns=table.column_list("feature_columns"),
+        row_names=table.row_names,
+        separator=table.separator_sign(),
+        encoding=table.encoding,
+        delimiter=table.delimiter_sign(),
+        columns=table.column_list("columns"),
+        quoting=table.quotes,
+    )
+
+
+def file_options(table: TableChoice) -> dict[str, Any]:
+    """Return the options for reading a file that is not a table."""
+    options: dict[str, Any] = {}
+    if table.encoding is not None:
+        options["encoding"] = table.encoding
+    if table.xml is not None:
+        options["xml"] = table.xml
+    if table.label_count is not None:
+        options |= {"n_labels": table.label_count, "file_format": "meka"}
+    return options
+
+
+def text_step(table: TableChoice, weighting: str = "counts") -> TextVectorizer:
+    """Return the step that turns texts into features."""
+    if table.ngrams < 1:
+        raise InvalidArgumentError("--ngrams", "an integer of at least 1", table.ngrams)
+    return TextVectorizer(
+        weighting=weighting,
+        tokens=table.tokens,
+        ngram_range=(1, table.ngrams),
+        min_df=table.min_df,
+        stop_words=_stop_words(table.stop_words),
+        language=None if table.language == "none" else check_language(table.language, "--language"),
+        characters=table.characters,
+    )
+
+
+def _stop_words(given: str | None) -> str | list[str] | None:
+    """Return the words to ignore: scikit-learn's English stop words, or those in a file."""
+    if given in (None, "none"):
+        return None
+    if given == "english":
+        return given
+    path = Path(str(given))
+    if not path.is_file():
+        expected = "english, none or a file with one word per line"
+        raise InvalidArgumentError("--stop-words", expected, repr(given))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [word.strip().lower() for word in lines if word.strip()]
+
+
+def table_steps(reading: Reading, table: TableChoice, preprocess: str) -> list[tuple[str, Any]]:
+    """Return the preprocessing steps for a table.
+
+    If all columns are texts, they become word counts; if all are numbers, ``--preprocess`` decides.
+    If the table has both, or categories, each kind has its own step, and their results are
+    concatenated: tf-idf weights of unit length, numbers scaled to [0, 1], and one column of 0 and 1
+    per category.
+    """
+    if not reading.numbers and not reading.categories:
+        return [("words", text_step(table)), *make_steps(preprocess, True)]
+    if not reading.text and not reading.categories:
+        return make_steps(preprocess, False)
+    n_texts, n_numbers = int(bool(reading.text)), len(reading.numbers)
+    numbers = list(range(n_texts, n_texts + n_numbers))
+    categories = [n_texts + n_numbers + at for at in range(len(reading.categories))]
+    parts: list[tuple[str, Any, Any]] = []
+    if reading.text:
+        parts.append(("words", text_step(table, "tfidf"), 0))
+    if numbers:
+        parts.append(("numbers", MinMax(), numbers))
+    if categories:
+        parts.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
+    after = [] if preprocess == "auto" else make_steps(preprocess, True)
+    return [("columns", ColumnTransformer(parts)), *after]
+
+
+def reading_for(model: Any) -> Reading | None:
+    """Return how a model's training table was read; None if it was not trained on a table.
+
+    A model trained on another file with named features reads their columns from a table.
+    """
+    reading: Reading | None = getattr(model, "reading_", None)
+    columns: tuple[str, ...] | None = getattr(model, "columns_", None)
+    if reading is None and columns is not None:
+        return Reading(numbers=columns)
+    return reading
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows for a model, with their labels if the file has any.
+
+    Parameters
+    ----------
+    name : str
+        The name of the data in tables.
+    X : object
+        Features, or a list of texts.
+    n_rows : int
+    Y : csr_array or None
+        Label indicator; None if the file has no labels.
+    label_names : sequence of str
+    row_names : tuple of str or None
+    columns : tuple of str or None
+        Names of the features; None for texts, and for files without feature names.
+    reading : Reading or None
+        How a table was read; None for other files.
+    """
+
+    name: str
+    X: object
+    n_rows: int
+    Y: Csr | None
+    label_names: Sequence[str]
+    row_names: tuple[str, ...] | None
+    columns: tuple[str, ...] | None = None
+    reading: Reading | None = None
+
+    def labels(self) -> Csr:
+        """Return the label indicator, or raise if there is none."""
+        if self.Y is None:
+            raise InvalidArgumentError("DATA", "rows with labels", f"{self.name} without labels")
+        return self.Y
+
+
+def training_source(
+    data: str, rows: str, table: TableChoice, preprocess: str
+) -> tuple[Source, list[tuple[str, Any]]]:
+    """Return the training rows and the preprocessing steps."""
+    if is_table_file(data):
+        source = table_source(data, table)
+        reading = source.reading or Reading()
+        return source, table_steps(reading, table, preprocess)
+    source = features_source(data, rows, "train", table)
+    return source, make_steps(preprocess, sparse.issparse(source.X))
+
+
+def new_source(
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
+) -> Source:
+    """Return rows for a fitted model, read in the same way as its training data.
+
+    Parameters
+    ----------
+    model : Model
+    data : str
+        A table, a file of features, the name of a data set, or a file with one text per line.
+    rows, auto : str
+        The rows to use of a data set with a train/test split; see :func:`choose_rows`.
+    table : TableChoice
+    labelled : bool
+        Whether to read labels; if not, the file need not have any.
+    """
+    if is_table_file(data):
+        return table_source(data, table, reading_for(model), labelled=labelled)
+    if reads_text(model):
+        found = read_texts(data, encoding=table.encoding)
+        return Source(Path(data).name, found.texts, len(found.texts), None, (), None)
+    return features_source(data, rows, auto, table, unlabelled=not labelled)
+
+
+def whole_dataset(data: str, table: TableChoice) -> Dataset:
+    """Return all rows as a data set; a table gets the same features as in ``vicinal train``."""
+    if not is_table_file(data):
+        return load(data, **file_options(table))
+    source = table_source(data, table)
+    X, names = source.X, source.columns
+    for _, step in table_steps(source.reading or Reading(), table, "none"):
+        X = step.fit_transform(X)
+        names = tuple(map(str, step.get_feature_names_out()))
+    return Dataset(
+        cast("Any", X),
+        source.labels(),
+        names or (),
+        source.label_names,
+        source.row_names,
+        source=source.name,
+    )
+
+
+def features_source(
+    data: str, rows: str, auto: str, table: TableChoice, *, unlabelled: bool = False
+) -> Source:
+    """Return rows with features: all, or one part of a data set's train/test split.
+
+    `unlabelled`: whether a file may have no labels.
+    """
+    options = {} if known(data) else file_options(table)
+    if unlabelled and not known(data):
+        options["unlabelled"] = True
+    return dataset_source(choose_rows(load(data, **options), rows, auto), data)
+
+
+def dataset_source(dataset: Dataset, data: str) -> Source:
+    """Return the rows of a data set."""
+    names = dataset.feature_names
+    return Source(
+        dataset.source or data,
+        dataset.X,
+        dataset.n_rows,
+        dataset.Y,
+        dataset.label_names,
+        dataset.row_names,
+        None if is_numbered(names, "feature") else tuple(names),
+    )
+
+
+def table_source(
+    path: str, table: TableChoice, reading: Reading | None = None, *, labelled: bool = True
+) -> Source:
+    """Return the rows of a table; `reading` says how a model's training table was read."""
+    found = read_content(path, table_options(table), known=reading, labelled=labelled)
+    sets = found.labels or ()
+    names = found.reading.label_columns or tuple(sorted({label for row in sets for label in row}))
+    return content_source(path, found, names)
+
+
+def shown_name(path: str) -> str:
+    """Return the name of a file in tables and messages.
+
+    Examples
+    --------
+    >>> shown_name("data/songs.csv"), shown_name("-")
+    ('songs.csv', 'standard input')
+    """
+    return "standard input" if path == STANDARD_INPUT else Path(path).name
+
+
+def content_source(path: str, found: Content, names: tuple[str, ...]) -> Source:
+    """Return rows of a table whose labels are `names`."""
+    sets, how = found.labels, found.reading
+    return Source(
+        shown_name(path),
+        found.X,
+        found.n_rows,
+        None if sets is None else indicator_of(sets, names),
+        names,
+        found.row_names,
+        how.numbers if how.numbers and len(how.numbers) == len(how.features) else None,
+        how,
+    )
+
+
+def reads_text(model: object) -> bool:
+    """Tell whether a fitted model reads texts rather than features."""
+    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TextVectorizer)
+
+
+def choose_rows(dataset: Dataset, rows: str, auto: str) -> Dataset:
+    """Return the rows that ``--rows`` selects; `auto` is the part for ``--rows auto``."""
+    check_option("--rows", rows, ("auto", "all", "train", "test"))
+    if rows == "auto":
+        rows = auto if dataset.train is not None and dataset.test is not None else "all"
+    if rows == "all":
+        return dataset
+    ids = dataset.train if rows == "train" else dataset.test
+    if ids is None:
+        raise InvalidArgumentError("--rows", "all (this data set has no train/test split)", rows)
+    return dataset.subset(ids)
+
+
+BLOCK_ROWS = 4096
+"""Rows that are read, scored and written at a time."""
+
+
+@dataclass(frozen=True)
+class SourceBlocks:
+    """Rows that come in blocks.
+
+    Parameters
+    ----------
+    name : str
+        What to call the data in a table.
+    blocks : callable
+        Returns the blocks from the first: sources that are alike but for their rows.
+    """
+
+    name: str
+    blocks: Callable[[], Iterator[Source]]
+
+    def __iter__(self) -> Iterator[Source]:
+        """Yield the blocks."""
+        return self.blocks()
+
+
+@contextmanager
+def new_blocks(
+    model: Any, data: str, rows: str, auto: str, table: TableChoice, *, labelled: bool
+) -> Iterator[SourceBlocks]:
+    """Open rows for a fitted model, read as those it learned from, in blocks.
+
+    Tables that the model knows how to read, texts one per line, extreme-classification text and
+    ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
+    for a model that was not trained on one, are read whole first.
+
+    Parameters
+    ----------
+    model, data, rows, auto, table, labelled
+        As for :func:`~vicinal.cli.data_source.new_source`.
+    """
+    name = shown_name(data)
+    if is_table_file(data):
+        reading = reading_for(model)
+        if reading is not None:
+            options = table_options(table)
+            with table_blocks(
+                data, options, reading, labelled=labelled, block_rows=BLOCK_ROWS
+            ) as found:
+                names = found.label_names
+                yield SourceBlocks(
+                    name, lambda: (content_source(data, block, names) for block in found)
+                )
+            return
+    elif reads_text(model):
+        yield SourceBlocks(name, lambda: _text_sources(data, table.encoding))
+        return
+    elif not known(data) and Path(data).is_file() and rows in ("auto", "all"):
+        options_of_file = file_options(table)
+        if file_blocks(data, 1, unlabelled=not labelled, **options_of_file) is not None:
+            yield SourceBlocks(name, lambda: _file_sources(data, not labelled, options_of_file))
+            return
+    whole = new_source(model, data, rows, auto, table, labelled=labelled)
+    yield SourceBlocks(whole.name, lambda: _parts(whole))
+
+
+def _text_sources(data: str, encoding: str | None) -> Iterator[Source]:
+    """Yield the texts of a file, one per line."""
+    for found in text_blocks(data, BLOCK_ROWS, encoding=encoding):
+        yield Source(Path(data).name, found.texts, len(found.texts), None, (), None)
+
+
+def _file_sources(data: str, unlabelled: bool, options: dict[str, Any]) -> Iterator[Source]:
+    """Yield the rows of a file of features."""
+    for block in file_blocks(data, BLOCK_ROWS, unlabelled=unlabelled, **options) or ():
+        yield dataset_source(block, data)
+
+
+def _parts(whole: Source) -> Iterator[Source]:
+    """Yield the rows of a source that is in memory."""
+    rows: Any = whole.X
+    for start in range(0, whole.n_rows, BLOCK_ROWS):
+        some = slice(start, min(start + BLOCK_ROWS, whole.n_rows))
+        yield replace(
+            whole,
+            X=rows[some],
+            n_rows=some.stop - start,
+            Y=None if whole.Y is None else whole.Y[some],
+            row_names=None if whole.row_names is None else whole.row_names[some],
+        )

@@ -1,0 +1,490 @@
+"""The header of an ARFF file: its relation name and its attributes.
+
+Only the header is parsed here, in Python; the compiled parser reads the rows, as the header says.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from vicinal._core.checks import check_option
+from vicinal.datasets.dataset import Dataset, ValueNames, features_of, labels_of
+from vicinal.datasets.files import (
+    DEFAULT_MAX_BYTES,
+    FilePath,
+    bare_name,
+    decode,
+    open_data,
+    parsed_limit,
+    without_mark,
+    write_data,
+)
+from vicinal.datasets.xc import ArffPlan, number_texts, parse_arff_rows, sparse_rows
+from vicinal.errors import DataFormatError, InvalidArgumentError
+
+_DATA_LINE = re.compile(rb"^[ \t]*@data[ \t]*(?:%[^\n]*)?\r?$", re.IGNORECASE | re.MULTILINE)
+# Possessive: a pattern that can backtrack needs memory for every character of a long name.
+_QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
+_KEYWORD = re.compile(r"[ \t]*@(\w+)[ \t]*(.*)", re.DOTALL)
+_NAME = re.compile(rf"({_QUOTED}|[^ \t{{'\"%][^ \t{{]*)[ \t]*(.*)", re.DOTALL)
+_VALUE = re.compile(rf"[ \t,]*({_QUOTED}|[^ \t,}}'\"%]+)")
+_VALUES_END = re.compile(r"[ \t,]*\}[ \t]*(?:%.*)?", re.DOTALL)
+_NUMERIC = re.compile(r"(?:numeric|real|integer)(?:[ \t%\[].*)?", re.IGNORECASE | re.DOTALL)
+MOST_CHARACTERS = 2**20
+"""Maximum length of a name or value in a header."""
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute: nominal with its values, numeric, or of a type that is not a number."""
+
+    name: str
+    kind: str
+    line: int
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ArffFile:
+    """An ARFF file whose header has been read.
+
+    Parameters
+    ----------
+    path : path
+    encoding : str
+    relation : str
+    attributes : tuple of Attribute
+    data : bytes
+        The whole file, unpacked.
+    rows_start, rows_line : int
+        Where in `data` the rows start, and on which line.
+    max_bytes : int
+        The caller's limit on unpacked bytes.
+    """
+
+    path: FilePath
+    encoding: str
+    relation: str
+    attributes: tuple[Attribute, ...]
+    data: bytes
+    rows_start: int
+    rows_line: int
+    max_bytes: int
+
+
+def open_arff(path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
+    """Open an ARFF file and read its header."""
+    return parsed_header(open_data(path, max_bytes=max_bytes), path, encoding, max_bytes)
+
+
+def parsed_header(data: bytes, path: FilePath, encoding: str, max_bytes: int) -> ArffFile:
+    """Read the header in the content of an ARFF file, of which rows may be missing."""
+    data = without_mark(data, path, encoding)
+    marker = _DATA_LINE.search(data)
+    if marker is None:
+        raise DataFormatError(str(path), "a line '@data'", "none" if data else "an empty file")
+    header = decode(data[: marker.start()], path, encoding)
+    relation, attributes = _parse(header, path)
+    if not attributes:
+        raise DataFormatError(str(path), "attributes before '@data'", "none")
+    rows_line = header.count("\n") + 1
+    return ArffFile(path, encoding, relation, attributes, data, marker.end(), rows_line, max_bytes)
+
+
+def is_data_line(line: bytes) -> bool:
+    r"""Tell whether a line is the one after which rows begin.
+
+    Examples
+    --------
+    >>> is_data_line(b" @DATA \r\n"), is_data_line(b"1,2,3\n")
+    (True, False)
+    """
+    return _DATA_LINE.match(line) is not None
+
+
+def _parse(header: str, path: FilePath) -> tuple[str, tuple[Attribute, ...]]:
+    """Return the relation name and the attributes."""
+    relation, attributes = "", []
+    for number, line in enumerate(header.split("\n"), start=1):
+        text = line.strip(" \t\r")
+        if not text or text.startswith("%"):
+            continue
+        match = _KEYWORD.fullmatch(text)
+        keyword = match[1].lower() if match else ""
+        if match and keyword == "relation":
+            named = _NAME.fullmatch(match[2])
+            relation = _limited(unquoted(named[1]), path, number) if named else ""
+        elif match and keyword == "attribute":
+            attributes.append(_attribute(match[2], path, number))
+        else:
+            raise DataFormatError(str(path), "@relation, @attribute or @data", _short(text), number)
+    return relation, tuple(attributes)
+
+
+def _attribute(text: str, path: FilePath, line: int) -> Attribute:
+    """Return the attribute that the rest of an ``@attribute`` line describes."""
+    match = _NAME.fullmatch(text)
+    if match is None or not match[2]:
+        raise DataFormatError(str(path), "an attribute's name and type", _short(text), line)
+    name, kind = _limited(unquoted(match[1]), path, line), match[2]
+    if kind.startswith("{"):
+        return Attribute(name, "nominal", line, _values(kind, path, line))
+    if _NUMERIC.fullmatch(kind):
+        return Attribute(name, "numeric", line)
+    word = kind.split()[0].lower() if kind.split() else kind
+    if word in ("string", "date", "relational"):
+        return Attribute(name, word, line)
+    raise DataFormatError(str(path), "a type numeric, {…}, string or date", _short(kind), line)
+
+
+def _values(text: str, path: FilePath, line: int) -> tuple[str, ...]:
+    """Return the values of a nominal attribute, in the order they are declared."""
+    values, at = [], 1
+    while match := _VALUE.match(text, at):
+        values.append(_limited(unquoted(match[1]), path, line))
+        at = match.end()
+    if not _VALUES_END.fullmatch(text, at):
+        raise DataFormatError(str(path), "values in '{…}'", _short(text[at:]), line)
+    if not values or len(set(values)) != len(values):
+        got = "a value twice" if values else "none"
+        raise DataFormatError(str(path), "distinct values in '{…}'", got, line)
+    return tuple(values)
+
+
+def _limited(name: str, path: FilePath, line: int) -> str:
+    """Return a name or value, or raise if it is too long."""
+    if len(name) > MOST_CHARACTERS:
+        expected = f"names of at most {MOST_CHARACTERS} characters"
+        raise DataFormatError(str(path), expected, f"one of {len(name)}", line)
+    return name
+
+
+def unquoted(text: str) -> str:
+    r"""Return a name or value without its quotes and with its escapes resolved.
+
+    Examples
+    --------
+    >>> unquoted(r"'Swainson\'s Thrush'")
+    "Swainson's Thrush"
+    >>> unquoted("plain")
+    'plain'
+    """
+    if len(text) < 2 or text[0] not in "'\"":
+        return text
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
+
+
+def quoted(text: str) -> str:
+    r"""Return a name or value as ARFF requires it: quoted and escaped if necessary.
+
+    Examples
+    --------
+    >>> print(quoted("plain"), quoted("Swainson's Thrush"), quoted("100%\n"))
+    plain 'Swainson\'s Thrush' '100\%\n'
+    """
+    if re.fullmatch(r"[A-Za-z0-9_.:+-]+", text):
+        return text
+    escaped = re.sub(r"[\\'\"%]", r"\\\g<0>", text)
+    for letter, character in _ESCAPES.items():
+        escaped = escaped.replace(character, "\\" + letter)
+    return f"'{escaped}'"
+
+
+def _short(text: str) -> str:
+    """Return text as it is shown in an error message."""
+    return repr(text[:60])
+
+
+NOMINAL = ("auto", "onehot")
+BYTES_PER_VALUE = 12
+"""Memory of a feature value: its column id and its value."""
+_SPARSE_ROW = re.compile(rb"^[ \t]*\{", re.MULTILINE)
+
+_NUMBER, _NOMINAL, _LABEL_NUMBER, _LABEL_NOMINAL, _DROPPED = range(5)
+_NEGATIVE_POSITIVE = (
+    ("0", "1"),
+    ("no", "yes"),
+    ("n", "y"),
+    ("false", "true"),
+    ("f", "t"),
+    ("-1", "1"),
+    ("-1", "+1"),
+)
+
+
+class _Role(NamedTuple):
+    """The role of an attribute; `switches` has the column that each nominal value sets to 1."""
+
+    kind: int
+    column: int = 0
+    switches: tuple[int, ...] = ()
+
+
+def positive_value(values: Collection[str]) -> str | None:
+    """Return which of a binary attribute's values means 1, or None if it is not a binary one.
+
+    Examples
+    --------
+    >>> positive_value(("YES", "NO"))
+    'YES'
+    >>> positive_value(("0",))
+    ''
+    >>> positive_value(("red", "green")) is None
+    True
+    """
+    lowered = {value.lower() for value in values}
+    for negative, positive in _NEGATIVE_POSITIVE:
+        if len(lowered) == len(values) and lowered <= {negative, positive}:
+            return next((value for value in values if value.lower() == positive), "")
+    return None
+
+
+class Columns:
+    """Assigns columns of X and Y to attributes, in the order of the file."""
+
+    def __init__(self, arff: ArffFile, labels: Collection[int], nominal: str) -> None:
+        check_option("nominal", nominal, NOMINAL)
+        self.feature_names: list[str | tuple[str, str]] = []
+        self.label_names: list[str] = []
+        self._path = str(arff.path)
+        self._labels = frozenset(labels)
+        self._binary_as_one = nominal == "auto"
+
+    def role(self, number: int, attribute: Attribute, dropped: bool) -> _Role:
+        """Return the role of attribute `number`."""
+        if dropped:
+            return _Role(_DROPPED)
+        if number in self._labels:
+            return self._label(attribute)
+        if attribute.kind == "numeric":
+            return _Role(_NUMBER, self._feature(attribute.name))
+        if attribute.kind == "nominal":
+            return _Role(_NOMINAL, switches=self._nominal(attribute))
+        raise DataFormatError(
+            self._path,
+            "a numeric or nominal attribute (drop= omits an attribute)",
+            f"the {attribute.kind} attribute {attribute.name!r}",
+            attribute.line,
+        )
+
+    def _feature(self, name: str | tuple[str, str]) -> int:
+        self.feature_names.append(name)
+        return len(self.feature_names) - 1
+
+    def _label(self, attribute: Attribute) -> _Role:
+        column = len(self.label_names)
+        self.label_names.append(attribute.name)
+        if attribute.kind == "numeric":
+            return _Role(_LABEL_NUMBER, column)
+        positive = positive_value(attribute.values)
+        if positive is None or attribute.kind != "nominal":
+            came = ",".join(attribute.values)[:40] or attribute.kind
+            raise DataFormatError(
+                self._path, f"a 0/1 attribute for label {attribute.name!r}", came, attribute.line
+            )
+        switches = tuple(column if v == positive else -1 for v in attribute.values)
+        return _Role(_LABEL_NOMINAL, switches=switches)
+
+    def _nominal(self, attribute: Attribute) -> tuple[int, ...]:
+        positive = positive_value(attribute.values) if self._binary_as_one else None
+        if positive is not None:
+            column = self._feature(attribute.name)
+            return tuple(column if v == positive else -1 for v in attribute.values)
+        return tuple(self._feature((attribute.name, v)) for v in attribute.values)
+
+
+def dataset_of(
+    arff: ArffFile, labels: Collection[int], drop: Collection[str], nominal: str
+) -> Dataset:
+    """Return the data set of an ARFF file whose attributes `labels` are the labels."""
+    columns = Columns(arff, labels, nominal)
+    dropped = _dropped(arff, drop)
+    roles = [
+        columns.role(i, attribute, attribute.name in dropped)
+        for i, attribute in enumerate(arff.attributes)
+    ]
+    plan = _plan(arff, roles)
+    _check_defaults(arff, plan)
+    parts = parse_arff_rows(arff.data, arff.rows_start, arff.rows_line, plan, arff.path)
+    return Dataset(
+        X=features_of(parts.indptr, parts.indices, parts.values, len(columns.feature_names)),
+        Y=labels_of(parts.label_indptr, parts.label_indices, len(columns.label_names)),
+        feature_names=ValueNames(columns.feature_names),
+        label_names=tuple(columns.label_names),
+        source=bare_name(arff.path),
+    )
+
+
+def _check_defaults(arff: ArffFile, plan: ArffPlan) -> None:
+    """Raise if the absent attributes of sparse rows alone would exceed the memory limit.
+
+    An absent nominal attribute has its first value, so a row ``{}`` of two bytes sets one column
+    per nominal attribute. Values that a row states take at least four bytes of text each.
+    """
+    per_row = int(np.count_nonzero(plan.default_column >= 0))
+    n_bytes = len(arff.data) - arff.rows_start
+    sparse_rows = _SPARSE_ROW.finditer(arff.data, arff.rows_start) if per_row else ()
+    n_rows = sum(1 for _ in sparse_rows)
+    filled = (n_rows * per_row - n_bytes // 4) * BYTES_PER_VALUE
+    limit = parsed_limit(n_bytes, arff.max_bytes)
+    if filled > limit:
+        raise DataFormatError(
+            str(arff.path),
+            f"rows that take at most {limit} bytes of memory (see max_bytes)",
+            f"{n_rows} sparse rows, each with {per_row} implicit nominal values",
+        )
+
+
+def _dropped(arff: ArffFile, drop: Collection[str]) -> frozenset[str]:
+    """Return the names of attributes to omit, each of which must exist."""
+    names = frozenset([drop] if isinstance(drop, str) else drop)
+    missing = names - {attribute.name for attribute in arff.attributes}
+    if missing:
+        raise InvalidArgumentError("drop", "names of attributes", repr(min(missing)))
+    return names
+
+
+def _plan(arff: ArffFile, roles: list[_Role]) -> ArffPlan:
+    """Return the roles as arrays for the compiled parser."""
+    values: list[bytes] = []
+    value_column: list[int] = []
+    value_start = [0]
+    for attribute, role in zip(arff.attributes, roles, strict=True):
+        if role.switches:
+            encoded = [value.encode(arff.encoding) for value in attribute.values]
+            for value, column in sorted(zip(encoded, role.switches, strict=True)):
+                values.append(value)
+                value_column.append(column)
+        value_start.append(len(values))
+    return ArffPlan(
+        kind=np.array([role.kind for role in roles], dtype=np.uint8),
+        column=np.array([role.column for role in roles], dtype=np.int32),
+        value_start=np.array(value_start, dtype=np.int64),
+        values=values,
+        value_column=np.array(value_column, dtype=np.int32),
+        default_column=np.array(
+            [role.switches[0] if role.switches else -1 for role in roles], dtype=np.int32
+        ),
+    )
+
+
+def arff_lines(dataset: Dataset, relation: str, labels_first: bool) -> Iterator[str]:
+    """Yield the lines of an ARFF file with numeric features and labels {0,1}.
+
+    Rows are written in sparse notation if the features are sparse.
+    """
+    features = [f"@attribute {quoted(name)} numeric\n" for name in dataset.feature_names]
+    labels = [f"@attribute {quoted(name)} {{0,1}}\n" for name in dataset.label_names]
+    yield f"@relation {quoted(relation)}\n\n"
+    yield from labels + features if labels_first else features + labels
+    yield "\n@data\n"
+    X = dataset.X
+    if isinstance(X, np.ndarray) and dataset.n_features:
+        yield from _dense_lines(dataset, X, labels_first)
+    else:
+        yield from _sparse_lines(dataset, labels_first)
+
+
+def _dense_lines(dataset: Dataset, X: np.ndarray, labels_first: bool) -> Iterator[str]:
+    Y = dataset.Y
+    for row in range(dataset.n_rows):
+        marks = ["0"] * dataset.n_labels
+        for label in Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist():
+            marks[label] = "1"
+        cells = number_texts(X[row])
+        yield ",".join(marks + cells if labels_first else cells + marks) + "\n"
+
+
+def _sparse_lines(dataset: Dataset, labels_first: bool) -> Iterator[str]:
+    label_at = 0 if labels_first else dataset.n_features
+    feature_at = dataset.n_labels if labels_first else 0
+    for labels, features, values in sparse_rows(dataset):
+        marks = [f"{label + label_at} 1" for label in labels]
+        cells = [f"{i + feature_at} {value}" for i, value in zip(features, values, strict=True)]
+        yield "{" + ",".join(marks + cells if labels_first else cells + marks) + "}\n"
+
+
+def check_attribute_names(dataset: Dataset) -> None:
+    """Raise if a name occurs twice: ARFF files identify attributes by name."""
+    counts = Counter(chain(dataset.feature_names, dataset.label_names))
+    name, count = counts.most_common(1)[0] if counts else ("", 0)
+    if count > 1:
+        raise InvalidArgumentError(
+            "dataset", "different names for all features and labels", f"{name!r} twice"
+        )
+    if not counts:
+        raise InvalidArgumentError("dataset", "at least one feature or label", "none")
+
+
+_LABEL_COUNT = re.compile(r"-C\s+(-?[0-9]{1,10})(?![0-9])")
+
+
+def read_meka(
+    arff: FilePath,
+    *,
+    n_labels: int | None = None,
+    unlabelled: bool = False,
+    nominal: str = "auto",
+    drop: Collection[str] = (),
+    encoding: str = "utf-8",
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> Dataset:
+    """Read an ARFF file whose relation name contains ``-C n``.
+
+    The first n attributes are labels or, if n is negative, the last −n.
+
+    Parameters
+    ----------
+    arff : path
+        May be compressed.
+    n_labels : int or None
+        Overrides the n of the relation name.
+    unlabelled : bool
+        Whether to accept a relation name without ``-C n``; the rows then have no labels.
+    nominal, drop, encoding, max_bytes
+        As for :func:`~vicinal.datasets.mulan.read_mulan`.
+    """
+    opened = open_arff(arff, encoding, max_bytes)
+    return dataset_of(opened, meka_labels(opened, n_labels, unlabelled), drop, nominal)
+
+
+def meka_labels(opened: ArffFile, n_labels: int | None, unlabelled: bool) -> range:
+    """Return which attributes are the labels, as ``-C n`` says or `n_labels` in its place."""
+    count = _label_count(opened, unlabelled) if n_labels is None else n_labels
+    n_attributes = len(opened.attributes)
+    if abs(count) > n_attributes:
+        expected = f"at least {abs(count)} attributes, as many as labels in '-C {count}'"
+        raise DataFormatError(str(opened.path), expected, str(n_attributes))
+    return range(count) if count >= 0 else range(n_attributes + count, n_attributes)
+
+
+def _label_count(arff: ArffFile, unlabelled: bool) -> int:
+    """Return the n of ``-C n``."""
+    match = _LABEL_COUNT.search(arff.relation)
+    if match is None and unlabelled:
+        return 0
+    if match is None:
+        raise DataFormatError(
+            str(arff.path),
+            "'-C n' in the relation name, or an XML file of its labels in the same folder",
+            f"the relation {arff.relation[:60]!r}",
+        )
+    return int(match[1])
+
+
+def write_meka(dataset: Dataset, arff: FilePath, *, labels_first: bool = True) -> None:
+    """Write an ARFF file whose relation name contains ``-C n`` (``-C -n`` if labels are last).
+
+    Features are written as numeric attributes, without loss of precision. Row names and the split
+    are not written.
+    """
+    check_attribute_names(dataset)
+    name = re.sub(r"\.arff$", "", bare_name(arff), flags=re.IGNORECASE).replace("-C", "-c")
+    count = dataset.n_labels if labels_first else -dataset.n_labels
+    write_data(arff, arff_lines(dataset, f"{name}: -C {count}", labels_first))

@@ -1,0 +1,275 @@
+"""Files larger than memory, read in chunks: extreme-classification text, and texts in tables."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from scipy import sparse
+
+from vicinal._core.arrays import Csr
+from vicinal._core.checks import check_integer
+from vicinal.datasets.arff import ArffFile, dataset_of, is_data_line, meka_labels, parsed_header
+from vicinal.datasets.dataset import Dataset, by_content, labels_of
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_stream
+from vicinal.datasets.formats import ARFF, file_format_of
+from vicinal.datasets.mulan import mulan_labels
+from vicinal.datasets.tables.content import joined, row_texts
+from vicinal.datasets.tables.csv import DELIMITERS
+from vicinal.datasets.tables.labels import label_sets
+from vicinal.datasets.tables.reading import Reading, TableOptions
+from vicinal.datasets.tables.rows import TableFile, record_blocks, table_ending
+from vicinal.datasets.xc import names_beside, parse_xc
+from vicinal.errors import DataFormatError
+
+CHUNK_BYTES = 2**25
+"""Number of bytes parsed at a time: 32 MiB."""
+
+CHUNK_ROWS = 10_000
+"""Number of texts read at a time."""
+
+LONGEST_LINE = 2**24
+_MARK = b"\xef\xbb\xbf"
+
+
+class RowChunk(NamedTuple):
+    """Some rows of a file: features and labels."""
+
+    X: Csr
+    Y: Csr
+
+
+class TextChunk(NamedTuple):
+    """Some rows of a table: texts and the names of their labels."""
+
+    texts: list[str]
+    labels: list[list[str]]
+
+
+def xc_chunks(path: FilePath, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[RowChunk]:
+    r"""Yield the rows of extreme-classification text (a line ``n m L``, then one row per line).
+
+    The rows equal those of :func:`~vicinal.datasets.xc.read_xc`, whatever the chunk size. Memory:
+    about 3 × `chunk_bytes`. The file may be compressed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "some.xc.txt"
+    ...     _ = path.write_text("2 5 3\n0,2 1:0.5 4:1\n 0:2\n")
+    ...     [chunk.X.shape for chunk in xc_chunks(path, chunk_bytes=16)]
+    [(1, 5), (1, 5)]
+    """
+    check_integer("chunk_bytes", chunk_bytes, low=1)
+    with open_stream(path) as stream:
+        sizes = _xc_sizes(stream.readline(LONGEST_LINE), path)
+        n_rows = 0
+        for text in _whole_lines(stream, chunk_bytes, path):
+            chunk = _parsed(text, sizes, n_rows, path)
+            n_rows += int(chunk.X.shape[0])
+            yield chunk
+    if n_rows != sizes[0]:
+        expected = f"{sizes[0]} rows, as the header says"
+        raise DataFormatError(str(path), expected, str(n_rows))
+
+
+def _xc_sizes(line: bytes, path: FilePath) -> tuple[int, int, int]:
+    """Return the counts of rows, features and labels."""
+    try:
+        n_rows, n_features, n_labels = map(int, line.removeprefix(_MARK).split())
+        sizes = n_rows, n_features, n_labels
+    except ValueError:
+        sizes = -1, -1, -1
+    if min(sizes) < 0:
+        got = repr(line[:60])
+        expected = "the counts of rows, features and labels (a table? name it .csv or .tsv)"
+        raise DataFormatError(str(path), expected, got, 1)
+    return sizes
+
+
+def _whole_lines(stream: Any, chunk_bytes: int, path: FilePath) -> Iterator[bytes]:
+    """Yield blocks of whole lines; the last line may lack its line break."""
+    rest = b""
+    while block := stream.read(chunk_bytes):
+        text = rest + block
+        end = text.rfind(b"\n") + 1
+        rest = text[end:]
+        if len(rest) > max(LONGEST_LINE, chunk_bytes):
+            raise DataFormatError(str(path), f"lines of at most {LONGEST_LINE} bytes", "more")
+        if end:
+            yield text[:end]
+    if rest.strip(b"\r\n"):
+        yield rest
+
+
+def _parsed(text: bytes, sizes: tuple[int, int, int], n_before: int, path: FilePath) -> RowChunk:
+    """Parse some lines as if they were a file; errors name the line in the real file."""
+    body = text.rstrip(b"\r\n") + b"\n"
+    left = sizes[0] - n_before
+    if body.strip() and body.count(b"\n") > left:
+        expected = f"{sizes[0]} rows, as the header says"
+        raise DataFormatError(str(path), expected, "more", sizes[0] + 2)
+    # Blank lines at the end of a block are rows without labels and features. At the end of the file
+    # they are rows only if the header counts them.
+    n_lines = min(text.count(b"\n") + (not text.endswith(b"\n")), left)
+    body += b"\n" * (n_lines - body.count(b"\n"))
+    try:
+        parts = parse_xc(b"%d %d %d\n%s" % (n_lines, *sizes[1:], body), path)
+    except DataFormatError as error:
+        line = None if error.line is None else error.line + n_before
+        raise DataFormatError(str(path), error.expected, error.got, line) from None
+    rows = (parts.values, parts.indices, parts.indptr)
+    X = sparse.csr_array(rows, shape=(parts.n_rows, parts.n_features))
+    return RowChunk(X, labels_of(parts.label_indptr, parts.label_indices, parts.n_labels))
+
+
+def text_chunks(
+    path: FilePath,
+    text: str = "text",
+    labels: str = "labels",
+    *,
+    separator: str = ",",
+    delimiter: str | None = None,
+    encoding: str = "utf-8-sig",
+    chunk_rows: int = CHUNK_ROWS,
+) -> Iterator[TextChunk]:
+    r"""Yield the texts and labels of a table: JSON lines, CSV, TSV or Parquet.
+
+    Memory: the rows of one chunk. Nothing is guessed from the content of the file.
+
+    Parameters
+    ----------
+    path : path
+        The extension determines the format; all formats may be compressed.
+    text, labels : str
+        Names of the columns. Labels are a list of names, or names joined by `separator`.
+    separator : str
+        ``""`` if each cell is one label.
+    delimiter : str or None
+        Delimiter of the cells of a CSV file; None for commas, or tabs if the file is ``.tsv``.
+    encoding : str
+    chunk_rows : int
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.csv"
+    ...     _ = path.write_text('text,labels\nbuy milk,"home,shop"\nsleep,home\n')
+    ...     [chunk.labels for chunk in text_chunks(path, chunk_rows=1)]
+    [[['home', 'shop']], [['home']]]
+    """
+    check_integer("chunk_rows", chunk_rows, low=1)
+    ending = table_ending(path)
+    delimiter = delimiter or DELIMITERS.get(ending)
+    options = TableOptions(delimiter=delimiter, encoding=encoding)
+    reading = Reading(text=(text,), labels=labels, separator=separator)
+    file = TableFile(Path(path), str(path), ending)
+    for records in record_blocks(file, options, [text, labels], reading, chunk_rows):
+        texts = map(joined, row_texts(records, [text]))
+        yield TextChunk(list(texts), label_sets(records, reading))
+
+
+IN_BLOCKS = ("xc", *ARFF)
+"""Formats that are read in blocks; the others are read whole."""
+BLOCK_CHUNK_BYTES = 2**22
+"""Text of extreme classification that is parsed at a time: 4 MiB."""
+
+
+def file_blocks(
+    path: FilePath, block_rows: int, *, unlabelled: bool = False, **options: Any
+) -> Iterator[Dataset] | None:
+    r"""Yield the rows of a file some at a time, or return None where its format is read whole.
+
+    Parameters
+    ----------
+    path : path
+    block_rows : int
+        Most rows at a time.
+    unlabelled, **options
+        As for :func:`~vicinal.datasets.formats.read_file`.
+
+    Notes
+    -----
+    The rows are those of ``read_file``, however many come at a time; whether features come dense or
+    sparse is told by each block. Memory: the text and the rows of one block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tiny.xc"
+    ...     _ = path.write_text("3 3 2\n0,1 1:0.5\n1 0:1 2:2\n0 1:1\n")
+    ...     [block.n_rows for block in file_blocks(path, 2)]
+    [2, 1]
+    """
+    kind = file_format_of(path, options)
+    if kind == "xc":
+        return _xc_blocks(path, block_rows, options.get("encoding", "utf-8"))
+    if kind in ARFF:
+        return _arff_blocks(path, block_rows, kind, unlabelled, options)
+    return None
+
+
+def _xc_blocks(path: FilePath, block_rows: int, encoding: str) -> Iterator[Dataset]:
+    """Yield rows of extreme-classification text."""
+    names: dict[str, Any] = {}
+    for chunk in xc_chunks(path, chunk_bytes=BLOCK_CHUNK_BYTES):
+        if not names:
+            facts = (encoding, DEFAULT_MAX_BYTES)
+            n_labels, n_features = int(chunk.Y.shape[1]), int(chunk.X.shape[1])
+            names["label_names"] = names_beside(path, None, "label", n_labels, *facts)
+            names["feature_names"] = names_beside(path, None, "feature", n_features, *facts)
+        for start in range(0, int(chunk.X.shape[0]), block_rows):
+            rows = slice(start, start + block_rows)
+            X, Y = by_content(chunk.X[rows]), chunk.Y[rows]
+            yield Dataset(X=X, Y=Y, source=Path(path).name, **names)
+
+
+def _arff_blocks(
+    path: FilePath, block_rows: int, kind: str, unlabelled: bool, options: dict[str, Any]
+) -> Iterator[Dataset]:
+    """Yield rows of an ARFF file, each block parsed as a file with the same header."""
+    encoding = options.get("encoding", "utf-8")
+    with open_stream(path) as stream:
+        lines = _lines(stream, path)
+        head = _arff_head(lines, path, encoding)
+        if kind == "mulan":
+            labels: Any = mulan_labels(head, options.get("xml"))
+        else:
+            labels = meka_labels(head, options.get("n_labels"), unlabelled)
+        line, n_rows = head.rows_line, 0
+        while block := list(islice(lines, block_rows)):
+            part = replace(head, data=b"\n" + b"".join(block), rows_start=0, rows_line=line)
+            found = dataset_of(part, labels, (), "auto")
+            line += len(block)
+            n_rows += found.n_rows
+            if found.n_rows:
+                yield found
+    if not n_rows:
+        yield dataset_of(replace(head, rows_start=len(head.data)), labels, (), "auto")
+
+
+def _arff_head(lines: Iterator[bytes], path: FilePath, encoding: str) -> ArffFile:
+    """Return the header of an ARFF file, read up to the line ``@data``."""
+    text, size = list[bytes](), 0
+    for line in lines:
+        text.append(line)
+        size += len(line)
+        if is_data_line(line):
+            break
+        if size > DEFAULT_MAX_BYTES:
+            raise DataFormatError(str(path), "a line '@data'", "none")
+    return parsed_header(b"".join(text), path, encoding, DEFAULT_MAX_BYTES)
+
+
+def _lines(stream: BinaryIO, path: FilePath) -> Iterator[bytes]:
+    """Yield the lines of a file, which must not be too long to hold."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            raise DataFormatError(str(path), f"lines of at most {LONGEST_LINE} bytes", "more")
+        yield line

@@ -1,0 +1,371 @@
+"""Text collections with their own file layouts: one adapter each, and one recipe for all.
+
+An adapter turns files into a :class:`~vicinal.datasets.catalogue.corpora.Corpus` of texts
+and label sets; ``corpus.TextRecipe`` turns words into features.
+"""
+
+import html
+import io
+import json
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from vicinal._core.arrays import Csr, Int
+from vicinal._core.checks import check_integer, check_option
+from vicinal._core.validation import canonical_csr
+from vicinal.datasets.catalogue.entry import Finder
+from vicinal.datasets.dataset import Dataset
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, open_data, open_text
+from vicinal.datasets.texts import WEIGHTINGS, Words, bag_of_words
+from vicinal.errors import DataFormatError
+
+
+def fitted_words(
+    texts: Sequence[str],
+    fitted: Int | None,
+    weighting: str = "binary",
+    min_rows: int = 1,
+    token_pattern: str = r"(?u)\b\w\w+\b",
+    source: str = "texts",
+) -> tuple[Csr, tuple[str, ...]]:
+    r"""Return the words of each text as features, and the words in sorted order.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    fitted : ndarray of row ids or None
+        The rows that words, and for tf-idf their weights, are learned from; None for all.
+    weighting : {"binary", "counts", "tfidf"}
+    min_rows : int
+        Words in fewer of the fitted rows are dropped.
+    token_pattern : str
+        Regular expression of a word; the text is in lower case by then.
+    source : str
+        Name of the texts in error messages.
+
+    Examples
+    --------
+    >>> X, words = fitted_words(["a rose is a rose", "is it"], None, "counts", 1, r"\w+")
+    >>> words
+    ('a', 'is', 'it', 'rose')
+    >>> X.toarray()
+    array([[2., 1., 0., 2.],
+           [0., 1., 1., 0.]])
+    """
+    check_option("weighting", weighting, WEIGHTINGS)
+    plain = "counts" if weighting == "tfidf" else weighting
+    options = Words(plain, token_pattern=token_pattern, min_rows=min_rows)
+    rows = np.arange(len(texts)) if fitted is None else fitted
+    kept = [texts[row] for row in rows]
+    learned, words = bag_of_words(kept, options, source)
+    parts = [sparse.csr_array(learned)]
+    others = np.setdiff1d(np.arange(len(texts)), rows)
+    if len(others):
+        left = [texts[row] for row in others]
+        fixed = replace(options, vocabulary=words, min_rows=1)
+        found, _ = bag_of_words(left, fixed, source)
+        parts.append(sparse.csr_array(found))
+    stacked = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    matrix = stacked[np.argsort(np.concatenate((rows, others)))]
+    if weighting == "tfidf":
+        matrix = TfidfTransformer().fit(parts[0]).transform(matrix)
+    return canonical_csr(matrix), words
+
+
+class Corpus(NamedTuple):
+    """What an adapter reads: texts, label ids of each, names, and the published split."""
+
+    texts: Sequence[str]
+    labels: Sequence[Sequence[int]]
+    label_names: tuple[str, ...]
+    row_names: tuple[str, ...] | None = None
+    train: Int | None = None
+    test: Int | None = None
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """A bag of words over what an adapter reads.
+
+    Words that occur in fewer than `min_rows` rows are dropped. If there is a split, words and
+    tf-idf weights are learned from the training rows only.
+    """
+
+    files: tuple[str, ...]
+    format: str
+    adapter: Callable[[Finder, int], Corpus]
+    min_rows: int = 2
+    token_pattern: str = r"(?u)\b\w\w+\b"
+    options = ("weighting", "min_rows", "max_bytes")
+
+    def read(self, find: Finder, **options: Any) -> Dataset:
+        """Read the files and count the words."""
+        return self._read(find, **options)
+
+    def _read(
+        self,
+        find: Finder,
+        weighting: str = "binary",
+        min_rows: int | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> Dataset:
+        """Read with the options of :attr:`options`."""
+        floor = self.min_rows if min_rows is None else check_integer("min_rows", min_rows, low=1)
+        corpus = self.adapter(find, max_bytes)
+        X, words = fitted_words(
+            corpus.texts, corpus.train, weighting, floor, self.token_pattern, self.files[0]
+        )
+        return Dataset(
+            X=X,
+            Y=indicator(corpus.labels, len(corpus.label_names)),
+            feature_names=words,
+            label_names=corpus.label_names,
+            row_names=corpus.row_names,
+            train=corpus.train,
+            test=corpus.test,
+        )
+
+
+def indicator(labels: Sequence[Sequence[int]], n_labels: int) -> Csr:
+    """Return the 0/1 matrix of label sets given as ids; a repeated id counts once.
+
+    Examples
+    --------
+    >>> indicator([[1], [], [0, 1, 1]], 2).toarray()
+    array([[0, 1],
+           [0, 0],
+           [1, 1]], dtype=int32)
+    """
+    sets = [sorted(set(one)) for one in labels]
+    indptr = np.concatenate(([0], np.cumsum([len(one) for one in sets]))).astype(np.int32)
+    indices = np.array([label for one in sets for label in one], dtype=np.int32)
+    ones = np.ones(len(indices), dtype=np.int32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(sets), n_labels))
+
+
+def number(keys: Sequence[Sequence[str]]) -> tuple[list[list[int]], tuple[str, ...]]:
+    """Give numbers to the keys that occur, in sorted order; return the ids and the keys.
+
+    Examples
+    --------
+    >>> number([["b"], ["a", "b"]])
+    ([[1], [0, 1]], ('a', 'b'))
+    """
+    names = sorted({key for one in keys for key in one})
+    ids = {key: index for index, key in enumerate(names)}
+    return [[ids[key] for key in one] for one in keys], tuple(names)
+
+
+def distinct(names: Sequence[str], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the names; a name shared by several keys is followed by its key in brackets.
+
+    Examples
+    --------
+    >>> distinct(["bank", "tax", "bank"], ["p1", "p2", "p3"])
+    ('bank (p1)', 'tax', 'bank (p3)')
+    """
+    count = Counter(names)
+    return tuple(
+        f"{name} ({key})" if count[name] > 1 else name
+        for name, key in zip(names, keys, strict=True)
+    )
+
+
+TEXT, TEXTS, ANY_TEXT = "a text", "a list of texts", "a text, a list of texts or null"
+
+
+def text_lines(path: Path, max_bytes: int) -> list[str]:
+    """Split a file only at newlines, as a title may contain other line-break characters."""
+    return open_text(path, max_bytes=max_bytes).removesuffix("\n").split("\n")
+
+
+def json_lines(path: Path, fields: Mapping[str, str], max_bytes: int) -> list[dict[str, Any]]:
+    """Read one object per line; `fields` gives the expected type of each field to keep."""
+    records = []
+    for line_number, line in enumerate(text_lines(path, max_bytes), 1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise DataFormatError(str(path), "a JSON object", str(error), line_number) from None
+        if not isinstance(record, dict):
+            raise DataFormatError(str(path), "a JSON object", repr(record), line_number)
+        for name, kind in fields.items():
+            if name not in record or not _is(record[name], kind):
+                got = repr(record[name])[:60] if name in record else "no such field"
+                raise DataFormatError(str(path), f"{kind} in {name}", got, line_number)
+        records.append({name: record[name] for name in fields})
+    return records
+
+
+def _is(value: object, kind: str) -> bool:
+    """Tell whether a field has the expected type."""
+    if isinstance(value, str):
+        return kind in (TEXT, ANY_TEXT)
+    if isinstance(value, list):
+        return kind in (TEXTS, ANY_TEXT) and all(isinstance(one, str) for one in value)
+    return value is None and kind == ANY_TEXT
+
+
+DEBTAGS_FILES = ("debtags-bookworm-main-amd64.jsonl.gz",)
+_DEBTAGS_FIELDS = {"package": TEXT, "text": TEXT, "tags": TEXTS}
+
+
+def read_debtags(find: Finder, max_bytes: int) -> Corpus:
+    """Read all packages and all tags."""
+    records = json_lines(find(DEBTAGS_FILES[0]), _DEBTAGS_FIELDS, max_bytes)
+    labels, label_names = number([record["tags"] for record in records])
+    return Corpus(
+        [record["text"] for record in records],
+        labels,
+        label_names,
+        tuple(record["package"] for record in records),
+    )
+
+
+EURLEX_FILES = (
+    "eurlex57k-train.jsonl.xz",
+    "eurlex57k-dev.jsonl.xz",
+    "eurlex57k-test.jsonl.xz",
+    "eurovoc_en.json.gz",
+)
+_BODY = ("title", "header", "recitals", "main_body")
+_EURLEX_FIELDS = {"celex_id": TEXT, "concepts": TEXTS} | dict.fromkeys(_BODY, ANY_TEXT)
+
+
+def read_eurlex(find: Finder, max_bytes: int) -> Corpus:
+    """Read training, development and test rows; development rows are in neither part."""
+    texts: list[str] = []
+    concepts: list[list[str]] = []
+    names: list[str] = []
+    ends: list[int] = []
+    for file in EURLEX_FILES[:3]:
+        for record in json_lines(find(file), _EURLEX_FIELDS, max_bytes):
+            texts.append("\n".join(_as_text(record[field]) for field in _BODY))
+            concepts.append(record["concepts"])
+            names.append(record["celex_id"])
+        ends.append(len(texts))
+    labels, keys = number(concepts)
+    eurovoc = _eurovoc(find(EURLEX_FILES[3]), max_bytes)
+    return Corpus(
+        texts,
+        labels,
+        distinct([eurovoc.get(key, key) for key in keys], keys),
+        tuple(names),
+        train=np.arange(ends[0]),
+        test=np.arange(ends[1], ends[2]),
+    )
+
+
+def _eurovoc(path: Path, max_bytes: int) -> dict[str, str]:
+    """Read the names of the concepts."""
+    try:
+        concepts = json.loads(open_text(path, max_bytes=max_bytes))
+        return {key: str(concept["label"]) for key, concept in concepts.items()}
+    except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
+        expected = "a JSON object of concepts with a label each"
+        raise DataFormatError(str(path), expected, repr(error)) from None
+
+
+def _as_text(field: str | list[str] | None) -> str:
+    """Return a field as one text; the main body is a list of articles."""
+    if field is None:
+        return ""
+    return field if isinstance(field, str) else "\n".join(field)
+
+
+REUTERS_FILES = ("reuters21578.tar.xz",)
+_STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
+_TEXT = re.compile(r"<TEXT[^>]*>(.*)</TEXT>", re.DOTALL)
+
+
+class Story(NamedTuple):
+    """One story of the split."""
+
+    name: str
+    part: str
+    topics: list[str]
+    text: str
+
+
+def read_reuters(find: Finder, max_bytes: int) -> Corpus:
+    """Read the stories of the split that have one of the common topics; training rows first."""
+    path = find(REUTERS_FILES[0])
+    archive = io.BytesIO(open_data(path, max_bytes=max_bytes))
+    found: list[Story] = []
+    try:
+        with tarfile.open(fileobj=archive, mode="r:") as members:
+            for member in sorted(members.getnames()):
+                stream = members.extractfile(member) if member.endswith(".sgm") else None
+                if stream is not None:
+                    found += stories(stream.read().decode("latin-1"))
+    except tarfile.TarError as error:
+        raise DataFormatError(str(path), "a tar archive of .sgm files", repr(error)) from None
+    return _common(found)
+
+
+def stories(sgml: str) -> list[Story]:
+    """Return the stories that ModApte uses: indexed (``TOPICS="YES"``), for training or test."""
+    found = []
+    for attributes, body in _STORY.findall(sgml):
+        facts = dict(re.findall(r'(\w+)="([^"]*)"', attributes))
+        part = facts.get("LEWISSPLIT", "")
+        if facts.get("TOPICS") == "YES" and part in ("TRAIN", "TEST"):
+            topics = re.findall(r"<D>(.*?)</D>", "".join(_TOPICS.findall(body)))
+            text = html.unescape(re.sub(r"<[^>]*>", " ", "".join(_TEXT.findall(body))))
+            found.append(Story(facts.get("NEWID", ""), part, topics, text))
+    return found
+
+
+def _common(found: list[Story]) -> Corpus:
+    """Keep the topics of both parts, and the stories that have one."""
+    parts = {part: [one for one in found if one.part == part] for part in ("TRAIN", "TEST")}
+    train, test = ({topic for one in part for topic in one.topics} for part in parts.values())
+    rows = [one for part in parts.values() for one in part if train & test & set(one.topics)]
+    labels, names = number([sorted(train & test & set(one.topics)) for one in rows])
+    in_train = np.array([one.part == "TRAIN" for one in rows], dtype=np.bool_)
+    return Corpus(
+        [one.text for one in rows],
+        labels,
+        names,
+        tuple(one.name for one in rows),
+        train=np.flatnonzero(in_train).astype(np.int64),
+        test=np.flatnonzero(~in_train).astype(np.int64),
+    )
+
+
+YSO_FILES = ("yso-finna-en.tsv.xz", "labels.tsv.gz")
+
+
+def read_yso(find: Finder, max_bytes: int) -> Corpus:
+    """Read texts and subjects; subjects without a text are dropped and the rest renumbered."""
+    subjects = text_lines(find(YSO_FILES[1]), max_bytes)
+    path = find(YSO_FILES[0])
+    texts: list[str] = []
+    lines: list[list[int]] = []
+    for line_number, row in enumerate(text_lines(path, max_bytes), 1):
+        ids, tab, text = row.partition("\t")
+        try:
+            labels = [int(one) for one in ids.split(",")]
+        except ValueError:
+            labels = [-1]
+        if not tab or min(labels) < 0 or max(labels) >= len(subjects):
+            expected = f"ids from 0 to {len(subjects) - 1}, a tab, a text"
+            raise DataFormatError(str(path), expected, repr(row[:40]), line_number)
+        texts.append(text)
+        lines.append(labels)
+    used = sorted({line for labels in lines for line in labels})
+    new = {line: index for index, line in enumerate(used)}
+    keys, _, names = zip(*(subjects[line].partition("\t") for line in used), strict=True)
+    return Corpus(
+        texts, [[new[line] for line in labels] for labels in lines], distinct(names, keys)
+    )

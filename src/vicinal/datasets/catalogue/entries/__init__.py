@@ -1,1 +1,0 @@
-"""The facts of every data set, one module per source. Each module defines ``ENTRIES``."""

@@ -1,0 +1,470 @@
+"""The rows of a table as they are read, for files that need not fit into memory."""
+
+import io
+import itertools
+import json
+import shutil
+import sys
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from vicinal.datasets.files import (
+    PACKED,
+    FilePath,
+    bare_name,
+    open_data,
+    open_stream,
+    unpacked_limit,
+)
+from vicinal.datasets.tables.csv import DELIMITERS, csv_blocks, find_encoding
+from vicinal.datasets.tables.reading import (
+    MOST_CHARACTERS,
+    Reading,
+    Record,
+    Records,
+    TableOptions,
+    gather,
+    whole_table,
+)
+from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError
+
+LINE_ENDINGS = (".jsonl", ".ndjson")
+JSON_ENDINGS = (*LINE_ENDINGS, ".json")
+ROW_KEYS = ("data", "rows", "records", "items", "documents", "examples")
+"""Where an object that is a whole table may hold its rows."""
+
+
+def is_array(content: str) -> bool:
+    """Tell whether content, or its beginning, is one array of objects, which may span lines."""
+    start = content.lstrip()
+    return start.startswith("[") and start[1:].lstrip()[:1] in ("{", "]", "")
+
+
+def is_lines(path: FilePath) -> bool:
+    """Tell whether a file name promises one object per line, whatever the objects hold."""
+    return bare_name(path).lower().endswith(LINE_ENDINGS)
+
+
+def table_document(content: str) -> list[Record] | None:
+    """Return the rows of one JSON object that holds a whole table; None where it holds none.
+
+    An object of columns, as pandas writes it (each a list, or an object by row), or an object with
+    the list of rows under ``data``, ``rows``, ``records`` or the like. A row's line is its number.
+
+    Examples
+    --------
+    >>> table_document('{"text": {"0": "a", "1": "b"}, "tags": {"0": "x", "1": "y"}}')[1]
+    Record(cells={'text': 'b', 'tags': 'y'}, line=2)
+    >>> [row.cells for row in table_document('{"data": [{"text": "a"}], "version": 1}')]
+    [{'text': 'a'}]
+    >>> table_document('{"text": "a", "tags": ["x"]}') is None
+    True
+    """
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not value:
+        return None
+    for key in ROW_KEYS:
+        rows = value.get(key)
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
+            return [Record(row, at) for at, row in enumerate(rows, start=1)]
+    columns = list(value.values())
+    if all(isinstance(column, dict) for column in columns):
+        columns = [
+            list(column.values()) for column in columns if column.keys() == columns[0].keys()
+        ]
+    if not all(isinstance(column, list) for column in columns) or len(columns) < len(value):
+        return None
+    if len({len(column) for column in columns}) != 1:
+        return None
+    rows_of = zip(*columns, strict=True)
+    return [Record(dict(zip(value, cells, strict=True)), at) for at, cells in enumerate(rows_of, 1)]
+
+
+def array_rows(pieces: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of an array that comes in pieces, each with the line it begins on.
+
+    Memory: one object and one piece.
+    """
+    decoder = json.JSONDecoder()
+    buffer = _Pieces(pieces)
+    buffer.skip("[")
+    while True:
+        buffer.skip(",")
+        if buffer.text[buffer.at : buffer.at + 1] == "]":
+            return
+        while True:
+            try:
+                values, end = decoder.raw_decode(buffer.text, buffer.at)
+                break
+            except (ValueError, RecursionError) as error:
+                is_long = len(buffer.text) - buffer.at > MOST_CHARACTERS
+                if is_long or not buffer.more():
+                    got = str(error)[:80]
+                    raise DataFormatError(str(path), "a JSON object", got, buffer.line) from None
+        _check_size(end - buffer.at, path, buffer.line)
+        yield Record(_object(values, path, buffer.line), buffer.line)
+        buffer.at = end
+
+
+class _Pieces:
+    """The part of a text that is being read: what is done with is dropped."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self.text, self.at, self._counted = "", 0, 0
+        self.line = 1
+
+    def more(self) -> bool:
+        """Append a piece; tell whether there was one."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self.text = self.text[self.at :] + piece
+        self._counted -= self.at
+        self.at = 0
+        return True
+
+    def skip(self, sign: str) -> None:
+        """Go past blanks and a sign, and count the lines up to there."""
+        while True:
+            while self.at < len(self.text) and (
+                self.text[self.at].isspace() or self.text[self.at] == sign
+            ):
+                self.at += 1
+            self.line += self.text.count("\n", self._counted, self.at)
+            self._counted = self.at
+            if self.at < len(self.text) or not self.more():
+                return
+
+
+def line_records(lines: Iterable[str], path: FilePath) -> Iterator[Record]:
+    """Yield the objects of JSON lines; blank lines are skipped."""
+    for line, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        _check_size(len(text), path, line)
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataFormatError(str(path), "a JSON object", str(error)[:80], line) from None
+        yield Record(_object(values, path, line), line)
+
+
+def _object(values: Any, path: FilePath, line: int) -> dict[str, Any]:
+    """Return a row after checking that it is an object."""
+    if not isinstance(values, dict):
+        raise DataFormatError(str(path), "a JSON object", type(values).__name__, line)
+    return values
+
+
+def _check_size(size: int, path: FilePath, line: int) -> None:
+    """Raise if a row is too long."""
+    if size > MOST_CHARACTERS:
+        expected = f"lines of at most {MOST_CHARACTERS} characters"
+        raise DataFormatError(str(path), expected, f"one of {size}", line)
+
+
+STANDARD_INPUT = "-"
+"""The path that stands for standard input on the command line."""
+PARQUET = ".parquet"
+TABLE_ENDINGS = (*JSON_ENDINGS, *DELIMITERS, PARQUET)
+ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz")
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".numbers")
+
+
+def is_table(path: FilePath) -> bool:
+    """Tell whether a file is a table, by its extension.
+
+    Examples
+    --------
+    >>> is_table("songs.jsonl.gz"), is_table("-"), is_table("songs.arff")
+    (True, True, False)
+    """
+    refuse_spreadsheet(path)
+    return str(path) == STANDARD_INPUT or bare_name(path).lower().endswith(TABLE_ENDINGS)
+
+
+def refuse_spreadsheet(path: FilePath) -> None:
+    """Raise an error that explains how to convert a spreadsheet, or to unpack an archive."""
+    name = bare_name(path).lower()
+    if name.endswith(ARCHIVES):
+        expected = "a file, packed by gzip, bzip2 or xz or not at all: unpack the archive first"
+        raise InvalidArgumentError("path", expected, str(path))
+    if name.endswith(SPREADSHEETS):
+        raise InvalidArgumentError(
+            "path",
+            "a table as text or Parquet: in the spreadsheet program, save the sheet as CSV UTF-8 "
+            "(pandas: read_excel(…).to_csv(…, index=False))",
+            str(path),
+        )
+
+
+def table_ending(path: FilePath, endings: Sequence[str] = TABLE_ENDINGS) -> str:
+    """Return the extension of a table, or raise if it is not among `endings`."""
+    name = bare_name(path).lower()
+    for ending in endings:
+        if name.endswith(ending):
+            return ending
+    wanted = ", ".join(endings)
+    raise InvalidArgumentError("path", f"a name that ends in {wanted}", str(path))
+
+
+def read_records(
+    path: FilePath, options: TableOptions, wanted: Sequence[str] = (), known: Reading | None = None
+) -> Records:
+    """Return the cells of a table: all its blocks.
+
+    Parameters
+    ----------
+    path : path
+        ``-`` for standard input, where JSON and CSV are distinguished by their content.
+    options : TableOptions
+    wanted : sequence of str
+        Columns that the table must have; they help to detect the delimiter.
+    known : Reading or None
+        How an earlier file of the same kind was read; its encoding and delimiter are tried first.
+
+    Notes
+    -----
+    Memory: the file, and every cell as a Python object.
+    """
+    if str(path) == STANDARD_INPUT:
+        data = _standard_input(options.max_bytes)
+        file = TableFile(Path(path), "standard input", None, data=data)
+        return whole_table(_blocks(file, options, wanted, known), options.max_bytes)
+    ending = table_ending(path)
+    data = open_data(Path(path), max_bytes=options.max_bytes)
+    most_bytes = options.max_bytes
+    if Path(path).suffix.lower() in PACKED:
+        most_bytes = unpacked_limit(path, most_bytes)
+    file = TableFile(Path(path), str(path), ending, data=data)
+    return whole_table(_blocks(file, options, wanted, known), most_bytes)
+
+
+def _blocks(
+    file: "TableFile", options: TableOptions, wanted: Sequence[str], known: Reading | None
+) -> Iterator[Records]:
+    return record_blocks(file, options, wanted, known, WHOLE_BLOCK)
+
+
+WHOLE_BLOCK = 512
+"""Rows that are parsed at a time where the whole table is wanted."""
+
+
+def _standard_input(max_bytes: int) -> bytes:
+    """Return the content of standard input."""
+    data = sys.stdin.buffer.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise DataFormatError("standard input", f"at most {max_bytes} bytes", "more")
+    return data
+
+
+_PIECE = 2**20
+"""Bytes, or characters, that are read at a time."""
+
+
+class TableFile(NamedTuple):
+    """A table that can be read more than once.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        What messages call it.
+    ending : str or None
+        What kind of table its name promises; None where its content tells.
+    encoding : str or None
+        Known from an earlier pass, in which all bytes were valid; None to find it.
+    data : bytes or None
+        The unpacked content, if it is in memory.
+    """
+
+    path: Path
+    name: str
+    ending: str | None
+    encoding: str | None = None
+    data: bytes | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the unpacked content."""
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+            return
+        with open_stream(self.path) as stream:
+            yield stream
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the unpacked bytes."""
+        with self.open() as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+
+    @contextmanager
+    def open_text(self, encoding: str, newline: str | None) -> Iterator[io.TextIOBase]:
+        """Open the content as text, without the byte order mark that it may begin with."""
+        with self.open() as stream:
+            text = io.TextIOWrapper(stream, encoding, newline=newline)
+            if text.read(1) != "\ufeff":
+                text.seek(0)
+            try:
+                yield text
+            finally:
+                text.detach()
+
+
+@contextmanager
+def table_file(path: FilePath) -> Iterator[TableFile]:
+    """Give a table as a file; standard input is copied to a temporary file first."""
+    if str(path) != STANDARD_INPUT:
+        yield TableFile(Path(path), str(path), table_ending(path))
+        return
+    with tempfile.TemporaryDirectory(prefix="vicinal-") as folder:
+        copy = Path(folder) / "standard-input"
+        with copy.open("wb") as target:
+            shutil.copyfileobj(sys.stdin.buffer, target, _PIECE)
+        yield TableFile(copy, "standard input", None)
+
+
+def record_blocks(
+    file: TableFile,
+    options: TableOptions,
+    wanted: Sequence[str],
+    known: Reading | None,
+    block_rows: int,
+) -> Iterator[Records]:
+    """Yield the rows of a table, at most `block_rows` at a time; each block is a table.
+
+    The kind of the file is told by its extension, or by its content if it has none. Memory: the
+    cells of one block.
+
+    Parameters
+    ----------
+    file : TableFile
+    options, wanted, known
+        As for :func:`read_records`.
+    block_rows : int
+    """
+    with file.open() as stream:
+        magic = stream.read(4)
+    if file.ending == PARQUET or magic == b"PAR1":
+        yield from _parquet_blocks(file, block_rows)
+        return
+    earlier = None if known is None else known.encoding
+    fallback = None if earlier is None or earlier.startswith("utf") else earlier
+    encoding = file.encoding or find_encoding(file.pieces, file.name, options.encoding, fallback)
+    head = _head(file, encoding)
+    if not head.strip():
+        raise DataFormatError(file.name, "rows of a table", "an empty file")
+    is_json = file.ending in JSON_ENDINGS
+    if is_json or (file.ending is None and head.lstrip()[:1] in ("{", "[")):
+        with file.open_text(encoding, "\n") as lines:
+            rows = _json_rows(lines, head, file.name)
+            yield from _gathered(rows, file, block_rows, encoding)
+        return
+    usual = DELIMITERS[file.ending or ".csv"]
+    if known is not None and known.delimiter is not None:
+        usual = known.delimiter
+    with file.open_text(encoding, "") as lines:
+        blocks = csv_blocks(lines, file.name, options, wanted, known, usual, block_rows)
+        for block in blocks:
+            block.encoding = encoding
+            yield block
+
+
+def _gathered(
+    rows: Iterator[Record], file: TableFile, block_rows: int, encoding: str
+) -> Iterator[Records]:
+    """Yield rows of a JSON file in blocks."""
+    n_blocks = 0
+    while block := list(itertools.islice(rows, block_rows)):
+        n_blocks += 1
+        yield gather(file.name, block, encoding=encoding)
+    if not n_blocks:
+        raise DataFormatError(file.name, "rows of a table", "none")
+
+
+def _head(file: TableFile, encoding: str) -> str:
+    """Return the beginning of a text, from the first character that is not blank."""
+    with file.open_text(encoding, "") as lines:
+        while (piece := lines.read(_PIECE)) and not piece.strip():
+            pass
+        return piece
+
+
+def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
+    """Yield the rows of JSON lines, of an array of objects, or of one object: a whole table.
+
+    Memory: an object that is a whole table is read at once.
+    """
+    if is_array(head):
+        return array_rows(iter(lambda: lines.read(_PIECE), ""), name)
+    if is_lines(name):
+        return line_records(lines, name)
+    first = _first_lines(lines, 2)
+    if sum(bool(line.strip()) for line in first) == 2 and _is_object(first):
+        return line_records(itertools.chain(first, lines), name)
+    content = "".join(first) + lines.read()
+    document = table_document(content)
+    if document is not None:
+        return iter(document)
+    return line_records(io.StringIO(content, newline="\n"), name)
+
+
+def _first_lines(lines: io.TextIOBase, count: int) -> list[str]:
+    """Return the first lines up to so many that are not blank."""
+    found: list[str] = []
+    while count and (line := lines.readline()):
+        found.append(line)
+        count -= bool(line.strip())
+    return found
+
+
+def _is_object(lines: Sequence[str]) -> bool:
+    """Tell whether the first line that is not blank is an object by itself."""
+    try:
+        return isinstance(json.loads(next(line for line in lines if line.strip())), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parquet_blocks(file: TableFile, block_rows: int) -> Iterator[Records]:
+    """Yield the rows of a Parquet file; a row's line is its number."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frames") from None
+    n_rows = 0
+    try:
+        with (
+            file.open() as stream,
+            parquet.ParquetFile(stream, buffer_size=_PIECE) as table,
+        ):
+            names = table.schema_arrow.names
+            for batch in table.iter_batches(min(block_rows, _BATCH), use_threads=False):
+                columns = batch.to_pydict()
+                numbers = range(n_rows + 1, n_rows + 1 + batch.num_rows)
+                if batch.num_rows:
+                    yield Records(file.name, columns, array("q", numbers))
+                n_rows += batch.num_rows
+    except UnicodeDecodeError:
+        raise DataFormatError(
+            file.name, "a Parquet file with text in UTF-8", "other bytes", n_rows + 1
+        ) from None
+    except (pa.ArrowException, OSError) as error:
+        raise DataFormatError(file.name, "a Parquet file", str(error)[:80]) from None
+    if not n_rows:
+        got = "a header only" if names else "none"
+        raise DataFormatError(file.name, "rows of a table", got)
+
+
+_BATCH = 1024
+"""Rows of a Parquet file that are taken apart at a time."""

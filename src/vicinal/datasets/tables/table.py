@@ -1,0 +1,234 @@
+"""Tables of texts or numbers and labels, as data sets: CSV, TSV, JSON, Parquet."""
+
+import csv
+import io
+import itertools
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._core.arrays import Csr, Features
+from vicinal.datasets.dataset import Dataset, by_content
+from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
+from vicinal.datasets.tables.content import category_of, column_numbers, row_texts
+from vicinal.datasets.tables.csv import DELIMITERS
+from vicinal.datasets.tables.guess import find_reading
+from vicinal.datasets.tables.labels import read_labels
+from vicinal.datasets.tables.reading import Reading, Records, TableOptions
+from vicinal.datasets.tables.rows import read_records, table_ending
+from vicinal.datasets.texts import WordOptions, Words, bag_of_words
+from vicinal.datasets.xc import sparse_rows
+from vicinal.errors import DataFormatError, InvalidArgumentError
+
+
+def table_features(
+    records: Records, reading: Reading, words: Words
+) -> tuple[Features, tuple[str, ...]]:
+    """Return the features of a table and their names: words, then columns, then ``column=value``.
+
+    If a table has words or categories, the matrix is sparse or dense depending on its content.
+    """
+    blocks: list[Features] = []
+    names: tuple[str, ...] = ()
+    if reading.text:
+        X, tokens = bag_of_words(row_texts(records, reading.text), words, records.path)
+        blocks.append(X)
+        names += tokens
+    if reading.numbers:
+        columns = [column_numbers(records, name, reading.decimal) for name in reading.numbers]
+        blocks.append(np.column_stack(columns))
+        names += reading.numbers
+    for name in reading.categories:
+        cells = [category_of(cell) for cell in records.cells(name)]
+        known, codes = np.unique(np.array(cells), return_inverse=True)
+        parts = (np.ones(len(codes)), (np.arange(len(codes)), codes))
+        blocks.append(sparse.csr_array(parts, shape=(len(codes), len(known))))
+        names += tuple(f"{name}={value}" for value in known.tolist())
+    if len(blocks) == 1:
+        return blocks[0], names
+    return by_content(sparse.csr_array(sparse.hstack([sparse.csr_array(b) for b in blocks]))), names
+
+
+WRITTEN = (".jsonl", ".ndjson", *DELIMITERS)
+"""Extensions of the tables that can be written."""
+MOST_REPEATS = 1_000_000
+"""Maximum number of times that a token is written for one row."""
+
+
+def read_table(
+    path: FilePath,
+    text: str | Sequence[str] | None = None,
+    labels: str | None = None,
+    *,
+    label_columns: Sequence[str] | None = None,
+    feature_columns: Sequence[str] | None = None,
+    row_names: str | None = None,
+    separator: str | None = None,
+    delimiter: str | None = None,
+    columns: Sequence[str] | None = None,
+    quoting: bool | None = None,
+    label_names: Sequence[str] | None = None,
+    encoding: str | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    **words: Unpack[WordOptions],
+) -> Dataset:
+    """Read a table: texts become bags of words, numeric columns features, and labels sets.
+
+    Options that are None are guessed and logged (logger ``vicinal``, level INFO). A categorical
+    column becomes one column of 0 and 1 per category.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or JSON lines) or
+        ``.parquet``, possibly compressed.
+    text : str, sequence of str or None
+        Column of the text; several columns are joined by line breaks. If a cell is a JSON list of
+        strings, these are the tokens of the row. None: the column ``text`` if there is one,
+        otherwise all columns that are not labels.
+    labels : str or None
+        Column of the labels: lists, or names separated by `separator`. Repeated labels of a row
+        count once. None: the column ``labels``, ``tags`` or similar.
+    label_columns : sequence of str or None
+        Columns of 0 and 1, one per label, instead of `labels`; ``"a:d"`` for columns a to d.
+    feature_columns : sequence of str or None
+        Columns of numbers, categories and texts to learn from, instead of `text`.
+    row_names : str or None
+        Column of the row names.
+    separator : str or None
+        Separator of the labels in a cell; ``""`` if a cell is one label.
+    delimiter : str or None
+        Delimiter of the cells of a CSV file.
+    columns : sequence of str or None
+        Names of the columns of a CSV or TSV file without a header.
+    quoting : bool or None
+        Whether quotes in a CSV or TSV file enclose cells; False treats them as ordinary characters.
+        None: they enclose cells, except in tab-separated texts and URIs without a header.
+    label_names : sequence of str or None
+        The labels, in order; any other label is an error. By default those that occur, sorted.
+    encoding : str or None
+        Any encoding that Python supports. None: that of a byte order mark, otherwise UTF-8 or, if
+        the bytes are not UTF-8, the most likely encoding of their script (logged).
+    max_bytes : int
+        Maximum size of the file in bytes after unpacking.
+    **words
+        ``weighting`` (``"binary"``, ``"counts"``, ``"tfidf"``), ``vocabulary``, ``token_pattern``,
+        ``lowercase``, ``min_rows``, ``max_features``; see
+        :class:`~vicinal.datasets.texts.Words`.
+    """
+    bag = Words(**words)
+    options = TableOptions(
+        text=(text,) if isinstance(text, str) else text,
+        labels=labels,
+        label_columns=label_columns,
+        feature_columns=feature_columns,
+        row_names=row_names,
+        separator=separator,
+        delimiter=delimiter,
+        columns=columns,
+        quoting=quoting,
+        encoding=encoding,
+        max_bytes=max_bytes,
+    )
+    records = read_records(path, options, [*(options.text or ()), *([labels] if labels else [])])
+    reading = find_reading(records, options)
+    X, feature_names = table_features(records, reading, bag)
+    Y, known = _indicator(records, read_labels(records, reading), label_names)
+    own_names = None if row_names is None else tuple(map(str, records.cells(row_names)))
+    try:
+        return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
+    except InvalidArgumentError as error:
+        expected = f"{error.expected} in {error.name}"
+        raise DataFormatError(str(path), expected, str(error.got)) from None
+
+
+def _indicator(
+    records: Records, sets: list[list[str]], names: Sequence[str] | None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Return the label sets as an indicator, and the names of its columns (given or sorted)."""
+    known = tuple(sorted({label for row in sets for label in row}) if names is None else names)
+    number = {name: i for i, name in enumerate(known)}
+    if len(number) != len(known):
+        raise InvalidArgumentError("label_names", "different names", "a repeated name")
+    indices, ends = array("i"), array("q", [0])
+    for at, labels in enumerate(sets):
+        for label in labels:
+            if label not in number:
+                raise records.error(at, "a label of label_names", repr(label))
+            indices.append(number[label])
+        ends.append(len(indices))
+    ones = np.ones(len(indices), dtype=np.int32)
+    parts = (ones, np.asarray(indices), np.asarray(ends))
+    return sparse.csr_array(parts, shape=(len(sets), len(known))), known
+
+
+def write_table(
+    dataset: Dataset,
+    path: FilePath,
+    *,
+    text: str = "text",
+    labels: str = "labels",
+    row_names: str = "name",
+) -> None:
+    """Write a table whose text column lists the tokens of each row, each as often as it occurs.
+
+    Values must be counts: whole numbers from 0 to a million. To read the same data set back, pass
+    ``weighting="counts"``, and ``vocabulary`` and ``label_names`` to keep their order and those
+    that no row uses. Row names are written to the column `row_names`; the split is not written.
+    """
+    ending = table_ending(path, WRITTEN)
+    columns = ([] if dataset.row_names is None else [row_names]) + [text, labels]
+    if len(set(columns)) != len(columns):
+        raise InvalidArgumentError("columns", "different names", columns)
+    _check_counts(dataset)
+    rows = _records(dataset)
+    if ending not in DELIMITERS:
+        write_data(
+            path,
+            (
+                json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
+                for row in rows
+            ),
+        )
+    else:
+        write_data(path, _cell_lines(columns, rows, DELIMITERS[ending]))
+
+
+def _check_counts(dataset: Dataset) -> None:
+    """Raise if a value is not a count."""
+    values = dataset.X if isinstance(dataset.X, np.ndarray) else dataset.X.data
+    bad = values[(values < 0) | (values > MOST_REPEATS) | (values != np.floor(values))]
+    if bad.size:
+        expected = f"counts (whole numbers from 0 to {MOST_REPEATS}) in a table of text"
+        raise InvalidArgumentError("X", expected, f"{bad.ravel()[0]:g}")
+
+
+def _records(dataset: Dataset) -> Iterator[list[Any]]:
+    """Yield the cells of each row: its name if it has one, its tokens, its labels."""
+    names = dataset.row_names
+    for row, (labels, features, counts) in enumerate(sparse_rows(dataset)):
+        tokens = [
+            dataset.feature_names[feature]
+            for feature, count in zip(features, counts, strict=True)
+            for _ in range(int(count))
+        ]
+        own = [dataset.label_names[label] for label in labels]
+        yield [tokens, own] if names is None else [names[row], tokens, own]
+
+
+def _cell_lines(columns: list[str], rows: Iterator[list[Any]], delimiter: str) -> Iterator[str]:
+    """Yield the lines of a CSV or TSV file; lists are written as JSON."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter)
+    for cells in itertools.chain([columns], rows):
+        writer.writerow(
+            [c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in cells]
+        )
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()

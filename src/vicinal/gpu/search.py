@@ -1,0 +1,367 @@
+r"""Exact search over dense rows on a device.
+
+.. math::
+
+    \mathrm{sim}(q, x) = \frac{\sum_j q_j x_j}{\lVert q\rVert \cdot \lVert x\rVert}, \qquad
+    d(q, x)^2 = \sum_j (q_j - x_j)^2
+
+in float64, one addition at a time in ascending feature order. Each product and each sum is a
+separate operation over all pairs at once, so that nothing is fused or reordered.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vicinal._core.checks import check_integer
+from vicinal.distances import EUCLIDEAN, Distance, get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.gpu.fused import Fused, runs_on, squared_distances
+from vicinal.gpu.products import (
+    Candidates,
+    Prepared,
+    cells_at_once,
+    pick_device,
+    plain_candidates,
+    prepare,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
+
+    Parameters
+    ----------
+    X : Tensor of float32 or float64, shape (n, d)
+    distance : Distance
+        A distance that the compiled core also supports.
+
+    Examples
+    --------
+    >>> from vicinal.distances import EUCLIDEAN
+    >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0]])
+    >>> Definition(X, EUCLIDEAN).chosen(X[:1], torch.tensor([[1, 0, -1]]))
+    tensor([[25.,  0., nan]], dtype=torch.float64)
+    """
+
+    X: Tensor
+    distance: Distance
+
+    def chosen(self, Q: Tensor, ids: Tensor) -> Tensor:
+        """Return the keys of rows `ids` (−1 for none) for each query; float64, shape of `ids`."""
+        at = ids.clamp(min=0)
+        keys = torch.zeros(ids.shape, dtype=torch.float64, device=ids.device)
+        shares = torch.zeros(ids.shape, dtype=torch.bool, device=ids.device)
+        for j in range(self.X.shape[1]):
+            column = self.X[:, j].double()
+            _add_feature(keys, shares, Q[:, j, None].double(), column[at], self.distance)
+        finished = _finished(keys, shares, _norms(Q, self.distance), self.norms[at], self.distance)
+        return finished.masked_fill(ids < 0, torch.nan)
+
+    def all(self, Q: Tensor) -> Tensor:
+        """Return the keys of all rows for each query; float64, shape (n_queries, n)."""
+        keys = torch.zeros((len(Q), len(self.X)), dtype=torch.float64, device=Q.device)
+        shares = torch.zeros(keys.shape, dtype=torch.bool, device=Q.device)
+        for j in range(self.X.shape[1]):
+            column = self.X[None, :, j].double()
+            _add_feature(keys, shares, Q[:, j, None].double(), column, self.distance)
+        return _finished(keys, shares, _norms(Q, self.distance), self.norms, self.distance)
+
+    @cached_property
+    def norms(self) -> Tensor:
+        """Norms of the rows if the distance needs them, otherwise zeros."""
+        return _norms(self.X, self.distance)
+
+
+def nearest(keys: Tensor, ids: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Return the first k of `ids` by (key, id), and their keys; NaN keys and id −1 at the end.
+
+    Examples
+    --------
+    >>> nearest(torch.tensor([[2.0, 1.0, torch.nan, 1.0]]), torch.tensor([[0, 5, 1, 3]]), 4)
+    (tensor([[ 3,  5,  0, -1]]), tensor([[1., 1., 2., nan]]))
+    """
+    ids, place = ids.sort(dim=1)
+    keys, order = keys.gather(1, place).sort(dim=1, stable=True)  # NaN comes last
+    ids = ids.gather(1, order)[:, :k].masked_fill(keys[:, :k].isnan(), -1)
+    return ids, keys[:, :k]
+
+
+def _add_feature(keys: Tensor, shares: Tensor, q: Tensor, x: Tensor, distance: Distance) -> None:
+    """Add one feature to the sums, in place."""
+    if not distance.is_similarity:
+        difference = q - x
+        keys += difference * difference
+        return
+    keys += q * x
+    shares |= (q != 0) & (x != 0)
+
+
+def _finished(
+    keys: Tensor, shares: Tensor, norms: Tensor, row_norms: Tensor, distance: Distance
+) -> Tensor:
+    """Turn sums into keys: negated similarities, NaN if no feature is shared."""
+    if not distance.is_similarity:
+        return keys
+    similarity = keys
+    if distance.is_normalized:
+        size = norms[:, None] * row_norms
+        similarity = torch.where(size == 0, 0.0, keys / size)
+    similarity = similarity.masked_fill(similarity.isnan(), 0.0)
+    return (-similarity).masked_fill(~shares, torch.nan)
+
+
+def _norms(rows: Tensor, distance: Distance) -> Tensor:
+    """Return norms by the definition if the distance needs them."""
+    sums = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
+    if distance.is_normalized:
+        for j in range(rows.shape[1]):
+            column = rows[:, j].double()
+            sums += column * column
+    return square_roots(sums)
+
+
+def square_roots(values: Tensor) -> Tensor:
+    """Return correctly rounded square roots; PyTorch's may be wrong in the last bit on the CPU.
+
+    Examples
+    --------
+    >>> square_roots(torch.tensor([0.5, 4.0], dtype=torch.float64)).tolist()
+    [0.7071067811865476, 2.0]
+    """
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.sqrt(values.numpy()))
+    return values.sqrt()
+
+
+Graph = tuple[NDArray[np.int32], NDArray[np.float64]]
+
+
+class DenseSearch:
+    """The nearest rows of a dense matrix on a device, exactly.
+
+    Low-precision products with known error bounds (:mod:`vicinal.gpu.products`) select slightly
+    more than k candidates per query, which are compared by the float64 definition
+    (:mod:`vicinal.gpu.search`). If the bounds do not guarantee that the k nearest rows are
+    among them, as in data with many ties, the query is repeated with more candidates and finally
+    compared with every row.
+
+    Parameters
+    ----------
+    X : Tensor of float32 or float64, shape (n, d)
+        Finite values; the search runs on its device.
+    metric : {"euclidean", "cosine", "dot"}
+        With cosine and dot product, only rows that share a non-zero feature are neighbours.
+    fused : bool or None
+        Whether candidates are found by the Triton kernel; None to use it whenever it is available
+        and faster.
+
+    Notes
+    -----
+    Memory on the device: 4 bytes per cell of `X` in addition to `X` (8 with the kernel), and while
+    searching 4 bytes per cell of :func:`~vicinal.gpu.products.cells_at_once`.
+
+    Examples
+    --------
+    >>> X = torch.tensor([[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]])
+    >>> DenseSearch(X).query_self(1)
+    (tensor([[2],
+            [2],
+            [0]]), tensor([[1.0000],
+            [4.4721],
+            [1.0000]], dtype=torch.float64))
+    """
+
+    def __init__(
+        self, X: Tensor, metric: str = EUCLIDEAN.name, *, fused: bool | None = None
+    ) -> None:
+        distance = get_distance(metric)
+        distance.native()
+        self.definition = Definition(X, distance)
+        self.prepared: Prepared | None = prepare(X, distance)
+        self._wants_fused = fused
+
+    @classmethod
+    def of(
+        cls,
+        X: object,
+        metric: str = EUCLIDEAN.name,
+        device: str | torch.device | None = None,
+        *,
+        fused: bool | None = None,
+    ) -> Self:
+        """Copy rows to a device: None for CUDA if available, otherwise the CPU."""
+        metric = get_distance(metric).name  # before anything is copied to the device
+        return cls(on_device(X, "X", pick_device(device)), metric, fused=fused)
+
+    @cached_property
+    def fused(self) -> Fused | None:
+        """The kernel for these rows, or None if it is not used."""
+        if self.prepared is None or self._wants_fused is False:
+            return None
+        return Fused.over(self.prepared, must=self._wants_fused is True)
+
+    def query(self, Q: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Return ids (int64, −1 for none) and values (float64) of the k nearest rows."""
+        return self._search(Q, None, k)
+
+    def query_self(self, k: int) -> tuple[Tensor, Tensor]:
+        """Return the k nearest other rows of each row; duplicates count as other rows."""
+        rows = self.definition.X
+        return self._search(rows, torch.arange(len(rows), device=rows.device), k)
+
+    def graph(self, Q: object, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest rows as arrays."""
+        rows = self.definition.X
+        queries = on_device(Q, "Q", rows.device)
+        if queries.shape[1] != rows.shape[1]:
+            raise InvalidArgumentError("Q", f"{rows.shape[1]} features", queries.shape[1])
+        return as_arrays(*self.query(queries, check_integer("k", k, low=1)))
+
+    def self_graph(self, k: int) -> Graph:
+        """Return ids (int32) and values of the k nearest other rows as arrays."""
+        return as_arrays(*self.query_self(check_integer("k", k, low=1)))
+
+    def _search(self, Q: Tensor, own: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
+        n_rows = len(self.definition.X)
+        ids = torch.full((len(Q), k), -1, dtype=torch.int64, device=Q.device)
+        keys = torch.full((len(Q), k), torch.nan, dtype=torch.float64, device=Q.device)
+        width = min(k, n_rows)
+        if len(Q) and n_rows:
+            self._answer(Q, own, ids[:, :width], keys[:, :width])
+        return ids, self._values(keys)
+
+    def _values(self, keys: Tensor) -> Tensor:
+        """Turn keys into distances or similarities, padded as in a graph."""
+        if not self.definition.distance.is_similarity:
+            return square_roots(keys).nan_to_num(nan=torch.inf, posinf=torch.inf)
+        return (-keys).nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
+
+    def _answer(self, Q: Tensor, own: Tensor | None, ids: Tensor, keys: Tensor) -> None:
+        """Write the results, with more and more candidates and finally with every row."""
+        left = torch.arange(len(Q), device=Q.device)
+        width = list_width(ids.shape[1])
+        for attempt in range(2):
+            if self.prepared is None or not len(left):
+                break
+            asked = slice(None) if len(left) == len(Q) else left
+            mine = None if own is None else own[asked]
+            sure, found = self._attempt(Q[asked], mine, ids.shape[1], width * 8**attempt, attempt)
+            done = left[sure]
+            ids[done], keys[done] = found[0][sure], found[1][sure]
+            left = left[~sure]
+        self._compare_with_all(Q, own, left, ids, keys)
+
+    def _attempt(
+        self, Q: Tensor, own: Tensor | None, k: int, width: int, attempt: int
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return which queries are certain, and their results."""
+        if self.prepared is None:
+            raise RuntimeError("rows without products")
+        queries = self.prepared.queries(Q.double())
+        candidates: Candidates
+        if attempt == 0 and self.fused is not None and self.fused.takes(k):
+            usable = queries.fits_float16()
+            candidates = self.fused.candidates(queries, own, k, width)
+        else:
+            usable = queries.usable
+            candidates = plain_candidates(self.prepared, queries, own, width)
+        keys = self._keys(Q, candidates.ids)
+        sure = candidates.certain(~keys.isnan(), k) & usable
+        return sure, nearest(keys, candidates.ids, k)
+
+    def _keys(self, Q: Tensor, ids: Tensor) -> Tensor:
+        """Compare queries with their candidates by the definition."""
+        kernels = self._wants_fused or (self._wants_fused is None and runs_on(Q.device))
+        if kernels and not self.definition.distance.is_similarity:
+            return squared_distances(self.definition.X, Q, ids)
+        return self.definition.chosen(Q, ids)
+
+    def _compare_with_all(
+        self, Q: Tensor, own: Tensor | None, left: Tensor, ids: Tensor, keys: Tensor
+    ) -> None:
+        """Write the results of the queries `left`, using only the definition."""
+        every = torch.arange(len(self.definition.X), device=Q.device)
+        step = max(1, cells_at_once(Q.device) // (8 * len(every)))
+        for start in range(0, len(left), step):
+            part = left[start : start + step]
+            found = self.definition.all(Q[part])
+            if own is not None:
+                found.scatter_(1, own[part][:, None], torch.nan)
+            ids[part], keys[part] = nearest(found, every.expand(found.shape), ids.shape[1])
+
+
+def list_width(k: int) -> int:
+    """Return the initial number of candidates per query.
+
+    Examples
+    --------
+    >>> list_width(5), list_width(30)
+    (16, 48)
+    """
+    return -(-(k + max(10, k // 2)) // 16) * 16
+
+
+def dense_graph(
+    X: object,
+    Q: object = None,
+    k: int = 10,
+    metric: str = EUCLIDEAN.name,
+    device: str | torch.device | None = None,
+    *,
+    fused: bool | None = None,
+) -> Graph:
+    """Return ids and values of the k nearest rows of `X` for each row of `Q`, exactly.
+
+    Parameters
+    ----------
+    X, Q : array-like of numbers, shapes (n, d) and (n_queries, d)
+        If `Q` is omitted, the queries are the rows of `X`, and each row is excluded from its own
+        neighbours.
+    k : int
+    metric : {"euclidean", "cosine", "dot"}
+    device : str or None
+        None for CUDA if available, otherwise the CPU.
+    fused : bool or None
+        See :class:`DenseSearch`.
+
+    Returns
+    -------
+    ids : ndarray of int32, shape (n_queries, k)
+        −1 where there is no further candidate.
+    values : ndarray of float64, shape (n_queries, k)
+        Ascending distances (inf for padding) or descending similarities (0 for padding).
+
+    Examples
+    --------
+    >>> ids, values = dense_graph([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]], k=1, device="cpu")
+    >>> ids.ravel(), values.ravel().round(2)
+    (array([2, 2, 0], dtype=int32), array([2.  , 3.61, 2.  ]))
+    """
+    search = DenseSearch.of(X, metric, device, fused=fused)
+    return search.self_graph(k) if Q is None else search.graph(Q, k)
+
+
+def on_device(rows: object, name: str, device: torch.device) -> Tensor:
+    """Return a matrix of finite float32 or float64 on the device."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidArgumentError(
+            name, "a matrix of numbers", f"{array.dtype} of shape {array.shape}"
+        )
+    dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidArgumentError(name, "finite values", "input with NaN or infinity")
+    writable = np.require(array, dtype=dtype, requirements=["C", "W"])
+    return torch.from_numpy(writable).to(device)
+
+
+def as_arrays(ids: Tensor, values: Tensor) -> Graph:
+    """Return the result of a search as NumPy arrays."""
+    return ids.to(torch.int32).cpu().numpy(), values.cpu().numpy()

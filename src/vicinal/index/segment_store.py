@@ -1,0 +1,246 @@
+"""Stores for the runs of an index: a folder, where every change is atomic, or memory."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from vicinal._core.arrays import Csr, Int32, stack_rows
+from vicinal._core.validation import csr_parts
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.index.segment_files import (
+    Manifest,
+    PostingsWriter,
+    RowRun,
+    check_folder,
+    new_name,
+    open_run,
+    read_manifest,
+    remove_unlisted,
+    write_manifest,
+    write_removed,
+    write_run,
+    writing,
+)
+
+
+class Merged:
+    """The remaining rows of several runs, which are to be merged into one."""
+
+    def __init__(self, runs: Sequence[RowRun]) -> None:
+        self.runs = tuple(runs)
+        self.dtype: np.dtype[Any] = np.result_type(*(run.values.dtype for run in runs))
+
+    def blocks(self) -> Iterator[tuple[Csr, Int32]]:
+        """Yield the rows with their ids, in blocks."""
+        for run in self.runs:
+            yield from run.blocks_left()
+
+
+class Store(Protocol):
+    """Applies changes to runs."""
+
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
+        """Store these runs, some of them merged or with removed rows; return them as stored."""
+
+
+class MemoryStore:
+    """Runs in the memory of this process."""
+
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
+        """Merge the runs that are to be merged."""
+        runs = [_joined(part) if isinstance(part, Merged) else part for part in parts]
+        return tuple(run for run in runs if len(run))
+
+
+class FolderStore:
+    """Runs in a folder, as this process last read or wrote it.
+
+    A change writes new files, then atomically replaces the manifest, then deletes files that the
+    manifest does not list. If the process is killed at any moment, the folder contains either the
+    complete old index or the complete new one, and the next writer deletes unlisted files.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        chunks: Iterable[Csr],
+        metric: str,
+        max_memory: int,
+        postings: PostingsWriter | None,
+    ) -> "FolderStore":
+        """Write rows as a new index, which replaces an existing one once all rows are written."""
+        check_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with writing(folder):
+            numbered = _Numbered(chunks)
+            entry = write_run(folder / new_name("run"), numbered.blocks())
+            if numbered.n_features is None:
+                raise InvalidArgumentError("chunks", "at least one chunk of rows", "none")
+            version = new_name("version")
+            sizes = numbered.n_features, numbered.n_rows
+            entry = _with_postings(folder, entry, numbered.n_features, postings)
+            stored = postings is not None
+            manifest = Manifest(metric, *sizes, max_memory, (entry,), version, stored)
+            write_manifest(folder, manifest)
+            remove_unlisted(folder, manifest)
+        return cls(folder, manifest)
+
+    @classmethod
+    def open(cls, folder: Path) -> "FolderStore":
+        """Read the manifest of a folder."""
+        return cls(folder, read_manifest(folder))
+
+    @classmethod
+    def open_whole(cls, folder: Path, verify: bool) -> tuple["FolderStore", tuple[RowRun, ...]]:
+        """Read the manifest and map its runs; both again if a writer replaced them meanwhile."""
+        store = cls.open(folder)
+        while True:
+            try:
+                return store, store.runs(verify)
+            except (ModelFormatError, OSError):
+                newer = cls.open(folder)
+                if newer.manifest.version == store.manifest.version:
+                    raise
+                store = newer
+
+    def runs(self, verify: bool) -> tuple[RowRun, ...]:
+        """Map all runs and check that their ids ascend and have been assigned."""
+        runs = tuple(self._open(entry, verify) for entry in self.manifest.runs)
+        ends = [end for run in runs if len(run) for end in (int(run.ids[0]), int(run.ids[-1]) + 1)]
+        if ends != sorted(ends) or any(end > self.manifest.n_ids for end in ends):
+            raise ModelFormatError(f"{self.folder}: expected row ids that ascend from run to run")
+        return runs
+
+    def change(
+        self, parts: Sequence[RowRun | Merged], n_ids: int, postings: PostingsWriter
+    ) -> tuple[RowRun, ...]:
+        """Write new and merged runs and removal marks, then the manifest."""
+        with writing(self.folder):
+            if read_manifest(self.folder).version != self.manifest.version:
+                expected = "an index that no other process has changed since it was opened"
+                raise InvalidArgumentError("folder", expected, f"{self.folder}: open it again")
+            known = {entry["name"]: entry for entry in self.manifest.runs}
+            changed: list[tuple[RowRun | None, dict[str, Any]]] = []
+            for part in parts:
+                if isinstance(part, Merged):
+                    entry = write_run(self.folder / new_name("run"), part.blocks(), part.dtype)
+                    if entry["rows"]:
+                        writer = postings if self.manifest.postings else None
+                        entry = _with_postings(self.folder, entry, self.manifest.n_features, writer)
+                        changed.append((None, entry))
+                else:
+                    changed.append((part, self._with_removed(known[part.name], part)))
+            manifest = Manifest(
+                self.manifest.metric,
+                self.manifest.n_features,
+                n_ids,
+                self.manifest.max_memory,
+                tuple(entry for _, entry in changed),
+                new_name("version"),
+                self.manifest.postings,
+            )
+            write_manifest(self.folder, manifest)
+            self.manifest = manifest
+            runs = [self._open(entry, False) if run is None else run for run, entry in changed]
+            remove_unlisted(self.folder, manifest)
+        return tuple(runs)
+
+    def _with_removed(self, entry: dict[str, Any], run: RowRun) -> dict[str, Any]:
+        """Return the manifest entry of a run, after writing its removed rows if there are any."""
+        if not len(run.removed):
+            return entry
+        return {**entry, "removed": write_removed(self.folder / new_name("removed"), run.removed)}
+
+    def _open(self, entry: dict[str, Any], verify: bool) -> RowRun:
+        return open_run(self.folder, entry, self.manifest.n_features, verify)
+
+
+def _with_postings(
+    folder: Path, entry: dict[str, Any], n_features: int, writer: PostingsWriter | None
+) -> dict[str, Any]:
+    """Write the postings of a run that was just written; return its entry in the manifest."""
+    if writer is None:
+        return entry
+    run = open_run(folder, entry, n_features, verify=False, check=False)
+    return {**entry, "postings": writer.write(folder / run.name, run)}
+
+
+class _Numbered:
+    """Chunks of rows with ids that start at 0."""
+
+    def __init__(self, chunks: Iterable[Csr]) -> None:
+        self._chunks = chunks
+        self.n_rows = 0
+        self.n_features: int | None = None
+
+    def blocks(self) -> Iterator[tuple[Csr, Int32]]:
+        """Yield each chunk with its ids."""
+        for rows in self._chunks:
+            self.n_features = int(rows.shape[1])
+            first, self.n_rows = self.n_rows, self.n_rows + int(rows.shape[0])
+            yield rows, np.arange(first, self.n_rows, dtype=np.int32)
+
+
+def _joined(merged: Merged) -> RowRun:
+    """Return the remaining rows as one run in memory."""
+    blocks = list(merged.blocks())
+    n_features = merged.runs[0].n_features
+    if not blocks:
+        empty = np.zeros(0, dtype=np.int32)
+        return RowRun(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty, n_features)
+    rows = stack_rows([rows for rows, _ in blocks])
+    indptr, indices = csr_parts(rows)
+    ids = np.concatenate([ids for _, ids in blocks])
+    return RowRun(indptr, indices, rows.data, ids, n_features)
+
+
+MERGED = 8
+"""Number of consecutive runs of one level that are merged; a row is written about log8(n) times."""
+
+
+def level(n_rows: int) -> int:
+    """Return the level of a run; runs of the next level are eight times as large.
+
+    Examples
+    --------
+    >>> [level(n) for n in (1, 7, 8, 63, 64, 512)]
+    [0, 0, 1, 1, 2, 3]
+    """
+    return (max(n_rows, 1).bit_length() - 1) // (MERGED.bit_length() - 1)
+
+
+def tail_to_merge(sizes: Sequence[int]) -> int:
+    """Return how many runs at the end to merge into one; 0 for none.
+
+    Only consecutive runs are merged, so that ids ascend from run to run. Once there are
+    :data:`MERGED` runs of one level, they are merged together with all preceding runs whose level
+    is no higher than that of the merged rows.
+
+    Examples
+    --------
+    >>> tail_to_merge([100_000] + [10] * 7), tail_to_merge([100_000] + [10] * 8)
+    (0, 8)
+    >>> tail_to_merge([70] * 7 + [10] * 8)
+    15
+    """
+    merged = 0
+    while True:
+        rest = sizes[: len(sizes) - merged]
+        top = level(sum(sizes[len(sizes) - merged :])) if merged else level(rest[-1]) if rest else 0
+        run = 0
+        while run < len(rest) and level(rest[-1 - run]) <= top:
+            run += 1
+        if run + (1 if merged else 0) < MERGED:
+            return merged
+        merged += run

@@ -1,0 +1,82 @@
+"""The scikit-learn estimators: thin classes that combine index → graph → scoring → decision.
+
+Input: features and labels in any format that users have. Output: predicted labels, scores and
+rankings. An estimator holds the parameters, validates the input and calls the stages; the formulas
+of the methods are in ``scoring`` and ``decision``.
+
+Input: the leave-one-out graph of the training rows and their labels (a :class:`Training`). Output:
+a state of plain arrays, which turns the graph of new rows into :class:`vicinal.scores.Scores`.
+Independent of indexes, files and scikit-learn's estimators. May be imported by ``decision`` and
+later layers.
+"""
+
+from collections.abc import Mapping
+
+from vicinal.methods.base import NeighborEstimator
+from vicinal.methods.blend import Blend
+from vicinal.methods.brknn import BRkNN, BRkNNScoring
+from vicinal.methods.dmlknn import DMLkNN, DMLkNNScoring
+from vicinal.methods.feature_knn import FeatureKNN, FeatureKNNScoring
+from vicinal.methods.iblr import IBLR, IBLRScoring
+from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, SecondOrderScoring
+from vicinal.methods.label_ridge import LabelRidge, RidgeScoring
+from vicinal.methods.lamlknn import LAMLkNN, LAMLkNNScoring
+from vicinal.methods.lcif import LCIF, LCIFScoring
+from vicinal.methods.local_ridge import LocalRidge, LocalRidgeScoring
+from vicinal.methods.lpknn import LPkNN, LPkNNScoring
+from vicinal.methods.mlknn import MLkNN, MLkNNScoring
+from vicinal.methods.pipeline import Pipeline, explain, load, make_pipeline, prepared, save
+from vicinal.methods.registry import Method
+from vicinal.methods.training import Scoring, Training
+
+_LIBRARY: tuple[type[NeighborEstimator], ...] = (
+    *(BRkNN, LPkNN, MLkNN, DMLkNN, LAMLkNN, IBLR),
+    *(InstanceKNN, FeatureKNN, LCIF, LocalRidge),
+    *(LabelRidge, Blend),
+)
+"""In the order in which tables list them; tuning chooses the first of equally good methods."""
+
+METHODS: Mapping[str, type[NeighborEstimator]] = {kind.method.name: kind for kind in _LIBRARY}
+"""The library's methods by their names on the command line."""
+
+__all__ = [
+    "IBLR",
+    "LCIF",
+    "METHODS",
+    "BRkNN",
+    "Blend",
+    "DMLkNN",
+    "FeatureKNN",
+    "InstanceKNN",
+    "LAMLkNN",
+    "LPkNN",
+    "LabelRidge",
+    "LocalRidge",
+    "MLkNN",
+    "Method",
+    "NeighborEstimator",
+    "Pipeline",
+    "explain",
+    "load",
+    "make_pipeline",
+    "prepared",
+    "save",
+]
+
+
+__all__ = [
+    "BRkNNScoring",
+    "DMLkNNScoring",
+    "FeatureKNNScoring",
+    "IBLRScoring",
+    "InstanceKNNScoring",
+    "LAMLkNNScoring",
+    "LCIFScoring",
+    "LPkNNScoring",
+    "LocalRidgeScoring",
+    "MLkNNScoring",
+    "RidgeScoring",
+    "Scoring",
+    "SecondOrderScoring",
+    "Training",
+]

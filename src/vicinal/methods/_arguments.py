@@ -1,0 +1,222 @@
+"""Turn the ``threshold`` and ``never_empty`` parameters into decision rules."""
+
+from collections.abc import Mapping, Sized
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import type_of_target
+
+from vicinal._core.arrays import Features, Float
+from vicinal._core.checks import check_flag, check_real
+from vicinal._core.labels import listed
+from vicinal.decision import CardinalityThreshold, Decision, FittedDecision, NeverEmpty, Threshold
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.methods.training import Scoring
+
+
+def resolve_decision(threshold: object, never_empty: object, own: Decision) -> Decision:
+    """Return the decision rule for the two parameters.
+
+    Parameters
+    ----------
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        None for the method's own rule; a float t predicts the labels that score more than t.
+    never_empty : bool or None
+        Whether every row gets at least one label. None: if the method's own rule ensures it, with
+        any threshold.
+    own : Decision
+        The method's own rule.
+
+    Examples
+    --------
+    >>> resolve_decision(0.3, None, own=Threshold(0.5))
+    Threshold(value=0.3, inclusive=False)
+    >>> resolve_decision("two-pass", True, own=Threshold(0.5))
+    NeverEmpty(rule=CardinalityThreshold(method='two-pass'), when_all_zero='most-frequent')
+    """
+    rule = own if threshold is None else _rule(threshold)
+    if never_empty is not None and not check_flag("never_empty", never_empty):
+        return rule.rule if isinstance(rule, NeverEmpty) else rule
+    if isinstance(rule, NeverEmpty):
+        return rule
+    if isinstance(own, NeverEmpty):
+        return replace(own, rule=rule)
+    return rule if never_empty is None else NeverEmpty(rule)
+
+
+def check_decides(decision: FittedDecision, scoring: Scoring, X: Features, metric: str) -> None:
+    """Raise if a fitted rule cannot decide on the method's scores; tried on a block of no rows."""
+    width = min(scoring.k, X.shape[0])
+    ids = np.empty((0, width), dtype=np.int32)
+    no_queries = NeighborGraph(ids, np.empty((0, width)), metric, X.shape[0])
+    decision.decide(scoring.scores(no_queries, X[:0]))
+
+
+def _rule(threshold: object) -> Decision:
+    """Return the rule for a threshold other than None."""
+    if isinstance(threshold, str):
+        named = {"cardinality": "exact", "two-pass": "two-pass"}
+        if threshold in named:
+            return CardinalityThreshold(named[threshold])
+    elif isinstance(threshold, Decision) and not isinstance(threshold, type):
+        return threshold
+    elif isinstance(threshold, int | float | np.integer | np.floating):
+        return Threshold(check_real("threshold", threshold))
+    raise InvalidArgumentError(
+        "threshold", "None, 'cardinality', 'two-pass', a number or a decision rule", repr(threshold)
+    )
+
+
+NEIGHBOR_PLACES = (
+    "it learns from neighbours, and a repeated row takes further places among them, which a "
+    "weight cannot do"
+)
+"""Why a method of neighbours has no weighted form."""
+
+
+def check_sample_weight(sample_weight: object, n_rows: int) -> Float | None:
+    """Return the weights as float64, one per row; None where none are given.
+
+    A row of weight *w* counts as *w* equal rows, and one of weight 0 as if it were not there.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 0.5], 2)
+    array([1. , 0.5])
+    >>> check_sample_weight([1, -1], 2)
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: sample_weight: expected finite weights of at least 0,
+    one of them above 0, got -1
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        expected = f"a number for each of {n_rows} rows"
+        raise InvalidArgumentError("sample_weight", expected, repr(sample_weight)[:60]) from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        expected = f"a number for each of {n_rows} rows"
+        raise InvalidArgumentError("sample_weight", expected, f"shape {weights.shape}")
+    bad = weights[~np.isfinite(weights) | (weights < 0)]
+    if len(bad) or not weights.any():
+        got = f"{bad[0]:g}" if len(bad) else "only zeros"
+        expected = "finite weights of at least 0, one of them above 0"
+        raise InvalidArgumentError("sample_weight", expected, got)
+    return weights
+
+
+def refuse_fit_arguments(model: object, given: Mapping[str, object], why: str) -> None:
+    """Refuse what ``fit`` was given besides its own arguments: weights, or a mistyped name.
+
+    Parameters
+    ----------
+    model : estimator
+    given : mapping of str to object
+        The further keyword arguments; ``sample_weight=None`` asks for nothing.
+    why : str
+        Why the method has no weighted form.
+
+    Examples
+    --------
+    >>> class Nearest: ...
+    >>> refuse_fit_arguments(Nearest(), {"sample_weight": [1, 2]}, "it votes")
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: sample_weight: expected None, because Nearest cannot
+    weight rows: it votes (repeat rows with numpy.repeat, or use LabelRidge, which takes weights),
+    got list
+    """
+    name = type(model).__name__
+    for key, value in given.items():
+        if key != "sample_weight":
+            raise TypeError(f"{name}.fit() got an unexpected keyword argument {key!r}")
+        if value is not None:
+            expected = (
+                f"None, because {name} cannot weight rows: {why} (repeat rows with numpy.repeat, "
+                "or use LabelRidge, which takes weights)"
+            )
+            raise InvalidArgumentError("sample_weight", expected, type(value).__name__)
+
+
+def refuse_graph(graph: object) -> None:
+    """Refuse a ready graph besides weights: the rows that learn may be fewer than those given."""
+    if graph is not None:
+        raise InvalidArgumentError("graph", "None where sample_weight is given", "a graph")
+
+
+def for_label_indicators(tags: Tags) -> Tags:
+    """Set scikit-learn's tags for estimators of sparse features and label indicators only."""
+    tags.input_tags.sparse = True
+    tags.target_tags.required = True
+    tags.target_tags.single_output = False
+    tags.target_tags.multi_output = True
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+    return tags
+
+
+def refuse_one_dimensional(Y: object) -> None:
+    """Raise if `Y` holds one class (or number) per row instead of one column per label.
+
+    Examples
+    --------
+    >>> refuse_one_dimensional([2, 0, 1])
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, got a
+    one-dimensional multiclass target. Only binary classification is supported, label by label
+    """
+    rows = listed(Y)
+    if getattr(rows, "ndim", 0) == 1 or _is_flat(rows):
+        kind = type_of_target(cast("Any", Y))
+        raise InvalidArgumentError(
+            "Y",
+            "one column of 0 and 1 per label",
+            f"a one-dimensional {kind} target. Only binary classification is supported, "
+            "label by label",
+        )
+
+
+def refuse_classes(Y: object) -> None:
+    """Raise if `Y` holds one class per row; one-dimensional 0 and 1 are accepted as one label.
+
+    Examples
+    --------
+    >>> refuse_classes([0, 1, 1])
+    >>> refuse_classes(["a", "b", "a"])
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: Y: expected one column of 0 and 1 per label, a list
+    of label names per row, or 0 and 1 for one label, got a one-dimensional binary target of 'a'.
+    Only binary classification is supported, label by label: turn one class per row into lists,
+    [[y] for y in Y]
+    """
+    rows = listed(Y)
+    if getattr(rows, "ndim", 0) != 1 and not _is_flat(rows):
+        return
+    kind = type_of_target(cast("Any", Y))
+    values = np.asarray(Y)
+    if kind == "binary" and values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all():
+        return
+    raise InvalidArgumentError(
+        "Y",
+        "one column of 0 and 1 per label, a list of label names per row, or 0 and 1 for one label",
+        f"a one-dimensional {kind} target of {values.ravel()[:1].tolist()[0]!r}. Only binary "
+        "classification is supported, label by label: turn one class per row into lists, "
+        "[[y] for y in Y]",
+    )
+
+
+def _is_flat(Y: object) -> bool:
+    """Tell whether `Y` is a list of single values."""
+    if not isinstance(Y, list | tuple) or not Y:
+        return False
+    return not any(isinstance(item, Sized) and not isinstance(item, str) for item in Y)

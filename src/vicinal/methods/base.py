@@ -1,0 +1,287 @@
+"""The base class of all estimators: what they have in common, and how they are fitted."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
+
+from vicinal._core.arrays import Float
+from vicinal._core.checks import check_integer, unchanged_on_failure
+from vicinal._core.csr import trust
+from vicinal._core.labels import Labels, read_labels
+from vicinal._core.state import State
+from vicinal._core.threads import using_threads
+from vicinal._core.validation import owned
+from vicinal.decision import Decision, FittedDecision
+from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
+from vicinal.distances import get_distance
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph, check_training_graph, metric_of_rows
+from vicinal.index import TrainingRows
+from vicinal.index.build import index_factory
+from vicinal.methods._arguments import (
+    NEIGHBOR_PLACES,
+    check_decides,
+    check_sample_weight,
+    for_label_indicators,
+    refuse_classes,
+    refuse_fit_arguments,
+    refuse_graph,
+    resolve_decision,
+)
+from vicinal.methods.explaining import Explainable
+from vicinal.methods.fitted_state import (
+    Calibration,
+    FittedState,
+    RowNames,
+    check_row_names,
+    estimator_state,
+    restore_estimator,
+)
+from vicinal.methods.predicting import Predictions, SubsetAccuracy
+from vicinal.methods.registry import Method, declare, method_of
+from vicinal.methods.training import Scoring, Training, fold_scores, leave_one_out, training_blocks
+from vicinal.persistence import write_model
+
+
+class NeighborEstimator(
+    Predictions, SubsetAccuracy, Explainable, ClassifierMixin, BaseEstimator, ABC
+):
+    """Base class of the multi-label estimators; users call its subclasses.
+
+    A subclass defines ``_fit_scoring`` and the attribute ``method``, its declaration
+    (:class:`vicinal.methods.registry.Method`).
+
+    Attributes
+    ----------
+    scoring_ : object
+        What the method learned, as plain arrays.
+    decision_ : object
+        The fitted rule that turns scores into labels.
+    label_names_ : tuple of str
+    metric_ : str
+        The metric of the neighbour graph that the model was fitted on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if `X` had column names.
+    row_names_ : tuple of str or None
+        Names of the training rows, if they were given.
+    """
+
+    method: ClassVar[Method]
+
+    n_neighbors: int
+    metric: str
+    threshold: object
+    never_empty: bool | None
+    n_jobs: int | None
+    algorithm: object = "auto"
+    _keeps_graph = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register a subclass that has a declaration."""
+        super().__init_subclass__(**options)
+        declare(cls)
+
+    def _neighbors(self) -> int:
+        """Return the validated number of neighbours that the method uses; 0 for none."""
+        return check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    @abstractmethod
+    def _fit_scoring(self, training: Training) -> Scoring:
+        """Learn from the training rows."""
+
+    if not TYPE_CHECKING:  # a type checker would take every attribute for known
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Name a remedy where a method does not learn incrementally."""
+            kind = type(self).__name__
+            if name in ("partial_fit", "forget", "recalibrate"):
+                remedy = "call fit again, or use MLkNN"
+                raise AttributeError(f"{kind} does not learn incrementally: {remedy}")
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+
+    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
+        """Warn of what was learned, or keep more of it.
+
+        Called once per fit, whereas ``_fit_scoring`` is also called for folds and for the parts of
+        a blend.
+        """
+
+    def _own_decision(self) -> Decision:
+        """Return the method's own rule, declared by the class or by one of its parents."""
+        for kind in type(self).__mro__:
+            rule = getattr(vars(kind).get("method"), "rule", None)
+            if rule is not None:
+                own: Decision = rule
+                return own
+        expected = f"Method(rule=…) in {type(self).__name__}, or in a class that it derives from"
+        raise InvalidArgumentError("method", expected, None)
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
+        """Learn from the training rows for each of the increasing `ks`."""
+        name = method_of(type(self)).neighbors
+        for k in ks:
+            each = clone(self) if name is None else clone(self).set_params(**{name: k})
+            yield each._fit_scoring(training)
+
+    def needed_neighbors(self) -> int:
+        """Return how many neighbours per row the method uses; 0 for none."""
+        return self._neighbors()
+
+    def decision_rule(self) -> Decision:
+        """Return the unfitted decision rule for the current parameters."""
+        return resolve_decision(self.threshold, self.never_empty, self._own_decision())
+
+    def fit(
+        self,
+        X: object,
+        Y: object,
+        *,
+        graph: NeighborGraph | None = None,
+        label_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+        **unsupported: object,
+    ) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, m)
+            The model keeps these rows to search them when it predicts. They are copied unless their
+            arrays are read-only. Features are used unchanged: if columns have different units,
+            scale them first (:class:`vicinal.preprocess.MinMax`), as the command line does.
+        Y : array-like or sparse indicator, shape (n, L), or list of label-name collections
+            The latter may be a column of a data frame. A one-dimensional array of 0 and 1 is one
+            label; predictions are then one-dimensional too.
+        graph : NeighborGraph, optional
+            The leave-one-out graph of `X` (``index.query_self(k)``), with at least as many
+            neighbours as the method uses. It replaces the search, and the model uses its metric. If
+            its values are not distances of `X`, the model cannot search: then every later call
+            needs a graph too.
+        label_names : sequence of str, optional
+            Names of the columns of `Y`; by default the columns of a data frame, or the label names
+            in `Y`, sorted.
+        row_names : sequence of str, optional
+            Names of the rows, for explanations; saved with the model.
+        **unsupported
+            ``sample_weight`` is refused with an error that gives the reason: a repeated row takes
+            further places among the neighbours, which a weight cannot do.
+
+        Returns
+        -------
+        self
+        """
+        refuse_fit_arguments(self, unsupported, NEIGHBOR_PLACES)
+        with unchanged_on_failure(self):
+            self._learn(X, Y, graph, label_names, row_names)
+        return self
+
+    def _learn(
+        self,
+        X: object,
+        Y: object,
+        graph: NeighborGraph | None,
+        label_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
+        sample_weight: object = None,
+    ) -> None:
+        """Validate all arguments, then learn from the rows; those of weight 0 are left out."""
+        k = self._neighbors()
+        metric = get_distance(self.metric).name
+        index_factory(self.algorithm)
+        rows = owned(self._read_X(X, reset=True), X)
+        refuse_classes(Y)
+        labels = read_labels(Y, rows.shape[0], label_names)
+        names = None if row_names is None else check_row_names(row_names, rows.shape[0])
+        weights = check_sample_weight(sample_weight, rows.shape[0])
+        if weights is not None:
+            refuse_graph(graph)
+            kept = np.flatnonzero(weights)
+            rows, weights = rows[kept], weights[kept]
+            labels = replace(labels, matrix=labels.matrix[kept])
+            names = None if names is None else tuple(names[row] for row in kept.tolist())
+        if graph is not None:
+            graph = check_training_graph(graph, rows.shape[0], k)
+            metric = metric_of_rows(graph, rows)
+        search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
+        near = search.query_self(k) if graph is None else graph
+        self._adopt(search, near, labels, names, weights)
+
+    def _adopt(
+        self,
+        search: TrainingRows,
+        graph: NeighborGraph,
+        labels: Labels,
+        row_names: RowNames | None,
+        weights: Float | None = None,
+    ) -> None:
+        """Learn from rows, their leave-one-out graph and labels; publish the result at the end."""
+        rule = self.decision_rule()
+        training = Training(graph, trust(labels.matrix), search.X, weights=weights)
+        with using_threads(search.n_jobs):
+            scoring = self._fit_scoring(training)
+            decision = self._fit_decision(rule, scoring, training, search)
+            self._finish_fit(scoring, training)
+        version = FittedState(
+            search,
+            scoring,
+            decision,
+            labels.names,
+            labels.kind,
+            labels.dtype,
+            self._params(),
+            Calibration(search.n_rows),
+            graph if self._keeps_graph else None,
+            row_names,
+        )
+        self._publish(version)
+
+    def _fit_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule on leave-one-out or K-fold scores; raise if it does not suit the scores."""
+        fitted = self._fitted_decision(decision, scoring, training, search)
+        check_decides(fitted, scoring, search.X, search.metric)
+        return fitted
+
+    def _fitted_decision(
+        self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
+    ) -> FittedDecision:
+        """Fit a rule; scores are computed only if the rule needs them."""
+        if is_fitted(decision):
+            return decision
+        if training.weights is not None:
+            blocks = training_blocks(scoring, training)
+            return fit_weighted(decision, blocks, training.Y, training.weights)
+        needs = needs_of(decision)
+        if needs.by_blocks or not needs.needs_scores:
+            return fit_blocks(decision, training_blocks(scoring, training), training.Y)
+        if needs.n_folds is None:
+            return decision.fit(leave_one_out(scoring, training), training.Y)
+        near, k = training.graph, scoring.k
+        scores = fold_scores(self._fit_scoring, search, near, training.Y, k, needs.n_folds)
+        return decision.fit(scores, training.Y)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted model as one file, which :func:`vicinal.load` reads."""
+        self._fitted()
+        write_model(self, path)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the fitted model as plain values, arrays and parts."""
+        return estimator_state(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return restore_estimator(cls, state)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags: sparse features, label indicators only."""
+        return for_label_indicators(super().__sklearn_tags__())

@@ -1,0 +1,354 @@
+"""The mixture of a blend: from what the parts say of a cell to its probability."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
+from vicinal._core.state import FieldState, State, read_array, read_plain
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import as_csr
+from vicinal._native import MOST_BINS, boosted_trees, tree_sums
+from vicinal.errors import ModelFormatError
+
+Cells = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Trees(FieldState):
+    """Trees whose leaves add up to log-odds.
+
+    Parameters
+    ----------
+    feature : ndarray of int32, shape (n_nodes,)
+        Column that a node compares; −1 for a leaf.
+    threshold : ndarray of float64, shape (n_nodes,)
+        Values up to this go left; of a leaf, what it adds.
+    left, right : ndarray of int32, shape (n_nodes,)
+        Nodes behind this one; 0 for a leaf.
+    roots : ndarray of int32, shape (n_trees,)
+    base : float
+        What the sum begins with.
+    n_columns : int
+
+    Examples
+    --------
+    One tree: 1 where the value is above 0.5, else −1.
+
+    >>> arrays = np.array([0, -1, -1]), np.array([0.5, -1, 1]), np.array([1, 0, 0]), [2, 0, 0], [0]
+    >>> ints = [np.array(arrays[place], dtype=np.int32) for place in (0, 2, 3, 4)]
+    >>> trees = Trees(ints[0], arrays[1], *ints[1:], base=0.25, n_columns=1)
+    >>> trees.log_odds(np.array([[0.5], [0.75]], dtype=np.float32))
+    array([-0.75,  1.25])
+    """
+
+    feature: Int32
+    threshold: Float
+    left: Int32
+    right: Int32
+    roots: Int32
+    base: float
+    n_columns: int
+
+    def log_odds(self, cells: Cells) -> Float:
+        """Return the sum for each row of `cells`, shape (n, n_columns)."""
+        nodes = self.feature, self.threshold, self.left, self.right, self.roots
+        return self.base + tree_sums(*nodes, np.ascontiguousarray(cells), thread_count())
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked: every walk from a root ends in a leaf."""
+        feature = read_array(state, "feature", np.int32, (None,))
+        n_nodes, n_columns = len(feature), read_plain(state, "n_columns", int)
+        left, right = (read_array(state, side, np.int32, (n_nodes,)) for side in ("left", "right"))
+        roots = read_array(state, "roots", np.int32, (None,))
+        inner = feature >= 0
+        behind = np.arange(n_nodes)[inner]
+        if (
+            np.any(feature >= n_columns)
+            or np.any((left[inner] <= behind) | (left[inner] >= n_nodes))
+            or np.any((right[inner] <= behind) | (right[inner] >= n_nodes))
+            or np.any((roots < 0) | (roots >= n_nodes))
+        ):
+            raise ModelFormatError("trees: expected nodes that lead to later nodes of the trees")
+        threshold = read_array(state, "threshold", np.float64, (n_nodes,))
+        base = read_plain(state, "base", float)
+        return cls(feature, threshold, left, right, roots, base, n_columns)
+
+
+N_FOLDS = 3
+REPEATED_CELLS = 120_000
+"""Cells past half of which rows are dealt out once."""
+FEWEST = 20
+"""True and false cells that a mixture with many parameters needs; with fewer it is convex."""
+
+FEWEST_CELLS = 200
+"""Cells outside a fold below which the mixture is convex: a tree of boosting splits no fewer than
+100, and one that does not split scores all rows and labels alike."""
+
+
+def row_folds(row_of: Int, random_state: int, repeat: int = 0) -> Int:
+    """Return the fold of each cell: rows are dealt out in random order, anew for each repeat."""
+    n_rows = int(row_of.max()) + 1 if len(row_of) else 0
+    fold: Int = np.random.default_rng([random_state, repeat]).permutation(n_rows) % N_FOLDS
+    return fold[row_of]
+
+
+def repeats_for(n_cells: int) -> int:
+    """Return how often rows are dealt out into folds: more often where cells are few.
+
+    The mean of more models varies less, and with few cells they cost little.
+
+    Examples
+    --------
+    >>> repeats_for(1_000), repeats_for(50_000), repeats_for(500_000)
+    (3, 2, 1)
+    """
+    return int(np.clip(REPEATED_CELLS // max(n_cells, 1), 1, 3))
+
+
+def can_learn(true: Float, row_of: Int, random_state: int) -> bool:
+    """Tell whether the cells outside each fold hold enough true and false ones to learn from."""
+    fold_of = row_folds(row_of, random_state)
+    outside = [true[fold_of != fold] for fold in range(N_FOLDS)]
+    return all(
+        len(cells) >= FEWEST_CELLS and FEWEST <= cells.sum() <= len(cells) - FEWEST
+        for cells in outside
+    )
+
+
+PATIENCE = 10
+L2 = 1.0
+LEAST_CURVATURE = 1.0
+"""Sum of p (1 − p) that both sides of a split must have."""
+SAMPLED_CELLS = 20_000
+"""Cells that the bins of a column are made by."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a model learns.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Trees at most.
+    rate : float
+        What the value of a leaf is multiplied by.
+    n_leaves : int
+    """
+
+    n_rounds: int
+    rate: float
+    n_leaves: int
+
+
+SMALL_STEPS = Pace(200, 0.1, 15)
+LARGE_STEPS = Pace(40, 0.2, 63)
+"""As good where cells are many, in a third of the time: most of a tree's time is for its root."""
+MANY_CELLS = 150_000
+
+
+def pace_for(n_cells: int) -> Pace:
+    """Return how to learn from so many cells."""
+    return LARGE_STEPS if n_cells > MANY_CELLS else SMALL_STEPS
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """Trees, and the log-odds of the training cells by models that were not trained on them."""
+
+    trees: Trees
+    held_out: Float
+
+
+def fit_boosting(cells: Cells, true: Float, row_of: Int, random_state: int) -> CrossFitted:
+    """Fit the mixture on leave-one-out cells.
+
+    Parameters
+    ----------
+    cells : ndarray of float32, shape (n_cells, n_columns)
+    true : ndarray of float64, shape (n_cells,)
+    row_of : ndarray of int64, shape (n_cells,)
+        The training row of each cell: rows, not cells, are put into folds.
+    random_state : int
+    """
+    pace = pace_for(len(cells))
+    folds = [row_folds(row_of, random_state, repeat) for repeat in range(repeats_for(len(cells)))]
+    feature, threshold, left, right, roots, base, held_out = boosted_trees(
+        np.ascontiguousarray(cells),
+        true.astype(np.uint8),
+        bin_thresholds(cells),
+        np.stack(folds).astype(np.uint8),
+        n_folds=N_FOLDS,
+        n_rounds=pace.n_rounds,
+        n_leaves=pace.n_leaves,
+        patience=PATIENCE,
+        rate=pace.rate,
+        l2=L2,
+        least_curvature=LEAST_CURVATURE,
+        n_threads=thread_count(),
+    )
+    trees = Trees(feature, threshold, left, right, roots, base, cells.shape[1])
+    return CrossFitted(trees, held_out)
+
+
+def bin_thresholds(cells: Cells) -> Cells:
+    """Return the values that divide each column into bins of about as many cells.
+
+    Infinite where a column has fewer values. Shape (n_columns, ``MOST_BINS`` − 1).
+
+    Examples
+    --------
+    >>> bin_thresholds(np.array([[0.0], [2.0], [2.0]], dtype=np.float32))[0, :2]
+    array([ 0., inf], dtype=float32)
+    """
+    sample = np.sort(cells[:: -(-len(cells) // SAMPLED_CELLS) or 1], axis=0)
+    thresholds = np.full((cells.shape[1], MOST_BINS - 1), np.inf, dtype=np.float32)
+    places = np.linspace(0, len(sample) - 1, MOST_BINS).astype(np.int64)[:-1]
+    for column, values in enumerate(sample.T):
+        distinct = np.unique(values)
+        edges = distinct[:-1]
+        if len(distinct) > MOST_BINS:
+            edges = np.unique(values[places])
+            edges = edges[edges < distinct[-1]]
+        thresholds[column, : len(edges)] = edges
+    return thresholds
+
+
+LEAST_SPREAD = 1e-12
+"""Scores that differ by less count as equal: the slope on them would be without bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMix(FieldState):
+    """Weights of the parts, and the line that makes their sum log-odds.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_parts,)
+        Sum to one.
+    slope, intercept : float
+    n_columns : int
+        Numbers per cell.
+    """
+
+    weights: Float
+    slope: float
+    intercept: float
+    n_columns: int
+
+    @classmethod
+    def fit(cls, cells: Cells, true: Float, n_parts: int) -> Self:
+        """Fit on leave-one-out cells, in which each part has two columns."""
+        scores = cells[:, 0 : 2 * n_parts : 2].astype(np.float64)
+        weights = optimize.nnls(scores, true)[0]
+        if weights.sum() <= 0:
+            weights = np.ones(scores.shape[1])
+        weights /= weights.sum()
+        slope, intercept = _logistic_line(scores @ weights, true)
+        return cls(weights, slope, intercept, cells.shape[1])
+
+    def log_odds(self, cells: Cells) -> Float:
+        """Return the log-odds of each cell."""
+        scores = cells[:, 0 : 2 * len(self.weights) : 2].astype(np.float64)
+        return self.slope * (scores @ self.weights) + self.intercept
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return cls(
+            read_array(state, "weights", np.float64, (None,)),
+            read_plain(state, "slope", float),
+            read_plain(state, "intercept", float),
+            read_plain(state, "n_columns", int),
+        )
+
+
+def _logistic_line(x: Float, true: Float) -> tuple[float, float]:
+    """Return slope and intercept of the logistic regression on one number, slightly shrunk."""
+    mean, spread = float(x.mean()), float(x.std())
+    if spread < LEAST_SPREAD:
+        spread = 1.0
+    z = (x - mean) / spread
+    slope, intercept = 0.0, 0.0
+    for _ in range(50):
+        p = 1.0 / (1.0 + np.exp(-(slope * z + intercept)))
+        curvature = np.maximum(p * (1.0 - p), 1e-10)
+        gradient = np.array([z @ (p - true) + 1e-3 * slope, (p - true).sum() + 1e-3 * intercept])
+        cross = curvature @ z
+        hessian = np.array([[curvature @ (z * z) + 1e-3, cross], [cross, curvature.sum() + 1e-3]])
+        step = np.linalg.solve(hessian, gradient)
+        largest = np.abs(step).max()
+        step *= min(1.0, 4.0 / max(largest, 1e-12))
+        slope, intercept = slope - float(step[0]), intercept - float(step[1])
+        if largest < 1e-8:
+            break
+    return slope / spread, intercept - slope * mean / spread
+
+
+Numbers = NDArray[np.uint64]
+ROUNDS = 2
+"""Passes from rows to columns and back; after two, columns differ by the rows they stand in."""
+LABEL = np.uint64(0x9E3779B97F4A7C15)
+"""Tells labels from features."""
+
+
+def content_order(X: Features, Y: Csr) -> Int:
+    """Return the ids of the rows, sorted by their contents.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (n, m)
+    Y : csr_array, shape (n, L)
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X, Y = np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]), sparse.csr_array(np.eye(3))
+    >>> there, back = content_order(X, Y), content_order(X[::-1], Y[::-1])
+    >>> np.array_equal(there, 2 - back)
+    True
+    """
+    return np.argsort(content_numbers(X, Y), kind="stable")
+
+
+def content_numbers(X: Features, Y: Csr) -> Numbers:
+    """Return the number of each row."""
+    cells = as_csr(X)
+    row_of = row_ids(cells)
+    kept = cells.data != 0
+    values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
+    rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
+    labels = Y.indices.astype(np.int64)
+    label_rows = row_ids(Y)
+    numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
+    for _ in range(ROUNDS):
+        of_row = _mixed(numbers)
+        of_column = _sums(_mixed(of_row[rows] ^ values), columns, cells.shape[1])
+        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), labels, Y.shape[1])
+        numbers = (
+            of_row
+            + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
+            + _sums(_mixed(of_label[labels] ^ LABEL), label_rows, Y.shape[0])
+        )
+    return _mixed(numbers)
+
+
+def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:
+    """Return the sum of the numbers at each place, modulo 2⁶⁴: in any order the same."""
+    sums = np.zeros(size, dtype=np.uint64)
+    np.add.at(sums, places, numbers)
+    return sums
+
+
+def _mixed(numbers: Numbers) -> Numbers:
+    """Return numbers whose every bit depends on every bit of those given (splitmix64)."""
+    mixed = numbers + LABEL
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

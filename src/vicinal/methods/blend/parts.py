@@ -1,0 +1,296 @@
+r"""The parts of a blend: views of the rows, and what each view says about labels.
+
+A view is a way to look at rows: as given, weighted by labels, or scaled. Each view has an index of
+the training rows and the sums of the rows of each label, and from these its parts:
+
+- **votes**: the share of similarity² among the 30 nearest rows that goes to rows with the label;
+- **local ridge**: ridge regression on the 50 nearest rows (:mod:`vicinal.methods.local_ridge`);
+- **centroids**: the cosine of the row and the sum of all rows with the label.
+
+All of them answer from the rows as they are now: learning a row adds it to the index and to the
+sums of its labels. Where features are few, or rows, a **global ridge** regression joins them, which
+learns a row by a rank-one update.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from vicinal._core.arrays import Csr, Features, Float, Int
+from vicinal._core.checks import check_option
+from vicinal._core.csr import take_rows, trust, with_values
+from vicinal._core.state import State, read_array, read_plain
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import as_csr, csr_parts
+from vicinal._native import BlendView, LabelCentroids
+from vicinal.distances import get_distance
+from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.graph import NeighborGraph
+from vicinal.index import TrainingRows
+from vicinal.methods._formulas import neighbor_weights
+from vicinal.methods.local_ridge import ridge_weights
+from vicinal.preprocess._base import spread
+from vicinal.preprocess.label_weights import is_count, label_weights
+
+KINDS = ("given", "weighted", "scaled")
+PRIOR = 5.0
+"""Of the label weights; see :class:`vicinal.preprocess.LabelWeights`."""
+DENSE_SHARE = 0.3
+"""Rows with a larger share of non-zero values are measurements rather than words."""
+NEIGHBORS = 50
+"""Neighbours that a view looks at."""
+VOTERS = 30
+"""Of these, those that vote."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """How a view looks at rows: constants of the last fit.
+
+    Parameters
+    ----------
+    kind : {"given", "weighted", "scaled"}
+        Rows as they are, where counts become (1 + ln x) · idf; rows weighted by label weights;
+        features scaled to [0, 1] on the training rows.
+    metric : str
+    is_count : bool
+        Whether values are counts.
+    first, second : ndarray of float64
+        Weights of the features and nothing; or the least value and the width of each.
+    """
+
+    kind: str
+    metric: str
+    is_count: bool
+    first: Float
+    second: Float
+
+    @property
+    def name(self) -> str:
+        """For part names."""
+        return "as given" if self.kind == "given" else self.kind
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features that it is made for; None for any."""
+        return len(self.first) or None
+
+    def of(self, X: Features) -> Features:
+        """Return rows in this view."""
+        if self.kind == "scaled":
+            full = X if isinstance(X, np.ndarray) else X.toarray()
+            with np.errstate(over="ignore"):  # what overflows is clipped
+                scaled: Float = np.clip((full - self.first) / self.second, -1.0, 2.0)
+            return scaled
+        if not len(self.first):
+            return X
+        rows = trust(as_csr(X))
+        values = rows.data.astype(np.float64)
+        if self.is_count:  # new rows may hold values below 1, which are no counts
+            values = np.where(values >= 1, 1.0 + np.log(np.maximum(values, 1.0)), values)
+        return with_values(rows, values * self.first[rows.indices])
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        return {
+            "kind": self.kind,
+            "metric": self.metric,
+            "is_count": self.is_count,
+            "first": self.first,
+            "second": self.second,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        try:
+            kind = check_option("kind", state.get("kind"), KINDS)
+            metric = get_distance(read_plain(state, "metric", str)).name
+        except ValueError as error:
+            raise ModelFormatError(str(error)) from None
+        first, second = (read_array(state, key, np.float64, (None,)) for key in ("first", "second"))
+        if kind == "scaled" and (len(first) != len(second) or np.any(second <= 0)):
+            raise ModelFormatError("second: expected a width above 0 for each feature")
+        return cls(kind, metric, read_plain(state, "is_count", bool), first, second)
+
+
+def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
+    """Return the views for training rows, by what their values are."""
+    nothing = np.empty(0)
+    if is_dense(X):
+        full = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
+        least, largest = full.min(axis=0), full.max(axis=0)
+        width = np.where(largest > least, largest - least, 1.0)
+        return [Look("scaled", "euclidean", False, least, width)]
+    rows = as_csr(X)
+    counts = is_count(rows)
+    idf = nothing
+    if counts:
+        having = np.bincount(rows.indices, minlength=rows.shape[1])
+        idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
+    looks = [Look("given", metric, counts, idf, nothing)]
+    if rows.nnz == 0 or rows.data.min() >= 0:  # a feature with negative values is no word
+        looks.append(Look("weighted", "cosine", counts, label_weights(rows, Y, PRIOR), nothing))
+    return looks
+
+
+def is_dense(X: Features) -> bool:
+    """Tell whether rows are measurements."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return bool(np.count_nonzero(values) > DENSE_SHARE * X.shape[0] * X.shape[1])
+
+
+def unit_rows(X: Features) -> Csr:
+    """Return rows of length one; rows of zeros stay."""
+    rows = trust(as_csr(X))
+    values = rows.data.astype(np.float64)
+    if rows.shape[0] == 1:
+        length = np.sqrt(values @ values)
+        return with_values(rows, values / length if length > 0 else values)
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    length = np.sqrt(np.bincount(row_of, values * values, minlength=rows.shape[0]))
+    length[length == 0] = 1.0
+    return with_values(rows, values / spread(rows, length))
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A look at rows, and the training rows under it.
+
+    Parameters
+    ----------
+    look : Look
+    rows : TrainingRows
+        The training rows in this view, at the places that the model has them at.
+    centroids : LabelCentroids or None
+        None for measurements.
+    """
+
+    look: Look
+    rows: TrainingRows
+    centroids: LabelCentroids | None
+
+    @classmethod
+    def build(
+        cls, look: Look, X: Features, Y: Csr, n_jobs: int | None = None, algorithm: object = "auto"
+    ) -> "View":
+        """Look at all training rows."""
+        rows = TrainingRows(look.of(X), look.metric, n_jobs, algorithm=algorithm)
+        return cls(look, rows, None).with_centroids(Y)
+
+    def with_centroids(self, Y: Csr) -> "View":
+        """Return the view with centroids, built from all rows; measurements have none."""
+        if self.look.kind == "scaled":
+            return self
+        seen = self.rows.X
+        if self.rows.n_empty:
+            kept = np.flatnonzero(~self.rows.gone)
+            seen, Y = seen[kept], Y[kept]
+        unit = unit_rows(seen)
+        centroids = LabelCentroids.build(
+            *_arrays(unit), int(unit.shape[1]), *csr_parts(Y), int(Y.shape[1]), thread_count()
+        )
+        return replace(self, centroids=centroids)
+
+    @property
+    def part_names(self) -> list[str]:
+        """What its parts are called."""
+        kinds = ["votes", "local ridge"] + ["centroids"] * (self.centroids is not None)
+        return [f"{kind}, {self.look.name}" for kind in kinds]
+
+    def nearest(self, seen: Features) -> NeighborGraph:
+        """Return the nearest training rows of rows that are in this view already."""
+        return self.rows.query(seen, NEIGHBORS)
+
+    def nearest_others(self, places: Int | None) -> NeighborGraph:
+        """Return the nearest other rows of training rows; None for all of them."""
+        if places is None:
+            return self.rows.query_self(NEIGHBORS)
+        return self.rows.query_rows(places, NEIGHBORS)
+
+    def speak(self, near: NeighborGraph, seen: Features) -> BlendView:
+        """Return what the compiled core makes cells of."""
+        view = BlendView(
+            near.distance_kind.native(),
+            np.ascontiguousarray(near.ids),
+            np.ascontiguousarray(near.values),
+            *self.votes(),
+            self.ridge(near).reshape(-1, near.k),
+            self.centroids is None,
+        )
+        if self.centroids is not None:
+            view.use_centroids(self.centroids, *_arrays(unit_rows(seen)))
+        return view
+
+    def votes(self) -> tuple[Int, Float]:
+        """Return numbers of voters, and powers of their similarities."""
+        return _VOTES
+
+    def ridge(self, near: NeighborGraph) -> Float:
+        """Return the weights of local ridge for each neighbour, shape (1, 1, n, k)."""
+        alpha = DENSE_ALPHA if self.centroids is None else ALPHA
+        return ridge_weights(near, self.rows.X, [near.k], [alpha])
+
+    def terms(self, near: NeighborGraph, seen: Features, label: int, Y: Csr) -> list[Breakdown]:
+        """Return the terms that add up to what each part says of a label, for one row."""
+        found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
+        has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
+        weights = neighbor_weights(near, POWER)[0, : min(len(found), VOTERS)]
+        total = weights.sum()
+        votes = np.zeros(len(found))
+        votes[: len(weights)] = weights / total if total > 0 else 0.0
+        ridge = self.ridge(near)[0, 0, 0, : len(found)]
+        if self.centroids is None and len(found):
+            ridge = ridge + (1.0 - ridge.sum()) / len(found)
+        parts = [
+            Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in (votes, ridge)
+        ]
+        if self.centroids is not None:
+            row = unit_rows(seen)
+            columns = row.indices.astype(np.int64)
+            sums = [self.centroids.sum(column, label) for column in columns.tolist()]
+            norm = self.centroids.norm(label) or 1.0
+            shares = row.data * np.array(sums, dtype=np.float64) / norm
+            parts.append(Breakdown(0.0, (Terms("feature", columns, shares),)))
+        return parts
+
+    def learned(self, X: Features, Y: Csr) -> "View":
+        """Return the view with further rows, whose labels may be new."""
+        seen = self.look.of(X)
+        return replace(self, rows=self.rows.grown(seen), centroids=self._centroids(seen, Y, 1))
+
+    def forgotten(self, places: Int, Y: Csr) -> "View":
+        """Return the view without the rows at places; `Y` are the labels they had."""
+        seen = take_rows(self.rows.X, places)
+        return replace(self, rows=self.rows.without(places), centroids=self._centroids(seen, Y, -1))
+
+    def _centroids(self, seen: Features, Y: Csr, sign: int) -> LabelCentroids | None:
+        """Return the centroids with rows added or taken out."""
+        if self.centroids is None:
+            return None
+        return self.centroids.changed(
+            *_arrays(unit_rows(seen)), *csr_parts(Y), int(Y.shape[1]), sign
+        )
+
+    def compacted(self) -> "View":
+        """Return the same view without empty places."""
+        return replace(self, rows=self.rows.compacted())
+
+
+ALPHA, DENSE_ALPHA = 1.0, 0.3
+POWER = 2.0
+_VOTES = np.array([VOTERS], dtype=np.int64), np.array([POWER])
+
+
+def _labels_of(Y: Csr, place: int) -> Any:
+    """Return the labels of the row at a place."""
+    return Y.indices[Y.indptr[place] : Y.indptr[place + 1]]
+
+
+def _arrays(rows: Csr) -> tuple[Any, Any, Float]:
+    """Return the arrays of rows as the compiled core takes them."""
+    indptr, indices = csr_parts(rows)
+    return indptr, indices, np.ascontiguousarray(rows.data[: indptr[-1]], dtype=np.float64)

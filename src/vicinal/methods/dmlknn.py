@@ -1,0 +1,306 @@
+r"""DML-kNN: the posterior of a label, given the votes for all labels together.
+
+ML-kNN only uses the votes for label *l*. Here the evidence is joint: the same number of votes for
+*l*, and, up to a tolerance :math:`\delta`, for every other label. For a query *x*,
+
+.. math::
+
+    v_b(l) &= \#\{i : y_i(l) = b,\; C_i(l) = C_x(l),\;
+        |C_i(l') - C_x(l')| \le \delta \;\; \forall\, l' \ne l\} \\
+    P(E \mid H^l_b) &= \frac{s + v_b(l)}{s\,L + \#\{i : y_i(l) = b\}} \\
+    r(l) &= \frac{P(H^l_1) P(E \mid H^l_1)}{\sum_b P(H^l_b) P(E \mid H^l_b)}, \qquad
+    P(H^l_1) = \frac{s + \sum_i y_i(l)}{2s + n}
+
+over all *n* training rows, where :math:`C_i` counts the votes of row *i*'s neighbours, itself left
+out. With s = 0, a 0/0 likelihood counts as 0, and where both products are 0 the posterior is the
+prior.
+
+References
+----------
+Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derived from k-nearest
+neighbor rule with label dependencies", EUSIPCO 2008.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.checks import check_integer, check_real
+from vicinal._core.state import FieldState, State, read_count, read_csr
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import csr_parts
+from vicinal._native import DmlCounts
+from vicinal.decision import Threshold
+from vicinal.errors import ModelFormatError, warn_user
+from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
+from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
+from vicinal.methods import _formulas
+from vicinal.methods._formulas import label_values, neighbor_places
+from vicinal.methods.base import NeighborEstimator
+from vicinal.methods.folds import votes_at_each_k
+from vicinal.methods.registry import FEW_K, Method
+from vicinal.methods.training import EveryLabel, Training, check_cells, read_indicator, read_weight
+from vicinal.scores import Scores
+
+FEW_COMPARISONS = 2**17
+"""Up to this many comparisons of votes, one thread is as fast as several."""
+SLOW = 2 * 10**10
+"""Number of comparisons for scoring as many rows as the training set, above which ``fit`` warns."""
+
+
+@dataclass(frozen=True, eq=False)
+class DMLkNNScoring(FieldState, EveryLabel):
+    r"""The votes that each training row received.
+
+    Parameters
+    ----------
+    k : int
+        Number of neighbours.
+    smoothing : float
+        The *s* above.
+    tolerance : int
+        The :math:`\delta` above.
+    counts : csr_array of int32, shape (n, L)
+        :math:`C_i(l)`.
+    Y : csr_array of int32, shape (n, L)
+        Training labels.
+
+    Notes
+    -----
+    Cost: a query is compared with the rows that have votes for its rarest label of more than
+    :math:`\delta` votes, or with all rows where it has none: at most the votes stored in `counts`,
+    stopping at the first difference. Memory: 8 bytes per stored vote; the score of a
+    label depends on all others, so scores are dense (:mod:`vicinal.methods.training`), which
+    takes 16 more bytes per query and label while scoring.
+
+    Examples
+    --------
+    The rows of ML-kNN's example, one label: nothing else to agree with, and one outcome instead of
+    k + 1 in the denominator, so (1/2 · 3/3) / (1/2 · 3/3 + 1/2 · 1/3) = 3/4.
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1], [1], [0], [0]], dtype=np.int32))
+    >>> ids = np.array([[1], [0], [3], [2]], dtype=np.int32)
+    >>> graph = NeighborGraph(ids, np.ones((4, 1)), "euclidean", n_rows=4)
+    >>> model = DMLkNNScoring.fit(Training(graph, Y), k=1, smoothing=1.0, tolerance=2)
+    >>> model.scores(graph).toarray().ravel()
+    array([0.75, 0.75, 0.25, 0.25])
+    """
+
+    k: int
+    smoothing: float
+    tolerance: int
+    counts: Csr
+    Y: Csr
+
+    @classmethod
+    def fit(cls, training: Training, k: int, smoothing: float, tolerance: int) -> Self:
+        """Count the votes of the training rows' neighbours, leave-one-out."""
+        near = training.graph.prefix(min(k, training.graph.k))
+        counts = votes(near, training.Y)
+        warn_if_slow(training.n_rows, int(counts.nnz))
+        return cls(k, smoothing, tolerance, counts, training.Y)
+
+    @classmethod
+    def fit_sweep(
+        cls, training: Training, ks: Iterable[int], smoothing: float, tolerance: int
+    ) -> Iterator[Self]:
+        """Fit for each k of `ks` (ascending), counting votes once."""
+        wanted = list(ks)
+        counts_by_k = votes_at_each_k(training.graph, training.Y, wanted)
+        for k, counts in zip(wanted, counts_by_k, strict=True):
+            yield cls(k, smoothing, tolerance, counts, training.Y)
+
+    @cached_property
+    def positives(self) -> Int:
+        """Number of training rows with each label, shape (L,)."""
+        return np.bincount(self.Y.indices, minlength=self.Y.shape[1])
+
+    @property
+    def prior(self) -> Float:
+        """:math:`P(H^l_1)`, shape (L,)."""
+        return _formulas.prior(self.positives, self.Y.shape[0], self.smoothing)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the queries of `graph`."""
+        check_cells(graph.n_queries, self.Y.shape[1])
+        near = graph.prefix(min(self.k, graph.k))
+        likelihoods = self.likelihoods(*self.matching(votes(near, self.Y)))
+        return Scores.dense(
+            _formulas.posterior(self.prior, *likelihoods), neighbor_cardinality(near, self.Y)
+        )
+
+    def likelihoods(self, with_label: Int32, without_label: Int32) -> tuple[Float, Float]:
+        """Return :math:`P(E | H^l_1)` and :math:`P(E | H^l_0)` of matching counts, (queries, L)."""
+        n_rows, n_labels = self.Y.shape
+        totals = (self.positives, n_rows - self.positives)
+        given_with, given_without = (
+            _formulas.likelihood(matching, total, self.smoothing, n_outcomes=n_labels)
+            for matching, total in zip((with_label, without_label), totals, strict=True)
+        )
+        return given_with, given_without
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the score without a vote for the label, and what its votes add to that.
+
+        The votes for all other labels stay as they are, so that the score is one of
+        :math:`C_x(l)` alone.
+
+        Notes
+        -----
+        Costs one comparison with the training rows' votes per label explained. Memory: 40 bytes per
+        label of the model.
+        """
+        near = graph.prefix(min(self.k, graph.k))
+        asked, places = votes(near, self.Y), neighbor_places(graph, self.k)
+        matching = self.matching(asked)
+        likelihoods = self.likelihoods(*matching)
+        scores = _formulas.posterior(self.prior, *likelihoods)[0]
+        said = label_values(self.Y, places, labels)
+        facts: list[dict[str, Fact]] = [
+            {
+                "votes": int(column.sum()),
+                "neighbors": len(places),
+                "prior": float(self.prior[label]),
+                "matching_with": int(matching[0][0, label]),
+                "matching_without": int(matching[1][0, label]),
+                "likelihood_with": float(likelihoods[0][0, label]),
+                "likelihood_without": float(likelihoods[1][0, label]),
+            }
+            for label, column in zip(labels, said.T, strict=True)
+        ]
+        values = [float(scores[label]) for label in labels]
+        bases = [self._score_without_votes(asked, label) for label in labels]
+        return vote_breakdowns(places, said, values, bases, facts)
+
+    def _score_without_votes(self, asked: Csr, label: int) -> float:
+        """Return the score of a label if it had no votes and all other labels kept theirs."""
+        fewer = asked.copy()
+        fewer.data[fewer.indices == label] = 0
+        fewer.eliminate_zeros()
+        likelihoods = self.likelihoods(*self.matching(fewer))
+        return float(_formulas.posterior(self.prior, *likelihoods)[0, label])
+
+    def matching(self, asked: Csr) -> tuple[Int32, Int32]:
+        """Return :math:`v_1(l)` and :math:`v_0(l)` for queries with these votes, (queries, L)."""
+        # Votes differ by less than the number of rows, so a larger tolerance tolerates no more.
+        tolerance = min(self.tolerance, self.Y.shape[0])
+        known = DmlCounts(*_vote_parts(self.counts), *csr_parts(self.Y), self.Y.shape[1])
+        few = asked.shape[0] * self.counts.nnz <= FEW_COMPARISONS
+        return known.count(*_vote_parts(asked), tolerance, 1 if few else thread_count())
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        k, Y = read_count(state, "k"), read_indicator(state, "Y")
+        counts = read_csr(state, "counts", Y.shape)
+        whole = counts.astype(np.int32)
+        if np.any(whole.data != counts.data) or np.any((whole.data < 1) | (whole.data > k)):
+            raise ModelFormatError(f"counts: expected whole numbers from 1 to {k}")
+        tolerance = read_count(state, "tolerance", low=0)
+        return cls(k, read_weight(state, "smoothing"), tolerance, whole, Y)
+
+
+def warn_if_slow(n_rows: int, n_votes: int) -> None:
+    """Warn if scoring as many rows as the training set would take minutes."""
+    if n_rows * n_votes > SLOW:
+        warn_user(
+            f"DML-kNN compares each query with the votes of all training rows: {n_rows} queries "
+            f"would take up to {n_rows * n_votes:.0e} comparisons, at some seconds for each 1e9"
+        )
+
+
+def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
+    """Return row pointers, label ids and votes as the compiled core takes them."""
+    indptr, indices = csr_parts(counts)
+    return indptr, indices, np.ascontiguousarray(counts.data[: indptr[-1]], dtype=np.int32)
+
+
+class DMLkNN(NeighborEstimator):
+    """DML-kNN: the posterior of each label, given the neighbours' votes for all labels together.
+
+    Parameters
+    ----------
+    n_neighbors : int
+    smoothing : float
+        Added to every count; 1 is Laplace smoothing, 0 is none.
+    tolerance : int
+        By how many votes for another label two rows may differ and still count as alike.
+    metric : {"euclidean", "cosine", "dot"}
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None predicts a label whose posterior is at least 0.5.
+    never_empty : bool or None
+        Whether every row gets at least one label; None for the method's own rule: it may get none.
+    n_jobs : int or None
+        Number of threads; None for all cores.
+    algorithm : str or callable
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
+
+    References
+    ----------
+    Z. Younes, F. Abdallah, T. Denœux, "Multi-label classification algorithm derived from k-nearest
+    neighbor rule with label dependencies", EUSIPCO 2008. The formulas are in
+    :mod:`vicinal.methods.dmlknn`, with the cost, which grows with queries × training rows.
+
+    Examples
+    --------
+    Rows 0 and 1 have the label and are each other's neighbour; rows 2 and 3 are each other's
+    neighbour and do not have it.
+
+    >>> import numpy as np
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> Y = np.array([[1], [1], [0], [0]])
+    >>> model = DMLkNN(n_neighbors=1).fit(X, Y)
+    >>> model.predict_proba([[0.4], [10.2]])
+    array([[0.75],
+           [0.25]])
+    """
+
+    method = Method(
+        name="dmlknn",
+        grid={"tolerance": (0, 1, 2, 4, 6), "n_neighbors": FEW_K},
+        cost="slow",
+        rule=Threshold(0.5, inclusive=True),
+        scoring=(DMLkNNScoring,),
+    )
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        smoothing: float = 1.0,
+        tolerance: int = 2,
+        *,
+        metric: str = "euclidean",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+        algorithm: object = "auto",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.tolerance = tolerance
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
+
+    def _fit_scoring(self, training: Training) -> DMLkNNScoring:
+        """Count the neighbours' votes."""
+        return DMLkNNScoring.fit(training, self.n_neighbors, *self._settings())
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[DMLkNNScoring]:
+        """Count the votes once for all k."""
+        return DMLkNNScoring.fit_sweep(training, ks, *self._settings())
+
+    def _settings(self) -> tuple[float, int]:
+        """Return ``smoothing`` and ``tolerance``, checked."""
+        smoothing = check_real("smoothing", self.smoothing, low=0)
+        return smoothing, check_integer("tolerance", self.tolerance, low=0)

@@ -1,0 +1,642 @@
+r"""Feature kNN: the labels most similar to the features of a row.
+
+A feature *f* and a label *y* are compared by their columns over the training rows:
+
+.. math::
+
+    sim_{FL}(f, y) &= \frac{\vec f \cdot \vec y}{\lVert \vec f \rVert \lVert \vec y \rVert} \\
+    \mathrm{conf}_{FL}(x, y) &= \frac{\sum_j x_j \cdot sim_{FL}(f_j, y)}{\sum_j x_j}
+
+Each feature keeps only its k most similar labels. The paper does not say how the kept labels enter
+the formula, so ``aggregate`` selects one of four readings:
+
+- ``"literal"``, the formula (3) as printed: the numerator and the denominator run over all features
+  of *x*, and k only limits which labels are candidates: those that some feature of *x* keeps;
+- ``"mean"``: the numerator runs over the features that keep *y*, the denominator over all features;
+- ``"kept-mean"``: both run over the features that keep *y*;
+- ``"max"``: the largest :math:`sim_{FL}(f_j, y)` of the features that keep *y*.
+
+A label that no feature of *x* keeps scores 0. ``neighbors_of="label"`` is a variant that is not in
+the paper: each label keeps its k most similar features instead. ``docs/lcif.md`` compares all
+readings with the paper's figures.
+
+The search takes place in ``fit`` and includes all rows; a prediction is one sparse product.
+Features are expected to be in [0, 1]; then scores are too. Negative values of *x* and negative
+similarities are ignored; a row without a positive value scores 0 for all labels.
+
+References
+----------
+L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for efficient
+multi-label classification", DSAA 2017, section III-B.
+
+Adding or removing a row changes the length of its labels' columns, and therefore the similarities
+of every feature that shares a row with one of these labels. So all similarities are dropped; those
+of a feature are computed when a row with this feature is first scored, and kept until the next
+change. They are bit-identical to those of a new fit.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, is_stored, row_ids
+from vicinal._core.checks import check_integer, check_option
+from vicinal._core.csr import checked_csr, trust, with_values
+from vicinal._core.state import State, read_csr, read_plain
+from vicinal._core.threads import thread_count
+from vicinal._core.validation import as_csr, csr_parts
+from vicinal._native import column_search
+from vicinal.decision import CardinalityThreshold, NeverEmpty
+from vicinal.distances import COSINE
+from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms, shapley_of_maximum
+from vicinal.graph import NeighborGraph, no_neighbors
+from vicinal.methods._formulas import (
+    column_graph,
+    combined_rows,
+    kept_similarities,
+    label_values,
+    native_matrix,
+)
+from vicinal.methods.base import NeighborEstimator
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
+from vicinal.methods.registry import ODD_K, ODD_K_BEYOND, Method
+from vicinal.methods.training import Scoring, Training, check_given, read_indicator
+from vicinal.scores import Scores
+
+NEIGHBORS_OF = ("feature", "label")
+AGGREGATES = ("mean", "max", "kept-mean", "literal")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureKNNScoring:
+    """The k largest similarities of features and labels.
+
+    Parameters
+    ----------
+    similarity : csr_array of float64, shape (m, L)
+        :math:`sim_{FL}`, all above 0: at most k entries per feature (or label), or for
+        ``"literal"`` one per feature and label that share a training row.
+    aggregate : {"mean", "max", "kept-mean", "literal"}
+    Y : csr_array of int32, shape (n, L)
+        Training labels.
+    kept : csr_array of float64, shape (m, L), or None
+        For ``"literal"``: the similarities that are kept, which determine the candidate labels.
+
+    Examples
+    --------
+    The first feature occurs where the first label does; the second in one row of two with either
+    label, and of two labels equally near it keeps the first. A row with both features gets the mean
+    of the similarities 1 and 1/2.
+
+    >>> from scipy import sparse
+    >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.int32))
+    >>> no_one = NeighborGraph(np.empty((4, 0), dtype=np.int32), np.empty((4, 0)), "cosine", 4)
+    >>> fitted = FeatureKNNScoring.fit(Training(no_one, Y, X), k=1)
+    >>> fitted.similarity.toarray().round(4)
+    array([[1. , 0. ],
+           [0.5, 0. ]])
+    >>> fitted.scores(no_one, np.array([[1.0, 1.0]])).toarray().round(4)
+    array([[0.75, 0.  ]])
+    """
+
+    similarity: Csr
+    aggregate: str
+    Y: Csr
+    kept: Csr | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other."""
+        check_option("aggregate", self.aggregate, AGGREGATES)
+        if (self.kept is not None) != (self.aggregate == "literal"):
+            raise InvalidArgumentError("kept", 'a matrix exactly for "literal"', self.aggregate)
+        if self.kept is not None and self.kept.shape != self.similarity.shape:
+            raise InvalidArgumentError("kept", f"shape {self.similarity.shape}", self.kept.shape)
+        if self.similarity.shape[1] != self.Y.shape[1]:
+            raise InvalidArgumentError(
+                "similarity", f"{self.Y.shape[1]} labels", self.similarity.shape[1]
+            )
+
+    @property
+    def k(self) -> int:
+        """No neighbours are used for scoring."""
+        return 0
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return int(self.similarity.shape[0])
+
+    @classmethod
+    def fit(
+        cls,
+        training: Training,
+        k: int,
+        neighbors_of: str = "feature",
+        aggregate: str = "mean",
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Find the k labels most similar to each feature, or the k features to each label."""
+        return next(cls.fit_sweep(training, [k], neighbors_of, aggregate, n_jobs))
+
+    @classmethod
+    def fit_sweep(
+        cls,
+        training: Training,
+        ks: Iterable[int],
+        neighbors_of: str = "feature",
+        aggregate: str = "mean",
+        n_jobs: int | None = None,
+    ) -> Iterator[Self]:
+        """Fit for each k of `ks`, searching once."""
+        if training.X is None:
+            raise InvalidArgumentError("X", "the features of the training rows", None)
+        wanted = list(ks)
+        of_label = check_option("neighbors_of", neighbors_of, NEIGHBORS_OF) == "label"
+        A, B = (training.Y, training.X) if of_label else (training.X, training.Y)
+        graph = column_graph(A, B, max(wanted), n_jobs)
+        literal = check_option("aggregate", aggregate, AGGREGATES) == "literal"
+        every = column_cosines(training.X, training.Y) if literal else None
+        for k in wanted:
+            kept = kept_similarities(graph.prefix(min(k, graph.k)))
+            kept = kept.T.tocsr() if of_label else kept
+            if every is None:
+                yield cls(kept, aggregate, training.Y)
+            else:
+                yield cls(every, aggregate, training.Y, kept)
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the rows of `X`; `graph` is not used."""
+        if X is None:
+            raise InvalidArgumentError("X", "the features of the rows to score", None)
+        rows = as_csr(X)
+        sums = combined_rows(rows, self.similarity, self.aggregate)
+        if self.kept is not None:
+            candidates = combined_rows(rows, self.kept, "max").values
+            return Scores.sparse(only_stored(sums.means(), candidates))
+        if self.aggregate == "mean":
+            return Scores.sparse(sums.means())
+        if self.aggregate == "kept-mean":
+            keeps = with_values(self.similarity, np.ones(self.similarity.nnz))
+            weights = combined_rows(rows, keeps, "mean").values  # of the same structure
+            return Scores.sparse(with_values(sums.values, sums.values.data / weights.data))
+        return Scores.sparse(sums.values)
+
+    def as_fitted(self, Y: Csr, X: Features) -> Self:
+        """Return the state for the same rows at other places, whose labels are `Y`."""
+        return replace(self, Y=Y)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` for each feature that keeps the label.
+
+        For ``aggregate="max"`` the parts are the features' Shapley values.
+        """
+        row = as_csr(check_given(X, 1, self.n_features))
+        has = row.data > 0
+        columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
+        similarities = label_values(self.similarity, columns, labels)
+        if self.kept is not None:
+            is_candidate = (label_values(self.kept, columns, labels) > 0).any(axis=0)
+            similarities = np.where(is_candidate, similarities, 0.0)
+        found = []
+        for similarity in similarities.T:
+            kept = similarity > 0
+            terms = Terms("feature", columns[kept], self._shares(x, similarity)[kept])
+            found.append(
+                Breakdown(
+                    0.0, (terms,), facts={"features": len(x), "features_kept": len(terms.ids)}
+                )
+            )
+        return found
+
+    def _shares(self, x: Float, similarity: Float) -> Float:
+        """Return the share of each feature of a row in the score of a label."""
+        if self.aggregate == "max":
+            return shapley_of_maximum(similarity)
+        whole = x[similarity > 0].sum() if self.aggregate == "kept-mean" else x.sum()
+        return x * similarity / (whole or 1.0)
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values and arrays."""
+        kept: dict[str, State] = {} if self.kept is None else {"kept": self.kept}
+        return {"similarity": self.similarity, "aggregate": self.aggregate, "Y": self.Y, **kept}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        Y = read_indicator(state, "Y")
+        similarity = _read_cosines(state, "similarity", Y.shape[1])
+        kept = _read_cosines(state, "kept", Y.shape[1]) if "kept" in state else None
+        aggregate = read_plain(state, "aggregate", str)
+        try:
+            return cls(similarity, aggregate, Y, kept)
+        except InvalidArgumentError as error:
+            raise ModelFormatError(str(error)) from None
+
+
+def _read_cosines(state: Mapping[str, State], name: str, n_labels: int) -> Csr:
+    """Return a stored matrix of positive cosines."""
+    matrix = read_csr(state, name, (None, n_labels))
+    if matrix.nnz and not 0 < matrix.data.min() <= matrix.data.max() < 1 + 1e-9:
+        raise ModelFormatError(f"{name}: expected cosines above 0")
+    return matrix.astype(np.float64, copy=False)
+
+
+def column_cosines(X: Features, Y: Csr) -> Csr:
+    """Return the positive cosines of every column of `X` with every column of `Y`, shape (m, L).
+
+    Memory: 12 bytes per pair of a feature and a label that share a row.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1], [1]], dtype=np.int32))
+    >>> column_cosines(np.array([[3.0, 0.0], [4.0, 1.0]]), Y).toarray().round(4)
+    array([[0.9899],
+           [0.7071]])
+    """
+    rows = as_csr(X).astype(np.float64)
+    products = (rows.T.tocsr() @ Y.astype(np.float64)).tocsr()
+    lengths = np.sqrt(np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1]))
+    label_lengths = np.sqrt(np.bincount(Y.indices, minlength=Y.shape[1]))
+    lengths_of_pairs = np.repeat(lengths, np.diff(products.indptr))
+    products.data = products.data / (lengths_of_pairs * label_lengths[products.indices])
+    products.data[~(products.data > 0)] = 0.0
+    products.eliminate_zeros()
+    products.sort_indices()
+    return trust(products)
+
+
+def only_stored(values: Csr, pattern: Csr) -> Csr:
+    """Return the entries of `values` that are stored in `pattern` too."""
+    kept = is_stored(pattern, values)
+    counts = np.bincount(row_ids(values)[kept], minlength=values.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return checked_csr(values.data[kept], values.indices[kept], indptr, values.shape)
+
+
+MOST_RECENT = 1024
+"""Number of added rows after which all rows are transposed again."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureColumns:
+    """Columns of a feature matrix whose rows change.
+
+    Parameters
+    ----------
+    columns : csr_array, shape (m, n_old)
+        The first rows, transposed.
+    X : ndarray or csr_array, shape (n, m)
+        All rows by place: the first ones, and those added since.
+    gone : ndarray of bool, shape (n,)
+        Whether a row was removed; empty if none was.
+
+    Notes
+    -----
+    Memory: 12 bytes per entry of the first rows.
+
+    Examples
+    --------
+    >>> first = FeatureColumns.of(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    >>> both = first.changed(np.array([[1.0, 0.0], [2.0, 3.0], [4.0, 0.0]]), np.zeros(0, bool))
+    >>> both.of_features(np.array([0])).toarray()
+    array([[1., 2., 4.]])
+    """
+
+    columns: Csr
+    X: Features
+    gone: Bool
+
+    @classmethod
+    def of(cls, X: Features, gone: Bool | None = None) -> "FeatureColumns":
+        """Transpose rows."""
+        return cls(
+            trust(as_csr(X).T.tocsr()), X, np.zeros(0, dtype=np.bool_) if gone is None else gone
+        )
+
+    def changed(self, X: Features, gone: Bool) -> "FeatureColumns":
+        """Return the columns after rows were appended or removed."""
+        if X.shape[0] - self.columns.shape[1] > MOST_RECENT:
+            return FeatureColumns.of(X, gone)
+        return FeatureColumns(self.columns, X, gone)
+
+    def of_features(self, features: Int) -> Csr:
+        """Return some columns as rows, shape (len(features), n), without removed rows.
+
+        `features` must ascend.
+        """
+        n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
+        old = trust(self.columns[features])
+        indptr, rows = csr_parts(old)
+        if n_rows == n_old and not len(self.gone):
+            return old
+        place, data = row_ids(old), old.data
+        recent_place, recent_rows, recent_data = self._recent(features, n_old)
+        if len(self.gone):
+            kept = ~self.gone[rows]
+            place, rows, data = place[kept], rows[kept], data[kept]
+            kept = ~self.gone[recent_rows]
+            recent_place, recent_rows = recent_place[kept], recent_rows[kept]
+            recent_data = recent_data[kept]
+        sizes = np.bincount(place, minlength=len(features))
+        recent_sizes = np.bincount(recent_place, minlength=len(features))
+        indptr = np.concatenate([[0], np.cumsum(sizes + recent_sizes)])
+        # Added rows follow the first rows of the same feature.
+        before = np.cumsum(recent_sizes) - recent_sizes
+        at, recent_at = np.arange(len(rows)) + before[place], np.arange(len(recent_rows))
+        recent_at += np.cumsum(sizes)[recent_place]
+        indices = np.empty(len(rows) + len(recent_rows), dtype=np.int32)
+        values = np.empty(len(indices), dtype=np.float64)
+        indices[at], indices[recent_at] = rows, recent_rows
+        values[at], values[recent_at] = data, recent_data
+        return checked_csr(values, indices, indptr, (len(features), n_rows))
+
+    def _recent(self, features: Int, n_old: int) -> tuple[Int, Int, NDArray[Any]]:
+        """Return the entries of added rows: position in `features`, row and value."""
+        recent = as_csr(self.X[n_old:])
+        place = np.searchsorted(features, recent.indices)
+        there = features[np.minimum(place, len(features) - 1)] == recent.indices
+        chosen = np.flatnonzero(there)
+        chosen = chosen[np.argsort(place[chosen], kind="stable")]
+        rows = row_ids(recent)[chosen] + n_old
+        return place[chosen], rows, recent.data[chosen]
+
+
+FEW_FEATURES = 4096
+"""If the rows to score have more features than this, the similarities of all are computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedFeatureKNNScoring:
+    """The rows of each feature, and the similarities computed so far.
+
+    Parameters
+    ----------
+    columns : FeatureColumns
+    n_kept : int
+        Number of labels that each feature keeps.
+    aggregate : str
+    Y : csr_array of int32
+        Labels by place; those of removed rows are not read.
+    label_counts : ndarray of int64, shape (L,)
+        Rows with each label.
+    """
+
+    columns: FeatureColumns
+    n_kept: int
+    aggregate: str
+    Y: Csr
+    label_counts: Int
+    _known: dict[int, tuple[Int32, Float]] = field(default_factory=dict)
+
+    is_settled = False
+
+    @property
+    def k(self) -> int:
+        """No neighbours are used for scoring."""
+        return 0
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return int(self.columns.X.shape[1])
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Score the rows of `X`; `graph` is not used."""
+        if X is None:
+            raise InvalidArgumentError("X", "the features of the rows to score", None)
+        rows = as_csr(X)
+        features, place = np.unique(rows.indices, return_inverse=True)
+        if len(features) > FEW_FEATURES:
+            return FeatureKNNScoring(self.similarity, self.aggregate, self.Y).scores(graph, rows)
+        shape = (int(rows.shape[0]), len(features))
+        indptr, _ = csr_parts(rows)
+        local = checked_csr(rows.data, place.astype(np.int32), indptr, shape)
+        near = self._of_features(features.astype(np.int64))
+        return FeatureKNNScoring(near, self.aggregate, self.Y).scores(graph, local)
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return the parts of each label's score, as feature kNN does."""
+        settled = FeatureKNNScoring(self.similarity, self.aggregate, self.Y)
+        return settled.explain(graph, labels, X)
+
+    @cached_property
+    def similarity(self) -> Csr:
+        """The similarities that all features keep, shape (m, L)."""
+        return kept_similarities(self._graph(np.arange(self.n_features)))
+
+    def _of_features(self, features: Int) -> Csr:
+        """Return the similarities that some features keep, shape (len(features), L)."""
+        known = self._known
+        missing = np.array([f for f in features.tolist() if f not in known], dtype=np.int64)
+        if len(missing):
+            kept = kept_similarities(self._graph(missing))
+            indptr, indices = csr_parts(kept)
+            for at, feature in enumerate(missing.tolist()):
+                entries = slice(indptr[at], indptr[at + 1])
+                known[feature] = indices[entries], kept.data[entries]
+        parts = [known[feature] for feature in features.tolist()]
+        indptr = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids, _ in parts], out=indptr[1:])
+        nothing = np.empty(0, dtype=np.int32), np.empty(0)
+        indices, values = (np.concatenate(part) for part in zip(nothing, *parts, strict=True))
+        return checked_csr(values, indices, indptr, (len(parts), int(self.Y.shape[1])))
+
+    def _graph(self, features: Int) -> NeighborGraph:
+        """Return the labels with the highest cosine for each of some features."""
+        n_labels = int(self.Y.shape[1])
+        width = max(1, min(self.n_kept, n_labels))
+        items = native_matrix(self.columns.of_features(features))
+        norms = np.sqrt(self.label_counts.astype(np.float64))
+        threads = 1 if len(features) <= FEW_FEATURES else thread_count()
+        ids, values = column_search(items, native_matrix(self.Y), width, threads, norms)
+        return NeighborGraph.trusted(ids, values, COSINE.name, n_labels)
+
+    def as_fitted(self, Y: Csr, X: Features) -> FeatureKNNScoring:
+        """Return the state of a new fit on the same rows, at places without gaps."""
+        nobody = no_neighbors(int(Y.shape[0]), int(Y.shape[0]), COSINE.name)
+        training = Training(nobody, Y, X)
+        return FeatureKNNScoring.fit(training, self.n_kept, "feature", self.aggregate)
+
+    def get_state(self) -> dict[str, State]:
+        """Raise: only the result of :meth:`settled` can be saved."""
+        raise InvalidArgumentError("scoring", "a settled state", "one with changed rows")
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Raise: no file contains this state."""
+        raise ModelFormatError("unexpected ChangedFeatureKNNScoring")
+
+
+def revised_feature_part(
+    scoring: object,
+    X: Features,
+    gone: Bool,
+    Y: Csr,
+    label_counts: Int,
+    n_kept: int,
+    aggregate: str,
+) -> ChangedFeatureKNNScoring:
+    """Return feature kNN after a change of the rows, given its state before."""
+    if isinstance(scoring, ChangedFeatureKNNScoring):
+        columns = scoring.columns.changed(X, gone)
+    else:
+        columns = FeatureColumns.of(X, gone)
+    return ChangedFeatureKNNScoring(columns, n_kept, aggregate, trust(Y), label_counts)
+
+
+class FeatureKNN(IncrementalEstimator):
+    """Feature kNN: predict the labels that are most similar to the features of a row.
+
+    The fastest method at prediction: it searches no rows. Features and labels are compared when the
+    model is fitted.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many of the most similar labels each feature keeps (or features each label).
+    neighbors_of : {"feature", "label"}
+        ``"feature"``: each feature keeps its most similar labels. ``"label"``: each label keeps its
+        most similar features.
+    aggregate : {"mean", "max", "kept-mean", "literal"}
+        How a label's score is computed from its similarities to the features of a row: their mean,
+        weighted by the feature values, or the largest. ``"mean"`` counts a feature that does not
+        keep the label as 0, ``"kept-mean"`` leaves it out. ``"literal"`` is the paper's formula as
+        printed: the mean over all features, for the labels that some feature of the row keeps.
+    metric : {"cosine", "dot", "euclidean"}
+        For ``kneighbors`` only. Features and labels are always compared by the cosine.
+    threshold : None, {"cardinality", "two-pass"}, float or decision object
+        How scores become labels; None means ``"cardinality"``: one threshold, at which as many
+        labels are predicted on the training rows as they have.
+    never_empty : bool or None
+        Whether every row gets at least one label; None for the method's own rule: it gets the best
+        one, or the most frequent one if all score 0.
+    n_jobs : int or None
+        Number of threads; None for all cores.
+    algorithm : str or callable
+        The index for the neighbour search: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
+    recalibrate_at : float or {"always", "never"}
+        ``partial_fit`` and ``forget`` refit a threshold that depends on the training rows once this
+        share of the rows has changed (see :meth:`recalibrate`). Scores are always exact.
+
+    Notes
+    -----
+    Features should lie in [0, 1] (:class:`vicinal.preprocess.MinMax`); negative values of a row are
+    ignored in its scores.
+
+    References
+    ----------
+    L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for
+    efficient multi-label classification", DSAA 2017. The formulas are in
+    :mod:`vicinal.methods.feature_knn`.
+
+    Examples
+    --------
+    Rows with the first feature are round, rows with the second one are square:
+
+    >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> Y = [["round"], ["round"], ["square"], ["round"]]
+    >>> model = FeatureKNN(n_neighbors=1).fit(X, Y)
+    >>> model.predict_names([[1.0, 0.0], [1.0, 3.0]])
+    [['round'], ['round', 'square']]
+    >>> model.predict_proba([[1.0, 3.0]]).toarray()
+    array([[0.25, 0.75]])
+    """
+
+    method = Method(
+        name="feature-knn",
+        grid={"n_neighbors": ODD_K},
+        beyond_edge={"n_neighbors": ODD_K_BEYOND},
+        rule=NeverEmpty(CardinalityThreshold()),
+        scoring=(FeatureKNNScoring,),
+    )
+
+    def __init__(
+        self,
+        n_neighbors: int = 15,
+        neighbors_of: str = "feature",
+        aggregate: str = "mean",
+        *,
+        metric: str = "cosine",
+        threshold: object = None,
+        never_empty: bool | None = None,
+        n_jobs: int | None = None,
+        algorithm: object = "auto",
+        recalibrate_at: float | str = 0.01,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.neighbors_of = neighbors_of
+        self.aggregate = aggregate
+        self.metric = metric
+        self.threshold = threshold
+        self.never_empty = never_empty
+        self.n_jobs = n_jobs
+        self.algorithm = algorithm
+        self.recalibrate_at = recalibrate_at
+
+    def _neighbors(self) -> int:
+        """Check ``n_neighbors`` and return 0: no rows are searched."""
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        return 0
+
+    def _fit_scoring(self, training: Training) -> FeatureKNNScoring:
+        """Compare features and labels."""
+        return FeatureKNNScoring.fit(
+            training, self.n_neighbors, self.neighbors_of, self.aggregate, self.n_jobs
+        )
+
+    def _can_update(self) -> bool:
+        """Tell whether a small change can be revised: only if features keep few similarities."""
+        return self.neighbors_of == "feature" and self.aggregate != "literal"
+
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+        """Compute the similarities that changed only when they are needed."""
+        return revised_features(scoring, revision, self.n_neighbors, self.aggregate)
+
+    def _sweep(self, training: Training, ks: Sequence[int]) -> Iterator[FeatureKNNScoring]:
+        """Compare features and labels once for all k."""
+        return FeatureKNNScoring.fit_sweep(
+            training, ks, self.neighbors_of, self.aggregate, self.n_jobs
+        )
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked."""
+        return with_matching_features(super().from_state(state))
+
+
+def revised_features(
+    scoring: Scoring, revision: ChangedRows, k: int, aggregate: str
+) -> ChangedFeatureKNNScoring:
+    """Return the scoring of feature kNN after a small change."""
+    rows = revision.rows
+    counts = revision.label_counts().copy()
+    return revised_feature_part(scoring, rows.X, rows.gone, revision.Y, counts, k, aggregate)
+
+
+Model = TypeVar("Model", bound=NeighborEstimator)
+
+
+def with_matching_features(model: Model) -> Model:
+    """Return a restored model, after checking the number of features of its similarities."""
+    n_features = getattr(model.scoring_, "n_features", None)
+    if n_features is None:
+        raise ModelFormatError(
+            f"scoring: expected feature kNN or LCIF, got {type(model.scoring_).__name__}"
+        )
+    if n_features != model.n_features_in_:
+        raise ModelFormatError(
+            f"similarity: expected {model.n_features_in_} features, got {n_features}"
+        )
+    return model

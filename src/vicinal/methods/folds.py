@@ -1,0 +1,248 @@
+"""One fold: training rows and held-out rows, with their neighbours already searched.
+
+Methods that only keep the labels add up their votes neighbour by neighbour. Other methods may
+define ``_sweep(training, ks)``; those that do not are fitted for each k.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+
+from vicinal._core.arrays import Csr, Features
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph, votes_by_k
+from vicinal.methods.base import NeighborEstimator
+from vicinal.methods.training import Scoring, Training, leave_one_out
+from vicinal.metrics.table import outside_scores
+from vicinal.scores import DENSE_LIMIT, Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The rows that a method is trained on, and the held-out rows that it is tested on.
+
+    Tuning, comparisons, benchmarks and the reproduction of the papers all use this class.
+
+    Parameters
+    ----------
+    training : Training
+        The training rows: their leave-one-out graph, features and labels, and the joint graph if a
+        second-order method is fitted.
+    graph : NeighborGraph
+        The held-out rows' neighbours among the training rows; ids are positions in those rows.
+    X : ndarray or csr_array
+        Features of the held-out rows.
+    Y : csr_array of int32
+        Their labels, canonical.
+    search_seconds : float
+        How long the search for both graphs took, if it was timed.
+    """
+
+    training: Training
+    graph: NeighborGraph
+    X: Features
+    Y: Csr
+    search_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the parts against each other."""
+        if self.graph.n_rows != self.training.n_rows:
+            raise InvalidArgumentError(
+                "graph", f"neighbours among {self.training.n_rows} training rows", self.graph.n_rows
+            )
+        rows = {self.graph.n_queries, int(self.X.shape[0]), int(self.Y.shape[0])}
+        if len(rows) > 1:
+            raise InvalidArgumentError(
+                "X, Y, graph", "the same number of held-out rows", f"{sorted(rows)} rows"
+            )
+        if self.Y.shape[1] != self.training.n_labels:
+            raise InvalidArgumentError("Y", f"{self.training.n_labels} labels", self.Y.shape[1])
+
+
+@runtime_checkable
+class Decider(Protocol):
+    """An estimator, such as vicinal's own, that separates scoring from deciding.
+
+    It also accepts sparse labels.
+    """
+
+    def scores(self, X: object) -> Scores:
+        """Return the scores of every row and label."""
+
+    def decide(self, scores: Scores) -> Csr:
+        """Return the label sets predicted from scores."""
+
+
+def fit_on(model: Any, fold: Fold) -> Any:
+    """Fit an estimator on a fold's training rows, with their graph if it uses neighbours."""
+    X, Y = fold.training.X, fold.training.Y
+    if isinstance(model, NeighborEstimator):
+        return model.fit(X, Y, graph=fold.training.graph if model.needed_neighbors() else None)
+    return model.fit(X, Y if isinstance(model, Decider) else dense_labels(Y))
+
+
+def answers_on(model: Any, fold: Fold) -> tuple[object, object]:
+    """Return the label sets and scores of a fold's held-out rows, as :func:`answers` does."""
+    return answers(model, fold.X, graph_for(model, fold))
+
+
+def graph_for(model: Any, fold: Fold) -> NeighborGraph | None:
+    """Return the graph of a fold's held-out rows, or None if the estimator uses no neighbours."""
+    uses = isinstance(model, NeighborEstimator) and model.needed_neighbors() > 0
+    return fold.graph if uses else None
+
+
+def answers(model: Any, X: object, graph: NeighborGraph | None = None) -> tuple[object, object]:
+    """Return label sets and scores of rows; the scores are None if the estimator has none.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : rows
+    graph : NeighborGraph or None
+        Neighbours of the rows, for an estimator of vicinal.
+    """
+    if isinstance(model, NeighborEstimator):
+        scores = model.scores(X, graph=graph)
+        return model.decide(scores), scores
+    if isinstance(model, Decider):
+        scores = model.scores(X)
+        return model.decide(scores), scores
+    return model.predict(X), outside_scores(model, X)
+
+
+def dense_labels(Y: Csr) -> Any:
+    """Return labels as estimators of other libraries accept them: a dense array of int64."""
+    if Y.shape[0] * Y.shape[1] > DENSE_LIMIT:
+        expected = (
+            f"rows × labels of at most {DENSE_LIMIT:,}, because the method needs dense labels"
+        )
+        raise InvalidArgumentError("datasets", expected, f"{Y.shape[0]:,} × {Y.shape[1]:,}")
+    return Y.toarray().astype(np.int64)
+
+
+Value = TypeVar("Value")
+
+
+def at_each_k(
+    sweep: Callable[[list[int]], Iterable[Value]], ks: Sequence[int], width: int
+) -> Iterator[Value]:
+    """Yield the value of each of the increasing `ks`; above `width` it stays the same.
+
+    Examples
+    --------
+    >>> list(at_each_k(lambda widths: [10 * width for width in widths], [1, 3, 4, 9], width=3))
+    [10, 30, 30, 30]
+    """
+    values = iter(sweep(sorted({min(k, width) for k in ks})))
+    reached: int | None = None
+    for k in ks:
+        if reached is None or min(k, width) > reached:
+            reached, value = min(k, width), next(values)
+        yield value
+
+
+def votes_at_each_k(graph: NeighborGraph, Y: Csr, ks: Sequence[int]) -> Iterator[Csr]:
+    """Yield the votes of the k nearest (or all) rows for each of the increasing `ks`."""
+    return at_each_k(partial(votes_by_k, graph, Y), ks, graph.k)
+
+
+FoldScores: TypeAlias = tuple[Scores, Scores | None]
+"""Scores of the held-out rows, and leave-one-out scores of the training rows or None."""
+
+
+@runtime_checkable
+class SweepScoring(Scoring, Protocol):
+    """A scoring whose state does not depend on k, so that one pass scores many values of k."""
+
+    def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
+        """Score the queries of `graph` for each of the increasing `ks`."""
+
+
+@runtime_checkable
+class SharedSweepScoring(SweepScoring, Protocol):
+    """A scoring that has most of its work in common with those of other parameters."""
+
+    def sweep_with(
+        self, others: Sequence[Scoring], graph: NeighborGraph, ks: Iterable[int]
+    ) -> Iterator[list[Scores]]:
+        """Score the queries for each of the increasing `ks`, by this scoring and by the others."""
+
+
+def sweep_together(
+    models: Sequence["NeighborEstimator"], fold: Fold, ks: Sequence[int], with_training: bool
+) -> Iterator[list[FoldScores]]:
+    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k.
+
+    They are computed in one pass if the scorings of the method support it.
+    """
+    if len(models) == 1:
+        yield from ([scores] for scores in sweep_scores(models[0], fold, ks, with_training))
+        return
+    training = fold.training
+    first, *states = (next(iter(learned_at_each(model, training, ks))) for model in models)
+    if not isinstance(first, SharedSweepScoring):
+        apart = (sweep_scores(model, fold, ks, with_training) for model in models)
+        yield from map(list, zip(*apart, strict=True))
+        return
+    held_out = at_each_k(partial(first.sweep_with, states, fold.graph), ks, fold.graph.k)
+    own = at_each_k(partial(first.sweep_with, states, training.graph), ks, training.graph.k)
+    for of_k in held_out:
+        yield [*zip(of_k, next(own) if with_training else [None] * len(of_k), strict=True)]
+
+
+def sweep_scores(
+    model: "NeighborEstimator", fold: Fold, ks: Sequence[int], with_training: bool
+) -> Iterator[FoldScores]:
+    """Yield the scores of a method fitted on a fold, for each of the increasing `ks`.
+
+    Parameters
+    ----------
+    model : estimator
+        Unfitted; its other parameters apply to every k.
+    fold : Fold
+    ks : sequence of int
+        Values of the parameter that the method declares as its number of neighbours.
+    with_training : bool
+        Whether to return leave-one-out scores of the training rows too.
+    """
+    return score_states(learned_at_each(model, fold.training, ks), fold, ks, with_training)
+
+
+def score_states(
+    states: Iterable[Scoring], fold: Fold, ks: Sequence[int], with_training: bool
+) -> Iterator[FoldScores]:
+    """Yield the scores for each k from what a method learned for it."""
+    training = fold.training
+    rest = iter(states)
+    first = next(rest)
+    if isinstance(first, SweepScoring):
+        held_out = at_each_k(partial(first.sweep, fold.graph), ks, fold.graph.k)
+        if not with_training:
+            yield from ((scores, None) for scores in held_out)
+            return
+        own = at_each_k(partial(first.sweep, training.graph), ks, training.graph.k)
+        yield from zip(held_out, own, strict=True)
+        return
+    for state in chain([first], rest):
+        own_scores = leave_one_out(state, training) if with_training else None
+        yield state.scores(fold.graph, fold.X), own_scores
+
+
+def learned_at_each(
+    model: "NeighborEstimator", training: Training, ks: Sequence[int]
+) -> Iterable[Scoring]:
+    """Return what a method learns for each k, by its own sweep or by one fit per k.
+
+    An inherited ``_sweep`` is used only if the class inherits ``_fit_scoring`` as well.
+    """
+    for kind in type(model).__mro__:
+        if "_sweep" in vars(kind):
+            return model._sweep(training, ks)
+        if "_fit_scoring" in vars(kind):
+            break
+    return NeighborEstimator._sweep(model, training, ks)

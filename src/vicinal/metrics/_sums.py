@@ -1,0 +1,129 @@
+"""Metrics that follow from sums over rows, so that rows can be counted block by block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vicinal._core.arrays import Csr, Float, Int
+from vicinal._core.labels import check_indicator
+from vicinal.errors import InvalidArgumentError
+from vicinal.scores import Scores, check_scores
+
+Sums: TypeAlias = tuple[float, ...]
+
+
+class Size(NamedTuple):
+    """Number of rows and of labels."""
+
+    n_rows: int
+    n_labels: int
+
+
+class Counted(Protocol):
+    """Counts of some rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+
+
+Counts = TypeVar("Counts", bound=Counted)
+
+
+@dataclass(frozen=True)
+class SummedMetric(Generic[Counts]):
+    """A metric as sums over rows, which add up over blocks, and what follows from the sums.
+
+    Parameters
+    ----------
+    sums : callable
+        Counts of some rows, conventions and further arguments to one or more sums.
+    value : callable
+        The sums over all rows, and how many rows and labels there are, to the metric.
+
+    Examples
+    --------
+    >>> from vicinal.metrics.example_based import check_rows
+    >>> rows = check_rows([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    >>> mean_size = SummedMetric(lambda rows: (total(rows.predicted),), mean)
+    >>> mean_size.sums(rows), mean_size(rows)
+    ((3.0,), 1.5)
+    """
+
+    sums: Callable[..., Sums]
+    value: Callable[[Sums, Size], float]
+
+    def __call__(self, counts: Counts, *arguments: Any) -> float:
+        """Compute the metric of all rows at once."""
+        return self.value(self.sums(counts, *arguments), Size(counts.n_rows, counts.n_labels))
+
+
+def total(values: NDArray[Any]) -> float:
+    """Return the sum of numbers of rows as a float; sums of whole numbers are exact."""
+    return float(np.sum(values, dtype=np.float64))
+
+
+def mean(sums: Sums, size: Size) -> float:
+    """Return the mean over rows."""
+    return sums[0] / size.n_rows
+
+
+def mean_per_label(sums: Sums, size: Size) -> float:
+    """Return the mean over rows divided by the number of labels."""
+    return sums[0] / size.n_rows / size.n_labels
+
+
+def check_truth(Y_true: object) -> Csr:
+    """Return the true label sets, of at least one row and one label."""
+    truth = check_indicator(Y_true, "Y_true")
+    if 0 in truth.shape:
+        raise InvalidArgumentError(
+            "Y_true", "at least one row and one label", f"shape {truth.shape}"
+        )
+    return truth
+
+
+def check_labels(labels: object, truth: Csr) -> Csr:
+    """Return the predicted label sets, shaped like the true ones."""
+    predicted = check_indicator(labels, "labels")
+    _check_shape("labels", predicted.shape, truth)
+    return predicted
+
+
+def check_ranking(scores: object, truth: Csr) -> Scores:
+    """Return the scores, shaped like the true label sets."""
+    checked = check_scores(scores, "scores")
+    _check_shape("scores", checked.shape, truth)
+    return checked
+
+
+def _check_shape(name: str, shape: tuple[int, ...], truth: Csr) -> None:
+    """Raise unless the shape is that of Y_true."""
+    if shape != truth.shape:
+        raise InvalidArgumentError(name, f"the shape {truth.shape} of Y_true", f"shape {shape}")
+
+
+def row_sizes(matrix: Csr) -> Int:
+    """Count the labels of each row."""
+    return cast("Int", np.diff(matrix.indptr).astype(np.int64))
+
+
+def ratio(part: Float | Int, whole: Float | Int, otherwise: Float | float) -> Float:
+    """Return part / whole, or `otherwise` where whole is 0.
+
+    Examples
+    --------
+    >>> ratio(np.array([1, 0]), np.array([2, 0]), 9.0)
+    array([0.5, 9. ])
+    """
+    values = np.empty(part.shape)
+    values[...] = otherwise
+    np.divide(part, whole, out=values, where=np.asarray(whole) != 0)
+    return values

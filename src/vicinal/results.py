@@ -1,0 +1,619 @@
+"""Stored results, from which tables and figures can be regenerated at any time.
+
+Input: metrics of a method on a data set. Output: a file with one JSON line per result and its
+provenance; and the store from which interrupted runs resume. Imports only ``_base`` and
+``datasets``; used by ``selection``, ``comparison``, ``report`` and the reproduction of the papers.
+
+:class:`ResumableStore` is used for all of them: tuning stores the values of its tasks, a comparison
+its completed folds, and :class:`ResultStore` complete results.
+"""
+
+import ast
+import hashlib
+import inspect
+import math
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from vicinal._core.files import append_json_line, read_json_lines, sha256_of
+from vicinal._core.html import Cells, Tabular
+from vicinal.datasets import Dataset
+from vicinal.errors import DataFormatError, InvalidArgumentError
+
+Key: TypeAlias = tuple[str, str, str, int | None]
+
+
+@dataclass(frozen=True)
+class Result(Tabular):
+    """The result of a method on a data set.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment, e.g. ``"compare"`` or ``"zhang2007/2"``.
+    data, method : str
+        Names, as tables show them.
+    values : mapping of str to tuple of float
+        By metric, one value per fold, in the order of the folds; one value for a single split. NaN
+        if a metric is undefined.
+    settings : mapping of str to plain values
+        Parameters of the method.
+    seed : int or None
+        Random seed for the folds and for stochastic methods.
+    seconds : mapping of str to float
+        By step, e.g. ``"fit"``, ``"predict"``.
+    per_label : mapping of str to tuple of float
+        By metric, one value per label; empty if none was stored.
+    note : str
+        Remark for the reader of the figure.
+    provenance : mapping of str to str
+        See :func:`vicinal.results`.
+    label_names : tuple of str
+        Names of the labels in `per_label`, in their order.
+    fold_seconds : mapping of str to tuple of float
+        By step, one value per fold.
+
+    Examples
+    --------
+    >>> result = Result("compare", "yeast", "mlknn", {"hamming-loss": (0.19, 0.21)}, seed=1)
+    >>> result.mean("hamming-loss")
+    0.2
+    >>> Result.from_json(result.to_json()) == result
+    True
+    """
+
+    experiment: str
+    data: str
+    method: str
+    values: Mapping[str, tuple[float, ...]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    per_label: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    note: str = ""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    label_names: tuple[str, ...] = ()
+    fold_seconds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Summarise the result in one line, as there may be hundreds of values."""
+        folds = max(map(len, self.values.values()), default=0)
+        said = f"{self.experiment!r}, {self.data!r}, {self.method!r}"
+        return f"Result({said}, {len(self.values)} metrics × {folds} values)"
+
+    def cells(self) -> Cells:
+        """Return mean, deviation and the value of each fold, one row per metric."""
+        folds = max(map(len, self.values.values()), default=0)
+        rows: list[list[object]] = [
+            [name, self.mean(name), self.deviation(name), *values, *[None] * (folds - len(values))]
+            for name, values in self.values.items()
+        ]
+        return Cells(["metric", "mean", "std", *(f"fold {n + 1}" for n in range(folds))], rows)
+
+    @property
+    def key(self) -> Key:
+        """Identifies the result; a later result with the same key replaces an earlier one."""
+        return self.experiment, self.data, self.method, self.seed
+
+    def mean(self, metric: str) -> float:
+        """Return the mean of a metric over folds."""
+        values = self._of(metric)
+        return math.fsum(values) / len(values)
+
+    def deviation(self, metric: str) -> float:
+        """Return the standard deviation (n − 1) over folds; 0 for a single value."""
+        values = self._of(metric)
+        if len(values) < 2:
+            return 0.0
+        mean = self.mean(metric)
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+    def _of(self, metric: str) -> tuple[float, ...]:
+        """Return the values of a metric, which must exist."""
+        values = self.values.get(metric, ())
+        if not values:
+            raise InvalidArgumentError("metric", f"one of {', '.join(self.values)}", repr(metric))
+        return values
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for JSON; NaN becomes null, empty parts are left out."""
+        parts = {
+            "experiment": self.experiment,
+            "data": self.data,
+            "method": self.method,
+            "seed": self.seed,
+            "settings": dict(self.settings),
+            "values": _nullable(self.values),
+            "seconds": dict(self.seconds),
+            "fold_seconds": _nullable(self.fold_seconds),
+            "per_label": _nullable(self.per_label),
+            "label_names": list(self.label_names),
+            "note": self.note,
+            "provenance": dict(self.provenance),
+        }
+        return {name: part for name, part in parts.items() if part not in (None, "", {}, [])}
+
+    @classmethod
+    def from_json(cls, parts: Mapping[str, Any]) -> Self:
+        """Build from the result of :meth:`to_json`, which is validated."""
+        for name, kind in (("experiment", str), ("data", str), ("method", str), ("values", dict)):
+            if not isinstance(parts.get(name), kind):
+                raise InvalidArgumentError(name, f"a {kind.__name__}", repr(parts.get(name)))
+        for name, wanted in _OPTIONAL.items():
+            if name in parts and type(parts[name]) is not wanted:
+                raise InvalidArgumentError(name, f"a {wanted.__name__}", repr(parts[name]))
+        return cls(
+            experiment=parts["experiment"],
+            data=parts["data"],
+            method=parts["method"],
+            values=_floats("values", parts["values"]),
+            settings=parts.get("settings", {}),
+            seed=parts.get("seed"),
+            seconds=parts.get("seconds", {}),
+            per_label=_floats("per_label", parts.get("per_label", {})),
+            note=parts.get("note", ""),
+            provenance=parts.get("provenance", {}),
+            label_names=tuple(map(str, parts.get("label_names", ()))),
+            fold_seconds=_floats("fold_seconds", parts.get("fold_seconds", {})),
+        )
+
+
+_OPTIONAL: Mapping[str, type] = {
+    "seed": int,
+    "settings": dict,
+    "seconds": dict,
+    "fold_seconds": dict,
+    "per_label": dict,
+    "label_names": list,
+    "note": str,
+    "provenance": dict,
+}
+"""Optional parts of a result, and their types."""
+
+
+def _nullable(values: Mapping[str, tuple[float, ...]]) -> dict[str, list[float | None]]:
+    """Return values as JSON has them: NaN is null."""
+    return {
+        name: [None if math.isnan(value) else value for value in each]
+        for name, each in values.items()
+    }
+
+
+def _floats(name: str, values: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return values as they were before :func:`_nullable`."""
+    try:
+        return {
+            metric: tuple(math.nan if value is None else float(value) for value in each)
+            for metric, each in values.items()
+        }
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        raise InvalidArgumentError(name, "numbers by metric", repr(values)) from None
+
+
+LIBRARIES = ("vicinal", "numpy", "scipy", "scikit-learn")
+
+
+def provenance(dataset: Dataset | None = None) -> dict[str, str]:
+    """Return the provenance to store with a result.
+
+    Parameters
+    ----------
+    dataset : Dataset or None
+        The data that was used; its hash is recorded.
+
+    Examples
+    --------
+    >>> sorted(provenance())
+    ['cores', 'cpu', 'date', 'numpy', 'python', 'scikit-learn', 'scipy', 'system', 'vicinal']
+    """
+    found = {name: version(name) for name in LIBRARIES}
+    found |= machine() | {"date": datetime.now(UTC).date().isoformat()}
+    return found if dataset is None else found | {"data": data_hash(dataset)}
+
+
+def run_provenance() -> dict[str, str]:
+    """Return the command of this process, and the Git commit of the current folder if it has one.
+
+    Examples
+    --------
+    >>> "command" in run_provenance()
+    True
+    """
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    found = {"command": shlex.join([program, *sys.argv[1:]])}
+    commit = _commit()
+    return found if commit is None else {**found, "commit": commit}
+
+
+def _commit() -> str | None:
+    """Return the commit of the current folder, marked if files were changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def machine() -> dict[str, str]:
+    """Return the processor, its cores, the system and the Python of this machine."""
+    return {
+        "cpu": _cpu(),
+        "cores": str(os.cpu_count() or 1),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def data_hash(dataset: Dataset) -> str:
+    """Return the first 16 hex digits of the SHA-256 of a data set's features, labels and split.
+
+    Examples
+    --------
+    >>> one = Dataset(X=[[0.5], [0.0]], Y=[[1], [0]], feature_names=("f",), label_names=("l",))
+    >>> data_hash(one) == data_hash(one.subset([0, 1]))
+    True
+    >>> data_hash(one) == data_hash(one.subset([1, 0]))
+    False
+    """
+    digest = hashlib.sha256(f"{dataset.X.shape} {dataset.Y.shape}".encode())
+    for matrix in (dataset.X, dataset.Y):
+        stored = sparse.csr_array(matrix)  # canonical in a Dataset
+        digest.update(stored.indptr.astype("<i8").tobytes())
+        digest.update(stored.indices.astype("<i8").tobytes())
+        digest.update(stored.data.astype("<f8").tobytes())
+    for rows in (dataset.train, dataset.test):
+        digest.update(b"-" if rows is None else np.asarray(rows).astype("<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _cpu() -> str:
+    """Return the processor's name as reported by the system."""
+    facts = Path("/proc/cpuinfo")
+    if facts.is_file():
+        for line in facts.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+Name = TypeVar("Name", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class ResumableStore(Generic[Name, Value]):
+    """Values by name, kept in memory and, if there is a path, in a file.
+
+    A line whose writing was interrupted is skipped (:mod:`vicinal._core.files`); a later value
+    of the same name replaces an earlier one.
+
+    Parameters
+    ----------
+    path : path or None
+        The file need not exist yet.
+    what : str
+        How error messages refer to a line.
+    read : callable
+        Returns the name and value of a parsed line, or raises ``InvalidArgumentError``.
+    write : callable
+        Returns the line to store for a name and value.
+    head : (str, str) or None
+        A first line that must match: what all values have in common.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     make = lambda: ResumableStore(
+    ...         Path(folder) / "kept.jsonl", "a number",
+    ...         read=lambda parts: (parts["of"], parts["value"]),
+    ...         write=lambda name, value: {"of": name, "value": value},
+    ...     )
+    ...     make()["fold 1"] = 0.5
+    ...     dict(make().items())
+    {'fold 1': 0.5}
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        what: str,
+        read: Callable[[Mapping[str, Any]], tuple[Name, Value]],
+        write: Callable[[Name, Value], Mapping[str, Any]],
+        head: tuple[str, str] | None = None,
+    ) -> None:
+        self._path = None if path is None else Path(path)
+        self._write = write
+        self._known: dict[Name, Value] = {}
+        if self._path is None:
+            return
+
+        def line(parts: Mapping[str, Any]) -> tuple[Name, Value] | str:
+            found = None if head is None else parts.get(head[0])
+            return found if isinstance(found, str) else read(parts)
+
+        lines = list(read_json_lines(self._path, what, line))
+        if head is not None:
+            self._check_head(head, lines)
+        self._known.update(each for each in lines if not isinstance(each, str))
+
+    def _check_head(self, head: tuple[str, str], lines: list[Any]) -> None:
+        """Write the first line of a new file, or raise if an existing first line differs."""
+        name, wanted = head
+        if not lines:
+            append_json_line(self._file, {name: wanted})
+        elif not isinstance(lines[0], str):
+            raise DataFormatError(str(self._path), f"{name!r} first", "a piece of work", line=1)
+        for each in lines:
+            if isinstance(each, str) and each != wanted:
+                expected = "results of the same rows, labels and folds"
+                raise InvalidArgumentError("store", expected, f"others in {self._path}")
+
+    @property
+    def _file(self) -> Path:
+        if self._path is None:
+            raise ValueError("a store without a file")
+        return self._path
+
+    def __contains__(self, name: Name) -> bool:
+        """Tell whether there is a value."""
+        return name in self._known
+
+    def __getitem__(self, name: Name) -> Value:
+        """Return the value of a name, which must exist."""
+        return self._known[name]
+
+    def get(self, name: Name) -> Value | None:
+        """Return the value of a name, or None if there is none."""
+        return self._known.get(name)
+
+    def items(self) -> list[tuple[Name, Value]]:
+        """Return names and values in order of first occurrence."""
+        return list(self._known.items())
+
+    def __setitem__(self, name: Name, value: Value) -> None:
+        """Store a value; it is on disk when this returns."""
+        self._known[name] = value
+        if self._path is not None:
+            append_json_line(self._path, self._write(name, value))
+
+    def clear(self) -> None:
+        """Discard all values and remove the file, as the work is complete."""
+        self._known.clear()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+class ResultStore:
+    """A file of results.
+
+    A result of the same experiment, data, method and seed as an earlier one replaces it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file need not exist yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = ResultStore(Path(folder) / "results.jsonl")
+    ...     store.add(Result("compare", "yeast", "mlknn", {"hamming-loss": (0.2,)}))
+    ...     [result.method for result in store.read()]
+    ['mlknn']
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def read(self) -> list[Result]:
+        """Return the results in order of first occurrence of their keys."""
+        return [result for _, result in self._now().items()]
+
+    def keys(self) -> set[Key]:
+        """Return the keys of all results."""
+        return {key for key, _ in self._now().items()}
+
+    def add(self, result: Result) -> None:
+        """Append a result; it is on disk when this returns."""
+        append_json_line(self.path, result.to_json())
+
+    def _now(self) -> ResumableStore[Key, Result]:
+        """Read the file again, because other processes may have written to it."""
+        return ResumableStore(self.path, "a result", _keyed, lambda _, result: result.to_json())
+
+
+def _keyed(parts: Mapping[str, Any]) -> tuple[Key, Result]:
+    """Return a result and its key."""
+    result = Result.from_json(parts)
+    return result.key, result
+
+
+__all__ = ["Result", "ResultStore", "ResumableStore", "data_hash", "machine", "provenance"]
+
+
+def digest_of(*parts: object) -> str:
+    """Return a digest of arrays, sparse matrices and plain values.
+
+    Examples
+    --------
+    >>> digest_of(np.zeros(2)) == digest_of(np.zeros(2)), digest_of(np.zeros(2)) == digest_of("0")
+    (True, False)
+    """
+    found = hashlib.sha256()
+    with _full_precision():
+        for part in parts:
+            if isinstance(part, sparse.csr_array):
+                found.update(repr(part.shape).encode())
+                arrays: Sequence[object] = (part.indptr.astype(np.int64), part.indices, part.data)
+            else:
+                arrays = (part,)
+            for array in arrays:
+                if isinstance(array, np.ndarray):
+                    found.update(f"{array.dtype} {array.shape}".encode())
+                    found.update(np.ascontiguousarray(array).tobytes())
+                else:
+                    found.update(repr(array).encode())
+    return found.hexdigest()
+
+
+def source_hash(*values: object) -> str:
+    """Return a hash of the source code of classes and functions from outside the library.
+
+    Covers the classes of `values`, their base classes, and the classes, functions and estimators
+    among their parameters, with the files they are defined in and the files next to them that
+    these import. An installed package is represented by its version. Equal for equal code; empty
+    if all code belongs to vicinal.
+
+    Examples
+    --------
+    >>> from vicinal.methods import MLkNN
+    >>> source_hash(MLkNN())
+    ''
+    """
+    kinds: dict[Any, None] = {}
+    for value in values:
+        _collect_kinds(value, kinds)
+    parts = sorted({part for kind in kinds for part in _code_of(kind)})
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] if parts else ""
+
+
+def _collect_kinds(value: object, kinds: dict[Any, None]) -> None:
+    """Add the classes and functions that a value consists of."""
+    if value is None or isinstance(value, str | bytes | bool | int | float | np.ndarray):
+        return
+    if isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            _collect_kinds(each, kinds)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _collect_kinds(each, kinds)
+    elif isinstance(value, type) or inspect.isroutine(value):
+        kinds[value] = None
+    elif type(value) not in kinds or hasattr(value, "get_params"):
+        of_library = type(value).__module__.partition(".")[0] == "vicinal"
+        kinds.update(dict.fromkeys([type(value)] if of_library else type(value).__mro__))
+        params = value.get_params(deep=False) if hasattr(value, "get_params") else {}
+        for each in params.values():
+            _collect_kinds(each, kinds)
+
+
+def _code_of(kind: Any) -> list[str]:
+    """Return the hashes of the files that define a class or function, or its package's version."""
+    module = getattr(kind, "__module__", None) or "builtins"
+    top = module.partition(".")[0]
+    if top in ("vicinal", "builtins") or top in sys.stdlib_module_names:
+        return []
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not Path(file).is_file() or Path(file).suffix != ".py":
+        return [f"{module}.{kind.__qualname__} {_text_of(kind)}"]
+    if {"site-packages", "dist-packages"} & set(Path(file).parts):
+        return [f"{top} {getattr(sys.modules.get(top), '__version__', '')}"]
+    root = Path(file).parents[module.count(".")] if module != "__main__" else Path(file).parent
+    return [
+        f"{each.name} {sha256_of(each)[:16]}" for each in sorted(_files_beside(Path(file), root))
+    ]
+
+
+def _text_of(kind: Any) -> str:
+    """Return the source of a class that no file defines, or else its compiled code."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        members = vars(kind).values() if isinstance(kind, type) else [kind]
+        codes = [getattr(each, "__code__", None) for each in members]
+        return repr([(code.co_code, code.co_consts, code.co_names) for code in codes if code])
+
+
+def _files_beside(file: Path, root: Path) -> set[Path]:
+    """Return a Python file and the files below `root` or next to it that it imports, and so on."""
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        each = waiting.pop()
+        if each in found:
+            continue
+        found.add(each)
+        waiting += [near for near in _imported_files(each, root) if near not in found]
+    return found
+
+
+def _imported_files(file: Path, root: Path) -> list[Path]:
+    """Return the files that the import statements of a file refer to, if they lie near it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    names: list[tuple[Path, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [(base, name.name) for name in node.names for base in (file.parent, root)]
+        elif isinstance(node, ast.ImportFrom):
+            bases = [file.parents[node.level - 1]] if node.level else [file.parent, root]
+            stem = f"{node.module}." if node.module else ""
+            parts = [node.module or "", *(stem + name.name for name in node.names)]
+            names += [(base, part) for base in bases for part in parts if part]
+    places = [base.joinpath(*name.split(".")) for base, name in names]
+    files = [f for at in places for f in (at.with_suffix(".py"), at / "__init__.py")]
+    return [each for each in files if each.is_file()]
+
+
+def _full_precision() -> AbstractContextManager[object]:
+    """Let ``repr`` show all array elements, so that only equal ones look the same."""
+    return np.printoptions(threshold=sys.maxsize, floatmode="unique")
+
+
+def full_text(value: object) -> str:
+    """Return ``repr(value)`` with all array elements at full precision.
+
+    Otherwise two rules with different thresholds for many labels could look the same.
+
+    Examples
+    --------
+    >>> full_text([np.array([0.1, 0.12345678901234])])
+    '[array([0.1             , 0.12345678901234])]'
+    """
+    with _full_precision():
+        return repr(value)
+
+
+def plain(value: object) -> object:
+    """Return a parameter as a JSON value that is equal exactly for equal parameters.
+
+    Arrays become a hash of their bytes; objects become their repr without the memory address.
+
+    Examples
+    --------
+    >>> plain(np.int64(3)), plain((1, None)), plain(abs)
+    (3, [1, None], '<built-in function abs>')
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
+        return f"{value.dtype} of shape {value.shape}, {digest}"
+    return re.sub(r" at 0x[0-9a-f]+", "", full_text(value))

@@ -1,0 +1,507 @@
+"""The full grid of LCIF on one fold: every k_ins, k_feat and λ, each with its own threshold.
+
+The scores of both parts are computed once per k. The compiled core mixes them, fits the thresholds
+and counts correct predictions without storing them. Results are bit-identical to fitting and
+evaluating :class:`vicinal.methods.LCIF` for every setting.
+
+If the rule is a cardinality threshold and every row gets a label, the metrics of predicted label
+sets come from the compiled grid (:mod:`vicinal.selection.lcif`). This is the plain Python
+version, for ranking metrics and all other rules.
+
+Metrics of predicted label sets come from the compiled grid if the rule is a cardinality threshold
+and every row gets a label, which is the method's default. Ranking metrics and all other rules are
+computed as for other methods.
+
+The values are bit-identical to those of :func:`vicinal.metrics.evaluate`: the same functions are
+called on counts obtained without building the predictions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from vicinal._core.arrays import Csr, Float, Int
+from vicinal._core.checks import check_integer, check_option, check_real
+from vicinal._core.progress import Advance, part, unseen
+from vicinal._core.threads import thread_count, using_threads
+from vicinal._core.validation import csr_parts
+from vicinal._native import LcifGrid, SparseMatrix
+from vicinal.decision import CardinalityThreshold, NeverEmpty
+from vicinal.errors import InvalidArgumentError
+from vicinal.graph import NeighborGraph
+from vicinal.methods import NeighborEstimator
+from vicinal.methods._formulas import native_matrix
+from vicinal.methods.feature_knn import FeatureKNNScoring
+from vicinal.methods.folds import Fold, FoldScores, score_states
+from vicinal.methods.instance_knn import (
+    LITERAL,
+    InstanceKNNScoring,
+    SecondOrderScoring,
+    check_order,
+)
+from vicinal.methods.lcif import mix, stored
+from vicinal.methods.training import Scoring
+from vicinal.metrics import metric_info
+from vicinal.metrics._sums import check_truth
+from vicinal.metrics.catalogue import Conventions, check_conventions
+from vicinal.metrics.example_based import EXAMPLE_BASED, RowCounts
+from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
+from vicinal.scores import Scores
+from vicinal.selection.grid import Grid, Position
+from vicinal.selection.measure import Measured, Metrics, Scored, measure_sweep
+
+
+@dataclass(frozen=True, eq=False)
+class PartScores:
+    """Scores of one part for one k: of training rows (leave-one-out) and of held-out rows."""
+
+    training: SparseMatrix
+    held_out: SparseMatrix
+
+    @classmethod
+    def of(cls, training: Scores, held_out: Scores) -> "PartScores":
+        """Take sparse scores in which entries not stored are 0."""
+        return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
+
+
+def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool | str) -> Iterator[PartScores]:
+    """Yield the instance part for each k of `ks` (ascending), of the first or second order."""
+    graphs = (fold.training.graph, fold.graph)
+    _check_width("training.graph", graphs[0], min(ks[-1], fold.training.n_rows - 1))
+    _check_width("graph", graphs[1], min(ks[-1], fold.training.n_rows))
+    if check_order(second_order):
+        joint, literal = fold.training.joint, second_order == LITERAL
+        if joint is not None and not literal:
+            _check_width("joint", joint, min(ks[-1], fold.training.n_rows) - 1)
+        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks, literal):
+            yield PartScores.of(*(scoring.scores(graph) for graph in graphs))
+        return
+    first = InstanceKNNScoring.fit(fold.training, ks[-1])
+    sweeps = (first.sweep(graph, [min(k, graph.k) for k in ks]) for graph in graphs)
+    for training, held_out in zip(*sweeps, strict=True):
+        yield PartScores.of(training, held_out)
+
+
+def feature_parts(
+    fold: Fold, ks: Sequence[int], neighbors_of: str, aggregate: str, n_jobs: int | None
+) -> Iterator[PartScores]:
+    """Yield the feature part for each k of `ks`."""
+    training = fold.training
+    for scoring in FeatureKNNScoring.fit_sweep(training, ks, neighbors_of, aggregate, n_jobs):
+        yield PartScores.of(
+            scoring.scores(training.graph, training.X), scoring.scores(fold.graph, fold.X)
+        )
+
+
+def _check_width(name: str, graph: NeighborGraph, k: int) -> None:
+    """Raise unless a graph of the fold has at least k neighbours per row."""
+    if graph.k < k:
+        raise InvalidArgumentError(f"fold.{name}", f"at least {k} neighbours per row", graph.k)
+
+
+def check_set_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the metric names, or raise if one of them needs more than predicted label sets.
+
+    Examples
+    --------
+    >>> check_set_metrics(["micro-f1", "coverage"])
+    Traceback (most recent call last):
+    ...
+    vicinal.errors.InvalidArgumentError: metrics: expected metrics of predicted label sets,
+    got 'coverage', which needs scores
+    """
+    for info in map(metric_info, metrics):
+        if info.needs != "labels":
+            raise InvalidArgumentError(
+                "metrics", "metrics of predicted label sets", f"'{info.name}', which needs scores"
+            )
+    return tuple(metrics)
+
+
+@dataclass(frozen=True, eq=False)
+class TrueCounts:
+    """The number of true labels of each row, and the number of rows of each label.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n,)
+    labels : ndarray of int64, shape (L,)
+
+    Examples
+    --------
+    Two rows with the labels {0, 1} and {1}; {0} is predicted for the first and {0, 1} for the
+    second.
+
+    >>> truth = TrueCounts(np.array([2, 1]), np.array([1, 2]))
+    >>> given = [np.array(each) for each in ([1, 2], [1, 1], [2, 1], [1, 1])]
+    >>> truth.values(*given, ["example-recall", "micro-precision"])
+    array([0.75      , 0.66666667])
+    """
+
+    rows: Int
+    labels: Int
+
+    @classmethod
+    def of(cls, Y: Csr) -> "TrueCounts":
+        """Count for a canonical indicator."""
+        labels = np.bincount(Y.indices, minlength=Y.shape[1])
+        return cls(np.diff(Y.indptr).astype(np.int64), labels.astype(np.int64))
+
+    def values(
+        self,
+        row_given: Int,
+        row_common: Int,
+        label_given: Int,
+        label_common: Int,
+        metrics: Sequence[str],
+        conventions: str | Conventions = "vicinal",
+    ) -> Float:
+        """Return the metrics of one prediction, in the order of their names.
+
+        Parameters
+        ----------
+        row_given, row_common : ndarray of int64, shape (n,)
+            Labels predicted for each row, and how many of them are true.
+        label_given, label_common : ndarray of int64, shape (L,)
+            Rows for which each label is predicted, and how many of them have it.
+        metrics : sequence of str
+        conventions : str or Conventions
+        """
+        rules = check_conventions(conventions)
+        rows = RowCounts(self.rows, row_given, row_common, len(self.labels))
+        labels = LabelCounts(label_common, label_given - label_common, self.labels - label_common)
+        return np.array(
+            [
+                EXAMPLE_BASED[name](rows, rules)
+                if name in EXAMPLE_BASED
+                else LABEL_BASED[name](labels, rules)
+                for name in metrics
+            ]
+        )
+
+
+COUNTS_AT_ONCE = 2**23
+"""Counts returned by the core at a time (64 MiB), or more if one k_feat per thread needs more."""
+
+
+def lcif_grid(
+    fold: Fold,
+    *,
+    ks_instance: Sequence[int],
+    ks_feature: Sequence[int],
+    mixings: Sequence[float],
+    second_order: bool | str = False,
+    neighbors_of: str = "feature",
+    aggregate: str = "mean",
+    threshold: str = "cardinality",
+    metrics: Sequence[str],
+    conventions: str | Conventions = "vicinal",
+    n_jobs: int | None = None,
+) -> Float:
+    """Evaluate every setting of LCIF on the held-out rows of a fold.
+
+    Parameters
+    ----------
+    fold : Fold
+        Its graphs must have the largest k of `ks_instance`, or all training rows, and include the
+        joint graph if `second_order` is True.
+    ks_instance, ks_feature : sequence of int
+        Numbers of neighbours of the two parts, in any order.
+    mixings : sequence of float
+        Shares of the instance part, from 0 to 1.
+    second_order : bool or "literal"
+    neighbors_of : {"feature", "label"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
+        As in :class:`vicinal.methods.LCIF`.
+    threshold : {"cardinality", "two-pass"}
+        Fitted for every setting on the leave-one-out scores of the training rows; every row gets at
+        least one label.
+    metrics : sequence of str
+        Names from :data:`vicinal.metrics.METRICS` that only need predicted label sets.
+    conventions : str or Conventions
+        Conventions for edge cases, as for :func:`vicinal.metrics.evaluate`.
+    n_jobs : int or None
+        Number of threads; None for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64, shape (len(ks_instance), len(ks_feature), len(mixings), len(metrics))
+
+    Notes
+    -----
+    Memory: 12 bytes per score of a training or held-out row, for the feature part at every k and
+    the instance part at one k; per thread 16 to 40 bytes per training score and 9 per label; and
+    the counts (:data:`COUNTS_AT_ONCE`).
+
+    Examples
+    --------
+    Rows 0 and 1 and the held-out row have the first feature and the first label.
+
+    >>> from scipy import sparse
+    >>> from vicinal.index import build_index
+    >>> from vicinal.methods.training import Training
+    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.int32))
+    >>> index = build_index(X[:3], "cosine")
+    >>> training = Training(index.query_self(2), Y[:3], X[:3])
+    >>> fold = Fold(training, index.query(X[3:], 2), X[3:], Y[3:])
+    >>> values = lcif_grid(
+    ...     fold, ks_instance=[1, 2], ks_feature=[1], mixings=[0, 1], metrics=["example-f1"]
+    ... )
+    >>> values.shape
+    (2, 1, 2, 1)
+    >>> values.min()
+    np.float64(1.0)
+    """
+    options: dict[str, Any] = {
+        "ks_instance": ks_instance,
+        "ks_feature": ks_feature,
+        "mixings": mixings,
+        "second_order": second_order,
+        "neighbors_of": neighbors_of,
+        "aggregate": aggregate,
+        "threshold": threshold,
+        "metrics": metrics,
+        "conventions": conventions,
+        "n_jobs": n_jobs,
+    }
+    by_k = dict(lcif_grid_by_k(fold, **options))
+    return np.stack([by_k[k] for k in ks_instance])
+
+
+def lcif_grid_by_k(
+    fold: Fold,
+    *,
+    ks_instance: Sequence[int],
+    ks_feature: Sequence[int],
+    mixings: Sequence[float],
+    second_order: bool | str,
+    neighbors_of: str,
+    aggregate: str,
+    threshold: str,
+    metrics: Sequence[str],
+    conventions: str | Conventions,
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Float]]:
+    """Yield each k_ins, ascending, and the metrics by k_feat, λ and metric, as computed."""
+    names = check_set_metrics(metrics)
+    shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
+    first_ks = _ascending("ks_instance", ks_instance)
+    second_ks = _ascending("ks_feature", ks_feature)
+    in_order = np.searchsorted(second_ks, ks_feature)
+    truth = TrueCounts.of(check_truth(fold.Y))
+    with using_threads(n_jobs):  # not kept open while the caller works with a slice
+        n_threads = thread_count()
+        features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
+        core = _core(fold, features, shares, threshold, n_threads)
+    parts = instance_parts(fold, first_ks, second_order)
+    shape = len(second_ks), len(shares), len(names)
+    with part("Label sets of LCIF", len(first_ks)) as advance:
+        for k in first_ks:
+            with using_threads(n_jobs):
+                cells = _counts(core, next(parts), len(features), len(shares), fold, n_threads)
+                found = [truth.values(*counts, names, conventions) for counts in cells]
+            advance(1)
+            yield k, np.array(found).reshape(shape)[in_order]
+
+
+def _ascending(name: str, ks: Sequence[int]) -> list[int]:
+    """Return the distinct numbers of neighbours, ascending."""
+    distinct = sorted({check_integer(name, k, low=1) for k in ks})
+    if not distinct:
+        raise InvalidArgumentError(name, "at least one number of neighbours", "none")
+    return distinct
+
+
+def _core(
+    fold: Fold, features: Sequence[PartScores], shares: Float, threshold: object, n_threads: int
+) -> LcifGrid:
+    """Pass the feature parts and the task to the compiled core."""
+    rule = check_option("threshold", threshold, ("cardinality", "two-pass"))
+    Y = fold.training.Y
+    most_frequent = int(np.argmax(np.bincount(Y.indices, minlength=Y.shape[1])))
+    return LcifGrid(
+        [part.training for part in features],
+        [part.held_out for part in features],
+        *csr_parts(fold.Y),
+        shares,
+        rule == "two-pass",
+        int(Y.nnz),
+        most_frequent,
+        n_threads,
+    )
+
+
+def _counts(
+    core: LcifGrid,
+    instance: PartScores,
+    n_features: int,
+    n_mixings: int,
+    fold: Fold,
+    n_threads: int,
+) -> Iterator[tuple[Int, Int, Int, Int]]:
+    """Yield the counts of every k_feat and λ for one instance part, several k_feat at a time."""
+    numbers_each = 2 * n_mixings * (fold.Y.shape[0] + fold.Y.shape[1])
+    step = max(n_threads, COUNTS_AT_ONCE // max(numbers_each, 1))
+    for first in range(0, n_features, step):
+        last = min(first + step, n_features)
+        yield from zip(
+            *core.counts(instance.training, instance.held_out, first, last, n_threads), strict=True
+        )
+
+
+MIXED_AXES = ("n_neighbors_instance", "n_neighbors_feature", "mixing")
+
+
+def lcif_swept(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    with_training: bool,
+    rankings_only: bool = False,
+) -> Iterator[Scored]:
+    """Score settings of LCIF on a fold.
+
+    Settings in which one part has weight 0 are scored once for all k of that part. However, a rule
+    may use the number of labels of the neighbours, so settings in which the instance part has
+    weight 0 are merged only if no labels are predicted (`rankings_only`).
+
+    Memory: the scores of the feature part for every k, 16 bytes per stored score.
+    """
+    blocks: dict[Position, list[Position]] = {}
+    for position in positions:
+        others = grid.places(position, without=(*grid.decision_axes, *MIXED_AXES))
+        blocks.setdefault(others, []).append(position)
+    for block in blocks.values():
+        yield from _block(grid, block, fold, with_training, rankings_only)
+
+
+def _block(
+    grid: Grid, block: Sequence[Position], fold: Fold, with_training: bool, rankings_only: bool
+) -> Iterator[Scored]:
+    """Score settings that share all parameters except k and λ."""
+    cells = [tuple(grid.value(position, name) for name in MIXED_AXES) for position in block]
+    ks_instance = sorted({ins for ins, _, _ in cells})
+    ks_feature = sorted({feat for _, feat, _ in cells})
+    wanted: dict[Any, dict[Any, list[Position]]] = {k: {} for k in ks_instance}
+    for position, (ins, feat, mixing) in zip(block, cells, strict=True):
+        any_instance, any_feature = mixing == 0 and rankings_only, mixing == 1
+        of_instance = wanted[ks_instance[0] if any_instance else ins]
+        part = ks_feature[0] if any_feature else feat, mixing
+        of_instance.setdefault(part, []).append(position)
+    model = grid.estimator(block[0])
+    states = FeatureKNNScoring.fit_sweep(
+        fold.training, ks_feature, model.neighbors_of, model.aggregate, model.n_jobs
+    )
+    scores = score_states(states, fold, ks_feature, with_training)
+    features = dict(zip(ks_feature, scores, strict=True))
+    parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
+    if check_order(model.second_order):
+        literal = model.second_order == LITERAL
+        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance, literal)
+    instances = score_states(parts, fold, ks_instance, with_training)
+    for ins, instance in zip(ks_instance, instances, strict=True):
+        for (feat, mixing), same in wanted[ins].items():
+            yield Scored(same, *_mixed(instance, features[feat], mixing))
+
+
+def _mixed(instance: FoldScores, feature: FoldScores, mixing: float) -> FoldScores:
+    """Mix the scores of held-out rows, and of training rows if there are any."""
+    held_out = mix(instance[0], feature[0], mixing)
+    if instance[1] is None or feature[1] is None:
+        return held_out, None
+    return held_out, mix(instance[1], feature[1], mixing)
+
+
+def measure_lcif(
+    grid: Grid,
+    positions: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    n_jobs: int | None = None,
+    advance: Advance = unseen,
+) -> Iterator[dict[Position, Measured]]:
+    """Yield the metrics of each setting, as :func:`measure_sweep` does."""
+    only_ranked = partial(lcif_swept, rankings_only=True)
+    for block in _blocks(grid, positions):
+        rule = compiled_rule(grid.estimator(block[0]))
+        if rule is None or not metrics.labels:
+            sweep = lcif_swept if metrics.labels else only_ranked
+            yield from measure_sweep(sweep, grid, block, fold, metrics, n_jobs, advance)
+            continue
+        sets = _of_sets(grid, block, fold, metrics, rule, n_jobs)
+        if not metrics.scores:
+            for of_k in sets:
+                yield {position: metrics.measured(found) for position, found in of_k.items()}
+                advance(len(of_k))
+            continue
+        of_sets = {position: found for of_k in sets for position, found in of_k.items()}
+        rankings = Metrics(metrics.scores, metrics.rules)
+        for group in measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs, advance):
+            yield {
+                position: metrics.measured({**of_sets[position], **found.values})
+                for position, found in group.items()
+            }
+
+
+def compiled_rule(model: NeighborEstimator) -> str | None:
+    """Return the compiled grid's name for an estimator's rule, or None if it is not supported.
+
+    Examples
+    --------
+    >>> from vicinal import LCIF
+    >>> compiled_rule(LCIF()), compiled_rule(LCIF(threshold=0.5))
+    ('cardinality', None)
+    """
+    rule = model.decision_rule()
+    for name, method in (("cardinality", "exact"), ("two-pass", "two-pass")):
+        if rule == NeverEmpty(CardinalityThreshold(method)):
+            return name
+    return None
+
+
+def _of_sets(
+    grid: Grid,
+    block: Sequence[Position],
+    fold: Fold,
+    metrics: Metrics,
+    rule: str,
+    n_jobs: int | None,
+) -> Iterator[dict[Position, dict[str, float]]]:
+    """Yield the metrics of predicted sets from one pass over the grid, one group per k_ins."""
+    wanted = {
+        position: tuple(grid.value(position, name) for name in MIXED_AXES) for position in block
+    }
+    axes = [list(dict.fromkeys(values)) for values in zip(*wanted.values(), strict=True)]
+    model = grid.estimator(block[0])
+    slices = lcif_grid_by_k(
+        fold,
+        ks_instance=axes[0],
+        ks_feature=axes[1],
+        mixings=axes[2],
+        **{name: getattr(model, name) for name in ("second_order", "neighbors_of", "aggregate")},
+        threshold=rule,
+        metrics=metrics.labels,
+        conventions=metrics.rules,
+        n_jobs=n_jobs,
+    )
+    places = [{value: place for place, value in enumerate(axis)} for axis in axes[1:]]
+    for k, values in slices:
+        yield {
+            position: dict(
+                zip(metrics.labels, values[places[0][feat], places[1][mixing]], strict=True)
+            )
+            for position, (ins, feat, mixing) in wanted.items()
+            if ins == k
+        }
+
+
+def _blocks(grid: Grid, positions: Sequence[Position]) -> list[list[Position]]:
+    """Group settings by all parameters except the axes of the compiled grid."""
+    blocks: dict[Position, list[Position]] = {}
+    for position in positions:
+        blocks.setdefault(grid.places(position, without=MIXED_AXES), []).append(position)
+    return list(blocks.values())

@@ -1,0 +1,79 @@
+"""A number of threads named once holds for everything called within, and nothing else."""
+
+import threading
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from vicinal._core.threads import in_threads, thread_count, using_threads
+
+
+def test_the_innermost_number_holds():
+    outside = thread_count()
+    with using_threads(3):
+        with using_threads(2):
+            assert thread_count() == 2
+        with using_threads(None):
+            assert thread_count() == 3
+        assert (thread_count(), thread_count(7)) == (3, 7)
+    assert thread_count() == outside
+
+
+def test_all_means_all_within_a_number_too():
+    everything = thread_count(-1)
+    with using_threads(everything + 4):
+        assert thread_count(-1) == everything
+
+
+def test_an_error_ends_it():
+    outside = thread_count()
+    with pytest.raises(ZeroDivisionError), using_threads(outside + 1):
+        raise ZeroDivisionError
+    assert thread_count() == outside
+
+
+def test_another_thread_is_not_told():
+    outside, seen = thread_count(), []
+    with using_threads(outside + 1):
+        other = threading.Thread(target=lambda: seen.append(thread_count()))
+        other.start()
+        other.join()
+    assert seen == [outside]
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2"])
+def test_a_number_that_is_none_is_refused(n_jobs):
+    with pytest.raises((TypeError, ValueError), match="n_jobs"), using_threads(n_jobs):
+        pass
+
+
+def test_none_keeps_the_limit_of_the_caller():
+    with threadpool_limits(1, user_api="openmp"), using_threads(None):
+        assert thread_count() == thread_count(-1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("n_items", [0, 1, 2, 9])
+def test_in_threads_keeps_the_order(n_jobs, n_items):
+    with using_threads(n_jobs):
+        found = in_threads(lambda item: (item, thread_count()), iter(range(n_items)))
+    inside = n_jobs if n_items < 2 else 1
+    assert found == [(item, inside) for item in range(n_items)]
+
+
+def test_in_threads_raises_what_an_item_raises():
+    with using_threads(2), pytest.raises(ZeroDivisionError):
+        in_threads(lambda item: 1 / item, [1, 2, 0, 3])
+
+
+def test_in_threads_takes_items_as_the_work_goes_on():
+    done, ahead = [], []
+
+    def items():
+        for item in range(20):
+            ahead.append(item - len(done))
+            yield item
+
+    with using_threads(2):
+        in_threads(done.append, items())
+    assert max(ahead) <= 4

@@ -1,0 +1,121 @@
+"""The mixtures of the blend against their definitions: trees, convex weights, logistic line."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from vicinal.errors import ModelFormatError
+from vicinal.methods.blend.mixture import ConvexMix, Trees
+
+pytestmark = pytest.mark.native
+
+
+def test_the_line_of_a_convex_mix_has_the_least_shrunk_log_loss() -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.normal(0.3, 0.2, size=60)
+    true = (rng.uniform(size=60) < 1 / (1 + np.exp(1 - 4 * scores))).astype(float)
+    cells = np.zeros((60, 3), dtype=np.float32)  # one part of two columns, and the prior
+    cells[:, 0] = scores
+    mix = ConvexMix.fit(cells, true, 1)
+    x = cells[:, 0].astype(float)
+    z = (x - x.mean()) / x.std()
+
+    def loss(line: np.ndarray) -> float:
+        odds = line[0] * z + line[1]
+        return float(np.logaddexp(0, odds).sum() - true @ odds + 0.5e-3 * (line @ line))
+
+    slope, intercept = optimize.minimize(loss, [0.0, 0.0], tol=1e-12).x
+    np.testing.assert_allclose(mix.log_odds(cells), slope * z + intercept, atol=1e-4)
+    np.testing.assert_allclose(mix.weights, [1.0])
+
+
+def cells_of(scores: np.ndarray) -> np.ndarray:
+    """Return cells of parts whose scores and those over the best are the same."""
+    prior = np.zeros((len(scores), 1))
+    return np.hstack([np.repeat(scores, 2, axis=1), prior]).astype(np.float32)
+
+
+def test_the_weights_of_a_convex_mix_are_those_of_non_negative_least_squares() -> None:
+    rng = np.random.default_rng(7)
+    n_left_out = 0
+    for factor in (1, 8) * 10:
+        scores = rng.normal(0.3, 0.4, size=(40, 4)).astype(np.float32).astype(float) * factor
+        true = (scores / factor @ [1.0, -0.5, 0.3, 0.0] + rng.normal(0, 0.3, size=40) > 0.2).astype(
+            float
+        )
+        least, best = true @ true, np.ones(4)
+        for size in range(1, 5):
+            for some in map(list, combinations(range(4), size)):
+                weights = np.zeros(4)
+                weights[some] = np.linalg.lstsq(scores[:, some], true, rcond=None)[0]
+                loss = np.square(scores @ weights - true).sum()
+                if weights.min() >= 0 and loss < least:
+                    least, best = loss, weights
+        n_left_out += np.count_nonzero(best == 0)
+        found = ConvexMix.fit(cells_of(scores), true, scores.shape[1])
+        np.testing.assert_allclose(found.weights, best / best.sum(), atol=1e-8)
+        assert found.n_columns == 9
+    assert n_left_out > 10
+
+
+def test_parts_that_say_nothing_weigh_the_same() -> None:
+    true = np.array([1.0, 0.0, 1.0])
+    found = ConvexMix.fit(cells_of(np.zeros((3, 2))), true, 2)
+    np.testing.assert_allclose(found.weights, [0.5, 0.5])
+    np.testing.assert_allclose(found.log_odds(cells_of(np.zeros((3, 2)))), np.log(2), atol=1e-2)
+
+
+def test_where_all_cells_are_true_the_intercept_is_finite() -> None:
+    """Its penalty keeps it there: n (1 - p) = 0.001 b."""
+    cells = cells_of(np.ones((20, 1)))
+    (odds,) = {*ConvexMix.fit(cells, np.ones(20), 1).log_odds(cells).round(9)}
+    assert 20 / (1 + np.exp(odds)) == pytest.approx(1e-3 * odds, rel=1e-5)
+
+
+def test_scores_that_tell_true_from_false_without_fail_get_a_finite_line() -> None:
+    scores, true = np.linspace(0, 1, 30)[:, None], np.repeat([0.0, 1.0], 15)
+    odds = ConvexMix.fit(cells_of(scores), true, scores.shape[1]).log_odds(cells_of(scores))
+    x = scores[:, 0].astype(np.float32).astype(float)
+    z = (x - x.mean()) / x.std()
+
+    def loss(line: np.ndarray) -> float:
+        said = line[0] * z + line[1]
+        return float(np.logaddexp(0, said).sum() - true @ said + 0.5e-3 * (line @ line))
+
+    slope, intercept = optimize.minimize(loss, [0.0, 0.0], tol=1e-12).x
+    np.testing.assert_allclose(odds, slope * z + intercept, rtol=1e-4)
+
+
+def small_trees() -> Trees:
+    """Return one tree of two splits on three columns."""
+    feature = np.array([0, 2, -1, -1, -1], dtype=np.int32)
+    left, right = (np.array(nodes, dtype=np.int32) for nodes in ([1, 2, 0, 0, 0], [4, 3, 0, 0, 0]))
+    threshold = np.array([0.5, 0.25, 1.0, 2.0, 3.0])
+    return Trees(feature, threshold, left, right, np.array([0], dtype=np.int32), 0.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("key", "nodes"),
+    [
+        ("feature", [3, 2, -1, -1, -1]),  # a column that there is not
+        ("left", [5, 2, 0, 0, 0]),  # a node that there is not
+        ("left", [1, 1, 0, 0, 0]),  # a node that leads to itself
+        ("left", [1, 0, 0, 0, 0]),  # or back
+        ("left", [-1, 2, 0, 0, 0]),
+        ("right", [5, 3, 0, 0, 0]),
+        ("right", [4, 1, 0, 0, 0]),
+        ("right", [4, 0, 0, 0, 0]),
+        ("right", [-1, 3, 0, 0, 0]),
+        ("roots", [5]),
+        ("roots", [-1]),
+    ],
+)
+def test_saved_trees_that_lead_outside_are_refused(key: str, nodes: list[int]) -> None:
+    state = small_trees().get_state()
+    again = Trees.from_state(state)
+    cells = np.array([[0.5, 9, 0.25], [0.5, 9, 0.5], [0.75, 9, 0]], dtype=np.float32)
+    assert again.log_odds(cells).tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ModelFormatError, match="trees: expected nodes"):
+        Trees.from_state(state | {key: np.array(nodes, dtype=np.int32)})
