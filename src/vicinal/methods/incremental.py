@@ -44,8 +44,7 @@ from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, narrowed
 from vicinal.index import TrainingRows
-from vicinal.index.live_graph import LiveGraph, VoteGroups, can_follow
-from vicinal.index.training_rows import graph_with, graph_without
+from vicinal.index.training_rows import LiveGraph, VoteGroups, can_follow, graph_with, graph_without
 from vicinal.methods._arguments import check_decides, refuse_classes
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.fitted_state import (
