@@ -282,6 +282,21 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
     learner.store.close()
 
 
+def test_a_replay_gives_new_labels_the_same_order(learner, model_folder) -> None:
+    """Lessons that were learned one by one are replayed together."""
+    for label in ("lesson 9", "lesson 10", "a", "lesson 8"):
+        learner.process([(Change("learn", ({"text": "a parrot", "labels": [label, "z"]},)),)])
+    other = Learner("pets", served_first(model_folder), learner.store, learner.snapshots)
+    other.replay()
+    with learner.served.reading() as one, other.served.reading() as two:
+        expected = ("cats", "dogs", "play", "lesson 9", "z", "lesson 10", "a", "lesson 8")
+        assert one.estimator.label_names_ == two.estimator.label_names_ == expected
+        X = learner.served.reader.features([{"text": "a parrot"}])
+        found = [held.estimator.scores(X).toarray() for held in (one, two)]
+        assert np.array_equal(*found)
+    learner.store.close()
+
+
 def test_two_processes_on_one_store_agree(learner, model_folder) -> None:
     store = EventStore(learner.store.path)
     store.bind("pets", "f")
