@@ -164,14 +164,17 @@ def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     shutil.rmtree(folder)
-    leftover = folder / ".000000000003.0123456789abcdef.unfinished"
     folder.mkdir(parents=True)
-    leftover.touch()
-    os.utime(leftover, (1, 1))
+    names = (".000000000003.0123456789abcdef.unfinished", "000000000002.graph.npz")
+    left = [folder / name for name in (*names, "000000000002.history.json")]
+    for file in left:
+        file.touch()
+        os.utime(file, (1, 1))
+    (folder / ".000000000002.history.json.0123456789abcdef.unfinished").touch()
     again = start(limits=Limits(rows_per_snapshot=3))
     assert again.predict("parrot") == before
     for _ in range(100):
-        if snapshots_in(folder) == ["000000000004"] and not leftover.exists():
+        if snapshots_in(folder) == ["000000000004"] and not any(file.exists() for file in left):
             return
         time.sleep(0.02)
     raise AssertionError(list(folder.iterdir()))
