@@ -134,6 +134,7 @@ def kill_test(setting: Setting, kills: int, examples: int, batch: int) -> list[M
         Measurement(f"{what}: acknowledged", got.acknowledged, "examples", "high"),
         Measurement(f"{what}: lost", got.lost, "examples"),
         Measurement(f"{what}: doubled", got.doubled, "examples"),
+        Measurement(f"{what}: ids given twice", got.ids_twice, "examples"),
         Measurement(f"{what}: slowest restart", got.slowest_start_s, "s"),
     ]
 
