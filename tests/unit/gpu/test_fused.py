@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from vicinal.gpu import DenseSearch, fused
-from vicinal.gpu.fused import Pairs
+from vicinal.gpu.search import Pairs
 from vicinal.index.reference import reference_query, reference_query_self
 
 
