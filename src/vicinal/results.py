@@ -507,7 +507,8 @@ def _collect_kinds(value: object, kinds: dict[Any, None]) -> None:
     elif isinstance(value, type) or inspect.isroutine(value):
         kinds[value] = None
     elif type(value) not in kinds or hasattr(value, "get_params"):
-        kinds.update(dict.fromkeys(type(value).__mro__))
+        of_library = type(value).__module__.partition(".")[0] == "vicinal"
+        kinds.update(dict.fromkeys([type(value)] if of_library else type(value).__mro__))
         params = value.get_params(deep=False) if hasattr(value, "get_params") else {}
         for each in params.values():
             _collect_kinds(each, kinds)

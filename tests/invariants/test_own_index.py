@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from vicinal.index.protocol import is_mutable
 from vicinal.index.reference import reference_query, reference_query_self
 from vicinal.preprocess import MinMax
 from vicinal.selection import tune
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
 
 pytestmark = pytest.mark.native
 

@@ -132,13 +132,20 @@ def experiment_name(folds: FoldsArgument) -> str:
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
 
 
-def as_result(folds: Sequence[Measured], *, label_names: tuple[str, ...], **more: Any) -> Result:
+def as_result(
+    folds: Sequence[Measured],
+    metrics: Sequence[str],
+    *,
+    label_names: tuple[str, ...],
+    **more: Any,
+) -> Result:
     """Return the folds of a method as one result."""
     first = folds[0]
+    measured = [name for name in metrics if name in first.values]
     few = len(label_names) <= FEW_LABELS
     by_step = {step: tuple(each.seconds.get(step, 0.0) for each in folds) for step in first.seconds}
     return Result(
-        values={name: tuple(each.values[name] for each in folds) for name in first.values},
+        values={name: tuple(each.values[name] for each in folds) for name in measured},
         seconds={step: sum(seconds) for step, seconds in by_step.items()},
         fold_seconds=by_step,
         per_label=_per_label(folds) if few else {},
@@ -328,6 +335,7 @@ class Experiment:
         """Keep a result, and add it to the store."""
         result = as_result(
             folds,
+            self.metrics,
             experiment=experiment_name(self.folds),
             data=at.data,
             method=candidate.name,

@@ -194,7 +194,10 @@ class WordForms(dict[str, WordForm]):
     """
 
     def __init__(
-        self, normal: Callable[[str], str] = str.lower, characters: bool = False, unspaced: bool = True
+        self,
+        normal: Callable[[str], str] = str.lower,
+        characters: bool = False,
+        unspaced: bool = True,
     ) -> None:
         super().__init__()
         self._normal, self._characters, self._unspaced = normal, characters, unspaced

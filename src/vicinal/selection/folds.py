@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
@@ -30,6 +31,7 @@ from vicinal.methods import NeighborEstimator
 from vicinal.methods.folds import Fold
 from vicinal.methods.instance_knn import joined
 from vicinal.methods.training import Training
+from vicinal.preprocess import TextVectorizer, make_steps
 from vicinal.results import digest_of
 from vicinal.selection.grid import Grid, Position, Search, farthest, search_of
 from vicinal.selection.stratification import Split, read_splits, train_share
@@ -432,24 +434,38 @@ def read_problem(
     """Validate rows, labels, folds and preprocessing."""
     if random_state is not None:
         check_integer("random_state", random_state, low=0)
-    steps = read_steps(preprocess)
+    steps = read_steps(preprocess, X)
     features = fit_steps(steps, X, Y) if steps else check_features(X)
     labels = read_labels(Y, features.shape[0], label_names)
     splits = read_splits(cv, features, labels.matrix, random_state)
     return Problem(X, Y, features, labels, steps, per_fold, splits, graph)
 
 
-def read_steps(preprocess: object) -> list[Step]:
-    """Return one or several given transformers as unfitted, named steps.
+def read_steps(preprocess: object, X: object = None) -> list[Step]:
+    """Return preprocessing as unfitted, named steps.
+
+    Parameters
+    ----------
+    preprocess : str, transformer, list of transformers, or None
+        A str is a list of names separated by commas (:func:`vicinal.preprocess.make_steps`); it is
+        preceded by counting words if rows are texts. ``"auto"`` scales dense features to [0, 1] and
+        does not change sparse ones. None for no steps.
+    X : rows
+        Determines what ``"auto"`` means.
 
     Examples
     --------
     >>> from vicinal.preprocess import MinMax
     >>> read_steps(MinMax()), read_steps(None)
     ([('minmax', MinMax())], [])
+    >>> read_steps("auto", np.zeros((2, 2))), [name for name, _ in read_steps("auto", ["a text"])]
+    ([('minmax', MinMax())], ['words'])
     """
     if preprocess is None:
         return []
+    if isinstance(preprocess, str):
+        words = [count_words()] if is_texts(X) else []
+        return [*words, *make_steps(preprocess, bool(words) or sparse.issparse(X))]
     listed: list[Any] = list(preprocess) if isinstance(preprocess, list | tuple) else [preprocess]
     named = [
         each if isinstance(each, tuple) else (type(each).__name__.lower(), each) for each in listed
@@ -458,6 +474,25 @@ def read_steps(preprocess: object) -> list[Step]:
         if not (isinstance(name, str) and hasattr(step, "fit") and hasattr(step, "transform")):
             raise InvalidArgumentError("preprocess", "transformers", repr(step))
     return [(name, clone(step)) for name, step in named]
+
+
+def count_words() -> Step:
+    """Return the step that counts the words of texts, as ``vicinal train`` counts them."""
+    return "words", TextVectorizer(weighting="counts", tokens="unicode")
+
+
+def is_texts(X: Any) -> bool:
+    """Tell whether rows are texts.
+
+    Examples
+    --------
+    >>> is_texts(["a text"]), is_texts(np.zeros((1, 1)))
+    (True, False)
+    """
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(row, str) for row in X)
+    is_column = len(getattr(X, "shape", ())) == 1
+    return is_column and all(isinstance(row, str) for row in X)
 
 
 def neighbor_widths(grids: Sequence[Grid]) -> Widths:

@@ -20,6 +20,7 @@ from vicinal.methods.folds import answers, dense_labels
 from vicinal.methods.pipeline import Model, Pipeline, estimator_of
 from vicinal.metrics import Conventions, evaluate, metric_info
 from vicinal.metrics.catalogue import every_metric
+from vicinal.results import plain
 from vicinal.selection.folds import Folds, Problem, read_problem, take_rows
 from vicinal.selection.grid import (
     Grid,
@@ -95,6 +96,8 @@ class TuningResult(Tabular):
         Fitted on all rows with the best setting for `metric`; after preprocessing, a pipeline.
     complete : bool
         False if tuning was interrupted; then `best` is the best so far.
+    preprocess : tuple of str
+        The preprocessing steps that were applied to the rows, such as ``"MinMax()"``.
     """
 
     metric: str
@@ -102,13 +105,15 @@ class TuningResult(Tabular):
     table: TuningTable
     estimator: Model | None
     complete: bool = True
+    preprocess: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Summarise the result in one line."""
         best = self.best.get(self.metric)
         found = "no setting" if best is None else f"{best.method}, mean {best.mean:.4f}"
         state = "" if self.complete else ", interrupted"
-        return f"TuningResult({self.metric}: {found}; {len(self.table)} settings{state})"
+        steps = f" after {', '.join(self.preprocess)}" if self.preprocess else ""
+        return f"TuningResult({self.metric}: {found}; {len(self.table)} settings{steps}{state})"
 
     def cells(self) -> Cells:
         """Return the best setting for each metric."""
@@ -153,7 +158,7 @@ def tune(
     n_jobs: int | None = None,
     progress: bool = True,
     store: str | os.PathLike[str] | None = None,
-    preprocess: object = None,
+    preprocess: object = "auto",
     per_fold: bool = False,
     refit: bool = True,
     label_names: Sequence[str] | None = None,
@@ -200,7 +205,11 @@ def tune(
         Results file, to which results are added as they are computed. An interrupted run resumes
         from it and gives the same table. Results are only reused for equal settings, metrics and
         source code of classes that are not part of the library.
-    preprocess : transformer, list of transformers, or None
+    preprocess : str, transformer, list of transformers, or None
+        Steps before the method, as on the command line: ``"auto"`` scales dense features to [0, 1],
+        counts the words of texts, and does not change sparse features; names separated by commas
+        (:func:`vicinal.preprocess.make_steps`); or transformers. None for no steps. The result
+        states which steps were used.
     per_fold : bool
         Whether preprocessing is fitted on the training rows of each fold; otherwise it is fitted
         once on all rows (without the labels).
@@ -258,7 +267,8 @@ def tune(
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)
     model = _refitted(problem, folds, table, grids, metric) if refit else None
-    return TuningResult(metric, _best(table), table, model, runner.complete)
+    steps = tuple(str(plain(step)) for _, step in problem.steps)
+    return TuningResult(metric, _best(table), table, model, runner.complete, steps)
 
 
 def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -106,10 +106,11 @@ def test_a_failing_method_is_reported_and_other_methods_continue(sample, tmp_pat
     with caplog.at_level(logging.WARNING, logger="vicinal"):
         found = compare(data, methods, folds=2, metrics=METRICS, store=store)
     assert [each.method for each in found] == ["good"]
-    assert "bad failed on d, fold 1, and is left out there: ValueError: no luck" in caplog.text
+    assert "bad failed on d and is left out there: fold 1: ValueError: no luck" in caplog.text
+    assert found.failed == {("d", "bad", 0): "fold 1: ValueError: no luck"}
     again = compare(data, methods, folds=2, metrics=METRICS, store=store)
     assert again == found
-    with pytest.raises(InvalidArgumentError, match="bad on d: ValueError: no luck"):
+    with pytest.raises(InvalidArgumentError, match="bad on d, fold 1: ValueError: no luck"):
         compare(data, {"bad": Broken(3), "worse": Broken(2)}, folds=2, metrics=METRICS)
     with pytest.raises(ValueError, match="no luck"):
         compare(data, {"bad": Broken(3)}, folds=2, metrics=METRICS)

@@ -19,8 +19,14 @@ GERMAN = [
     "Die Bibliothek besitzt Tausende von Büchern über die Geschichte der Wälder.",
     "Gestern haben wir auf dem Markt frische Äpfel und einige Blumen gekauft.",
 ] * 8
-CHINESE = ["北京大学图书馆收藏了许多关于中国历史的书籍。", "昨天我们在公园里看见了很多美丽的花。"] * 40
-JAPANESE = ["昨日、私たちは公園で美しい花をたくさん見ました。", "この図書館には歴史の本があります。"] * 40
+CHINESE = [
+    "北京大学图书馆收藏了许多关于中国历史的书籍。",
+    "昨天我们在公园里看见了很多美丽的花。",
+] * 40
+JAPANESE = [
+    "昨日、私たちは公園で美しい花をたくさん見ました。",
+    "この図書館には歴史の本があります。",
+] * 40
 THAI = ["ห้องสมุดแห่งนี้มีหนังสือประวัติศาสตร์มากมาย", "เมื่อวานเราเห็นดอกไม้สวยในสวน"] * 40
 
 
