@@ -13,9 +13,9 @@ scores are never made dense. May be imported by ``persistence`` and what follows
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.label_thresholds import PCut, PerLabelThreshold
 from vicinal.decision.metric import MetricThreshold
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
-from vicinal.decision.per_label import PCut, PerLabelThreshold
 from vicinal.decision.rule import CrossValidated, Decision, FittedDecision, LabelSets
 from vicinal.decision.threshold import LabelThresholds, MCut, RCut, Threshold, TopS
 

@@ -197,7 +197,7 @@ class PCut(SaveableRecord):
 
     Fitted on blocks of rows. Cost: sorting the stored scores of each block. Memory, in addition to
     one block: about 100 × `factor` bytes per label of the training rows
-    (:class:`~vicinal.decision.per_label.HighestOfLabels`).
+    (:class:`~vicinal.decision.label_thresholds.HighestOfLabels`).
 
     Examples
     --------
