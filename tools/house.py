@@ -24,7 +24,6 @@ REASONS = {
     "vicinal.explain.explanation_page": "an output format, loaded only when a page is written",
     "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
     "vicinal.integrations.annif": "imported by Annif",
-    "vicinal.methods.predicting": "predictions of every method, apart from fitting for length",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",
     "vicinal.persistence.sklearn_steps": "scikit-learn's steps in a model file",
     "vicinal.selection.lcif": "the grid of one method, computed in one pass",
