@@ -6,10 +6,11 @@ scores are never made dense. May be imported by ``persistence`` and what follows
 
 ::
 
-    one threshold   Threshold, CardinalityThreshold, MetricThreshold      ─▶ Threshold one per label
-    PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds one per row     MCut
-    best labels     TopS, RCut                                            ─▶ TopS wrappers
-    NeverEmpty, CrossValidated (fitted on K-fold scores)
+    one threshold   Threshold, CardinalityThreshold, MetricThreshold  ─▶ Threshold
+    one per label   PerLabelThreshold (SCut), PCut                    ─▶ LabelThresholds
+    one per row     MCut
+    best labels     TopS, RCut                                        ─▶ TopS
+    wrappers        NeverEmpty, CrossValidated (fitted on K-fold scores)
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
