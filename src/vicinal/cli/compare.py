@@ -213,7 +213,7 @@ def write_report(
     results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics of ``--metric`` come first."""
-    from vicinal.cli.app import reported_figures
+    from vicinal.cli.program import reported_figures
     from vicinal.report import comparison_report
     from vicinal.report.comparison import SHOWN
 

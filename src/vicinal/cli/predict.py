@@ -158,7 +158,7 @@ def _write_json_lines(answers: Iterable[Prediction], path: Path) -> int:
     """Write one JSON object per line."""
     from vicinal.datasets.files import write_data
 
-    count = Counted(answers)
+    count = CountedRows(answers)
     write_data(path, (answer.as_json() + "\n" for answer in count))
     return count.n_rows
 
@@ -167,7 +167,7 @@ def _write_csv(answers: Iterable[Prediction], path: Path) -> int:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.files import write_data
 
-    count = Counted(answers)
+    count = CountedRows(answers)
     write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()]))
     return count.n_rows
 
@@ -211,7 +211,7 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     return n_rows
 
 
-class Counted:
+class CountedRows:
     """Predictions that are counted as they pass."""
 
     def __init__(self, answers: Iterable[Prediction]) -> None:

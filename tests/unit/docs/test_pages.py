@@ -144,7 +144,7 @@ def test_the_figures_beside_mulans_are_those_that_were_reproduced(run):
 def test_options_that_pages_name_exist():
     from typer.main import get_command
 
-    from vicinal.cli.app import app
+    from vicinal.cli.program import app
 
     known = {
         option
