@@ -65,6 +65,13 @@ StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed 
 RerunOption = Annotated[
     bool, typer.Option("--rerun", help="Run everything again, also what --store contains.")
 ]
+KeepScoresOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-scores",
+        help="Keep scores and predictions beside --store, for `vicinal measure`.",
+    ),
+]
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
@@ -88,6 +95,7 @@ def compare(
     report: ReportOption = None,
     alpha: AlphaOption = 0.05,
     rerun: RerunOption = False,
+    keep_scores: KeepScoresOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
@@ -119,6 +127,7 @@ def compare(
             store=store,
             progress=True,
             rerun=rerun,
+            keep_scores=keep_scores,
         )
     show(results, metrics, alpha, json)
     if report is not None:
