@@ -109,6 +109,10 @@ lint: setup ## ruff, clang-format, the stub of the extension, the import contrac
 	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
 
+.PHONY: walks
+walks: setup ## The files that run in five tasks, in the order in which they are reached (ARGS=--counts)
+	$(BIN)/python tools/walks.py $(ARGS)
+
 .PHONY: types
 types: setup ## mypy --strict
 	$(BIN)/mypy
@@ -318,9 +322,16 @@ coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverag
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
 
+# An environment without the editable install, which would import the sources instead of the changed copy.
+MUTATED := build/mutation-venv
 .PHONY: mutation
-mutation: setup $(VENV)/.quality ## Mutation tests of decision, metrics and scoring (ARGS='scoring --sample 0')
-	PYTHONPATH=tools $(BIN)/python -m mutation $(ARGS)
+mutation: setup $(VENV)/.quality ## Changes of the code that no test notices (ARGS='vicinal.decision.never_empty.*')
+	$(BIN)/python -m venv --without-pip $(MUTATED)
+	site="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+	  echo "$$site" > "$$($(MUTATED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"; \
+	  mkdir -p mutants/src/vicinal && cp "$$site"/vicinal/_native.* mutants/src/vicinal/
+	$(ONE_THREAD) $(MUTATED)/bin/python -m mutmut run --max-children $(JOBS) $(ARGS)
+	$(MUTATED)/bin/python -m mutmut results
 
 .PHONY: repo-review
 repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows
@@ -330,4 +341,4 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 .PHONY: clean
 clean: ## Remove what the targets above made
 	rm -rf dist docs/api docs/gallery $(filter-out $(addprefix docs/project/,index.md versions.md checks.md coverage.md),$(wildcard docs/project/*))
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

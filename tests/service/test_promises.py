@@ -312,7 +312,7 @@ def test_replacements_in_one_batch_see_each_other(tmp_path, model_folder) -> Non
     assert [outcome.row_ids for outcome in second] == [(7,), (6,)]
     assert [outcome.row_ids for outcome in third] == [(8,), (7,)]
     assert [outcome.row_ids for outcome in gone] == [(8,)]
-    assert len(store.by_origin("pets", "o")) == 6
+    assert store.learned_from("pets", "o") == [6, 7, 8]
     store.close()
 
 
@@ -333,6 +333,18 @@ def test_the_dialect_has_the_limits_of_the_service(client) -> None:
     assert post(client, "/label-studio/webhook", long).status_code == 422
     many = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": n} for n in range(1001)]}
     assert post(client, "/label-studio/webhook", many).status_code == 422
+
+
+def test_a_list_of_large_lessons_is_limited_in_bytes(client) -> None:
+    labels = [f"{number} " + "x" * 480 for number in range(1000)]
+    for _ in range(12):
+        body = {"rows": [{"text": "a cat", "labels": labels}]}
+        assert client.post(f"{MODEL}/learn", json=body, headers=HEADERS).status_code == 200
+    reply = client.get(f"{MODEL}/taught", params={"limit": 1000})
+    versions = [event["version"] for event in reply.json()["taught"]]
+    assert versions == list(range(12, 12 - len(versions), -1))
+    assert 4 <= len(versions) < 12
+    assert len(reply.content) < 6e6
 
 
 # -- replies to what nobody should send

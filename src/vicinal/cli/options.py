@@ -120,12 +120,12 @@ class TableChoice:
         _option("--columns", text="Names of the columns of a CSV file without a header: a,b."),
     ] = None
     quotes: Annotated[
-        bool,
+        bool | None,
         _option(
             "--quotes/--no-quotes",
             text="Whether quotes enclose cells of a CSV file, or are characters like others.",
         ),
-    ] = True
+    ] = None
     language: Annotated[
         str,
         _option(

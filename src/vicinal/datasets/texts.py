@@ -18,7 +18,7 @@ from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.tables.content import Text, check_text_only, read_content
 from vicinal.datasets.tables.csv import decode_table, find_encoding
 from vicinal.datasets.tables.reading import Reading, TableOptions
-from vicinal.datasets.tables.rows import byte_pieces, is_table, open_lines
+from vicinal.datasets.tables.rows import TableFile, is_table
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 
@@ -103,8 +103,9 @@ def text_blocks(path: FilePath, block_rows: int, *, encoding: str | None = None)
     ...     [block.texts for block in text_blocks(path, 2)]
     [['buy milk', 'sleep'], ['run']]
     """
-    found = find_encoding(lambda: byte_pieces(Path(path)), path, encoding)
-    with open_lines(Path(path), found, None) as lines:
+    file = TableFile(Path(path), str(path), None)
+    found = find_encoding(file.pieces, path, encoding)
+    with file.open_text(found, None) as lines:
         texts = chain.from_iterable(line.splitlines() for line in lines)
         while block := list(islice(texts, block_rows)):
             yield Texts(block)

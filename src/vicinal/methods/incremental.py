@@ -44,8 +44,7 @@ from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, narrowed
 from vicinal.index import TrainingRows
-from vicinal.index.live_graph import LiveGraph, VoteGroups, can_follow
-from vicinal.index.training_rows import graph_with, graph_without
+from vicinal.index.training_rows import LiveGraph, VoteGroups, can_follow, graph_with, graph_without
 from vicinal.methods._arguments import check_decides, refuse_classes
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.fitted_state import (
@@ -199,7 +198,7 @@ class SmallChange:
     def fits_threshold(self) -> bool:
         """Whether the rule is fitted on leave-one-out scores."""
         _ = self.rule
-        return self.writer.fits_threshold
+        return self.writer.fits_threshold or not self.model._searches_rows
 
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of `n_changed` rows that leaves `n_left` can be revised."""
@@ -208,6 +207,8 @@ class SmallChange:
             return False
         if not hasattr(version.scoring, "as_fitted"):
             return False
+        if not model._searches_rows:
+            return self.has_same_parameters
         if min(n_left, version.rows.n_rows) < max(FEWEST_ROWS, version.scoring.k + 2):
             return False
         if not self.has_same_parameters or not version.rows.is_mutable:
@@ -382,6 +383,9 @@ class IncrementalEstimator(NeighborEstimator):
     recalibrate_at: float | str = 0.01
     _keeps_graph = True
     _learns_from_graph = False
+    _searches_rows = True
+    """Whether the rows of the model are searched; a blend searches its own views of them, and is
+    outdated after a change even if its threshold is fixed."""
 
     def _can_update(self) -> bool:
         """Tell whether ``_update`` supports the current parameters."""

@@ -38,7 +38,7 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import check_flag, check_positive
 from vicinal._core.csr import checked_csr, take_rows
-from vicinal._core.state import State, damage_if_refused, read_count
+from vicinal._core.state import State, damage_if_refused, read_count, read_value
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import check_features, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
@@ -313,11 +313,11 @@ class LocalRidgeScoring(KeptLabels):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y, X = read_indicator(state, "Y"), state.get("X")
+        Y, X = read_indicator(state, "Y"), read_value(state, "X")
         with damage_if_refused():
             rows = None if X is None else check_features(X)
-            alpha = check_positive("alpha", state.get("alpha"))
-            center = _check_center(state.get("center"))
+            alpha = check_positive("alpha", read_value(state, "alpha"))
+            center = _check_center(read_value(state, "center"))
         if rows is not None and rows.shape[0] != Y.shape[0]:
             raise ModelFormatError(f"X: expected {Y.shape[0]} rows, got {rows.shape[0]}")
         return cls(read_count(state, "k"), Y, rows, alpha, center)

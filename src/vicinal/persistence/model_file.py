@@ -15,6 +15,7 @@ import json
 import math
 import os
 import platform
+import re
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -199,7 +200,7 @@ def check_replaceable(path: FilePath) -> Path:
     if target.is_file():
         with target.open("rb") as stream:
             start = stream.read(200)
-        if not start or start[8:].startswith(b'{"__metadata__":{"sha256":"'):
+        if not start or re.match(rb'\{ *"__metadata__": *\{ *"sha256"', start[8:]):
             return Path(os.path.realpath(target))
     got = f"{target}, {'a folder' if target.is_dir() else 'something else'}"
     raise InvalidArgumentError("path", "a new path or an older model", got)

@@ -86,6 +86,8 @@ RANDOM = (np.random.RandomState, np.random.Generator)
 FEW_BYTES, FEW_NAMES = 1024, 50
 """Smaller arrays and shorter vocabularies are left to skops."""
 MOST_JOBS = 1024
+FIRST_PROTOCOL = 2
+"""Older numbers of skops's format were never written, and have laxer checks."""
 _WRONG_VALUES = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ImportError, OSError,
     EOFError, MemoryError, RuntimeError, SyntaxError, AssertionError, NotFittedError, Warning,
@@ -140,7 +142,7 @@ class SklearnStep:
             elif (piece := _piece(value, with_arrays=not self.trusted)) is not None:
                 memo[id(value)] = StoredPiece(len(pieces))
                 pieces.append(piece)
-        content = _skops().dumps(copy.deepcopy(self.estimator, memo))
+        content = _numbered(_skops().dumps(copy.deepcopy(self.estimator, memo)))
         _audit(content, self.trusted)
         skops = np.frombuffer(content, dtype=np.uint8)
         return {"kind": _type_name(self.estimator), "skops": skops, "pieces": pieces}
@@ -197,12 +199,6 @@ def restored(part: object) -> Any:
 def _skops() -> Any:
     """Import skops late: it imports all of scikit-learn."""
     return import_module("skops.io")
-
-
-def _protocol() -> int:
-    """Return the number of skops's format; older ones have laxer checks."""
-    number: int = import_module("skops.io._protocol").PROTOCOL
-    return number
 
 
 def _walk(root: Any) -> Iterator[Any]:
@@ -312,6 +308,28 @@ def _restored_piece(piece: State) -> Any:
     return array if isinstance(array, np.memmap) else array.copy()
 
 
+def _numbered(content: bytes) -> bytes:
+    """Return a description with small numbers and no times, so that equal steps have equal files.
+
+    skops numbers objects and files by their addresses in memory.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop("schema.json"))
+    numbers: dict[int, int] = {}
+    files: dict[str, str] = {}
+    for node in _nodes(schema):
+        node["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+        if "file" in node:
+            node["file"] = files.setdefault(node["file"], f"{len(files)}.npy")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, file in files.items():
+            archive.writestr(zipfile.ZipInfo(file), members[name])
+        archive.writestr(zipfile.ZipInfo("schema.json"), json.dumps(schema))
+    return buffer.getvalue()
+
+
 def _audit(content: bytes, trusted: Collection[str]) -> None:
     """Check skops's description: an archive without compression that names trusted types only."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -322,8 +340,9 @@ def _audit(content: bytes, trusted: Collection[str]) -> None:
         if sum(info.file_size for info in archive.infolist()) > len(content):
             raise ValueError("the members of the archive overlap")
         schema = json.loads(archive.read("schema.json"))
-    if not isinstance(schema, dict) or schema.get("protocol") != _protocol():
-        raise ValueError("written by another version of skops")
+    protocol = schema.get("protocol") if isinstance(schema, dict) else None
+    if type(protocol) is not int or protocol < FIRST_PROTOCOL:
+        raise ValueError("not written by a known version of skops")
     users: dict[str, Any] = {}
     for node in _nodes(schema):
         _check_node(node, trusted)

@@ -18,10 +18,10 @@ pytestmark = [
 # One arena and a fixed threshold: memory that is freed goes back, and limits mean the same again.
 MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
-# With k = n, a query under way needs at least 16 bytes per row in compiled code, and afterwards NumPy
-# needs 8 bytes per neighbour. With two queries the first is more, even if the threads take turns. So
-# of limits that rise in small steps, some stop the search in compiled code. That an error of each thread
-# comes through is tested where threads are told apart, in native/tests/common/test_parallel.cpp.
+# With k = n, a query under way needs at least 16 bytes per row in compiled code, and afterwards
+# NumPy needs 8 bytes per neighbour. With two queries the first is more, even if the threads take
+# turns. So of limits that rise in small steps, some stop the search in compiled code. That an error
+# of each thread comes through is tested in native/tests/common/test_parallel.cpp.
 SHORT_OF_MEMORY = """
 import json, resource
 import numpy as np

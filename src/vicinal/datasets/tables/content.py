@@ -30,7 +30,10 @@ def row_texts(records: Records, columns: Sequence[str]) -> list[Text]:
     """
     if len(columns) == 1:
         (column,) = columns
-        return [_text(records, at, column, cell) for at, cell in enumerate(records.cells(column))]
+        found = records.cells(column)
+        if all(isinstance(cell, str) and cell[:1] != "[" for cell in found):
+            return list(found)
+        return [_text(records, at, column, cell) for at, cell in enumerate(found)]
     records.require_one(columns)
     some_lack_cells = False
     texts: list[Text] = []

@@ -6,13 +6,15 @@ import io
 import itertools
 import re
 import threading
+import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.tables.reading import MOST_CHARACTERS, Record, Records, TableOptions, gather
+from vicinal.datasets.tables.reading import MOST_CHARACTERS, Reading, Records, TableOptions
 from vicinal.errors import DataFormatError, logger
 
 CANDIDATES = (",", ";", "\t", "|")
@@ -89,29 +91,12 @@ def _fit(content: str, delimiter: str, wanted: Sequence[str], quoting: bool) -> 
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _EXCEL_HINT = re.compile(r"\A\s*\"?sep=(.)\"?\r?\n")
+_URI = r"(?:<[^<>\s]+:[^<>\s]+>|[A-Za-z][A-Za-z0-9+.-]*://[^\s<>]+)"
+URIS = re.compile(rf"\s*{_URI}(?:\s+{_URI})*\s*")
+"""One or more URIs, in angle brackets or not."""
 
 # The csv module keeps its limit on the length of a cell for the whole process.
 _cell_limit = threading.Lock()
-
-
-def csv_records(
-    content: str, path: FilePath, options: TableOptions, usual: str, wanted: Sequence[str]
-) -> Records:
-    """Return the rows of a CSV file.
-
-    Parameters
-    ----------
-    content : str
-    path : path
-    options : TableOptions
-    usual : str
-        The delimiter to prefer: that of the extension or of an earlier file of the same kind.
-    wanted : sequence of str
-        Columns that the file must have; they help to detect the delimiter.
-    """
-    rows = csv_rows(io.StringIO(content, newline=""), path, options, usual, wanted)
-    with long_cells():
-        return gather(path, rows, rows.header, **rows.facts)
 
 
 @contextmanager
@@ -125,104 +110,220 @@ def long_cells() -> Iterator[None]:
             csv.field_size_limit(before)
 
 
-def csv_rows(
-    lines: Iterable[str], path: FilePath, options: TableOptions, usual: str, wanted: Sequence[str]
-) -> "CsvRows":
-    """Return the rows of a CSV file, read line by line as they are asked for.
+def csv_blocks(
+    lines: Iterable[str],
+    path: FilePath,
+    options: TableOptions,
+    wanted: Sequence[str],
+    known: Reading | None,
+    usual: str,
+    block_rows: int,
+) -> Iterator[Records]:
+    """Yield the rows of a CSV file, some at a time, by column.
 
     Parameters
     ----------
     lines : iterable of str
         Lines with their ends; an empty first line does no harm.
-    path, options, usual, wanted
-        As for :func:`csv_records`.
+    path : path
+    options : TableOptions
+    wanted : sequence of str
+        Columns that the file must have; they help to detect the delimiter.
+    known : Reading or None
+        How an earlier file of the same kind was read.
+    usual : str
+        The delimiter to prefer: that of the extension or of an earlier file of the same kind.
+    block_rows : int
     """
     remaining = iter(lines)
     head = "".join(itertools.islice(remaining, SAMPLED_LINES))
     hint = _EXCEL_HINT.match(head)  # Excel's own way of telling the delimiter
     head = head if hint is None else head[hint.end() :]
     delimiter = options.delimiter or (hint.group(1) if hint else None)
+    layout = _layout(head, path, options, known, delimiter or usual)
     with long_cells():
-        if delimiter is None:
-            delimiter = detect_delimiter(head, usual, wanted, quoting=options.quoting, path=path)
+        if delimiter is None and not layout.names:
+            delimiter = detect_delimiter(head, usual, wanted, quoting=layout.quoting, path=path)
         every = itertools.chain(io.StringIO(head, newline=""), remaining)
-        return CsvRows(every, delimiter, options, path, 1 if hint is None else 2)
+        delimiter = delimiter or layout.delimiter
+        rows = CsvRows(every, delimiter, layout, path, 1 if hint is None else 2)
+    n_blocks = 0
+    while (block := rows.block(block_rows)) is not None:
+        n_blocks += 1
+        yield block
+    if not n_blocks:
+        raise DataFormatError(str(path), "rows of a table", "a header only")
+
+
+class _Layout(NamedTuple):
+    """Whether quotes enclose cells, and the names of the columns if the file has no header."""
+
+    quoting: bool
+    names: tuple[str, ...] = ()
+    delimiter: str = ","
+
+
+def _layout(
+    head: str, path: FilePath, options: TableOptions, known: Reading | None, delimiter: str
+) -> _Layout:
+    """Return the layout of a file: as the caller says, as in an earlier file, or as it looks."""
+    if options.columns is not None:
+        quoting = options.quoting is not False
+        # Names without a header do not fix the delimiter: it is detected as usual.
+        return _Layout(quoting, tuple(options.columns), _delimiter(head, path, options, delimiter))
+    if known is not None and known.columns:
+        names = _known_names(head, known, delimiter)
+        if names is not None:
+            return _Layout(known.quoting if options.quoting is None else options.quoting, *names)
+    found = _texts_and_uris(head, "\t" if options.delimiter is None else options.delimiter)
+    if found is None or (known is not None and not known.columns):
+        earlier = True if known is None else known.quoting
+        return _Layout(earlier if options.quoting is None else options.quoting)
+    names_of_columns, sign = found
+    quotes = "" if options.quoting else "; quotes are ordinary characters"
+    logger.info(
+        "%s: no header, columns %s%s (--columns and --quotes change this)",
+        path,
+        ", ".join(names_of_columns),
+        quotes,
+    )
+    return _Layout(options.quoting is True, names_of_columns, sign)
+
+
+def _delimiter(head: str, path: FilePath, options: TableOptions, usual: str) -> str:
+    """Return the delimiter of a file whose columns the caller has named."""
+    if options.delimiter is not None:
+        return options.delimiter
+    with long_cells():
+        return detect_delimiter(head, usual, [], quoting=options.quoting is not False, path=path)
+
+
+def _known_names(head: str, known: Reading, delimiter: str) -> tuple[tuple[str, ...], str] | None:
+    """Return the names of the columns of a file like an earlier one without a header.
+
+    The file may have a header all the same, or lack the labels.
+    """
+    sign = known.delimiter or delimiter
+    cells = _first_cells(head, sign)
+    if tuple(cell.strip() for cell in cells) == known.columns:
+        return None
+    if len(cells) == len(known.features) < len(known.columns):
+        return known.features, sign
+    return known.columns, sign
+
+
+def _texts_and_uris(head: str, delimiter: str) -> tuple[tuple[str, ...], str] | None:
+    """Return the columns of a table whose first row has URIs, so that it is no header."""
+    cells = _first_cells(head, delimiter)
+    uris = [at for at, cell in enumerate(cells) if URIS.fullmatch(cell)]
+    if len(cells) < 2 or len(uris) != 1:
+        return None
+    texts = [at for at in range(len(cells)) if at not in uris]
+    names = {uris[0]: "labels", texts[0]: "text"}
+    return tuple(names.get(at, f"column{at + 1}") for at in range(len(cells))), delimiter
+
+
+def _first_cells(head: str, delimiter: str) -> list[str]:
+    """Return the cells of the first line that is not blank, with their quotes."""
+    line = next((line for line in head.splitlines() if line.strip()), "")
+    return line.split(delimiter)
 
 
 class CsvRows:
-    """The header of a CSV file, and its rows as an iterator."""
+    """The header of a CSV file, and its rows in blocks."""
 
     def __init__(
         self,
         lines: Iterable[str],
         delimiter: str,
-        options: TableOptions,
+        layout: _Layout,
         path: FilePath,
         first: int,
     ) -> None:
-        self._path, self._first, self._delimiter = path, first, delimiter
+        self._path, self._before, self._delimiter = path, first - 1, delimiter
+        self._layout = layout
         self._reader = csv.reader(
             lines,
             delimiter=delimiter,
-            quoting=csv.QUOTE_MINIMAL if options.quoting else csv.QUOTE_NONE,
+            quoting=csv.QUOTE_MINIMAL if layout.quoting else csv.QUOTE_NONE,
             strict=True,
         )
-        self.header_line: int | None = None
-        self.header = list(options.columns) if options.columns is not None else self._header()
+        self._header_line: int | None = None
+        self.header = list(layout.names)
+        self.header = self.header or self._header()
         counts = Counter(self.header)
         self._repeated = {name: count for name, count in counts.items() if count > 1}
 
-    def __iter__(self) -> Iterator[Record]:
-        """Yield the rows; blank lines are skipped."""
-        width = len(self.header)
-        while (cells := self._next()) is not None:
-            if len(cells) != width:
-                expected = f"{width} cells, one per column"
-                raise DataFormatError(str(self._path), expected, str(len(cells)), self._line)
-            yield Record(self._by_column(cells), self._line)
+    def block(self, most_rows: int) -> Records | None:
+        """Return the next rows, at most so many, without blank lines; None at the end."""
+        with long_cells():
+            rows, lines = self._next(most_rows)
+        return self._records(rows, lines) if rows else None
 
-    def _by_column(self, cells: Sequence[str]) -> dict[str, Any]:
-        """Return the cells of a row by column; those of columns of one name as a list."""
-        found: dict[str, Any] = dict(zip(self.header, cells, strict=True))
-        if self._repeated:
-            found |= {name: [] for name in self._repeated}
-            for name, cell in zip(self.header, cells, strict=True):
-                if name in self._repeated:
-                    found[name].append(cell)
-        return found
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a table of these rows keeps besides them."""
-        return {
-            "header_line": self.header_line,
-            "delimiter": self._delimiter,
-            "repeated": self._repeated,
-        }
-
-    @property
-    def _line(self) -> int:
-        """The number of the current line."""
-        return self._reader.line_num + self._first - 1
-
-    def _next(self) -> list[str] | None:
-        """Return the cells of the next row that is not blank."""
+    def _next(self, most_rows: int) -> tuple[list[list[str]], "array[int]"]:
+        """Return the cells of the next rows that are not blank, and their lines."""
+        rows: list[list[str]] = []
+        lines = array("q")
+        reader = self._reader
         try:
-            return next((cells for cells in self._reader if cells), None)
+            for cells in reader:
+                if cells:
+                    rows.append(cells)
+                    lines.append(reader.line_num)
+                    if len(rows) == most_rows:
+                        break
         except csv.Error as error:
+            self._check_widths(rows, lines)
             expected = (
                 "cells of a table, in quotes as a whole or not at all (quoting=False, "
                 "--no-quotes: quotes are characters like others)"
             )
-            raise DataFormatError(str(self._path), expected, str(error), self._line) from None
+            line = self._reader.line_num + self._before
+            raise DataFormatError(str(self._path), expected, str(error), line) from None
+        self._check_widths(rows, lines)
+        if self._before:
+            lines = array("q", [line + self._before for line in lines])
+        return rows, lines
+
+    def _check_widths(self, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
+        """Raise for the first row that has not one cell per column."""
+        width = len(self.header)
+        if not width or set(map(len, rows)) <= {width}:
+            return
+        at = next(at for at, cells in enumerate(rows) if len(cells) != width)
+        expected = f"{width} cells, one per column"
+        got = str(len(rows[at]))
+        raise DataFormatError(str(self._path), expected, got, lines[at] + self._before)
+
+    def _records(self, rows: list[list[str]], lines: "array[int]") -> Records:
+        """Return rows by column; the cells of columns of one name are lists."""
+        columns: dict[str, list[Any]] = {}
+        for name, cells in zip(self.header, zip(*rows, strict=True), strict=True):
+            if name not in self._repeated:
+                columns[name] = list(cells)
+            elif name not in columns:
+                columns[name] = [[cell] for cell in cells]
+            else:
+                for together, cell in zip(columns[name], cells, strict=True):
+                    together.append(cell)
+        return Records(
+            self._path,
+            columns,
+            lines,
+            header_line=self._header_line,
+            delimiter=self._delimiter,
+            repeated=self._repeated,
+            given_names=self._layout.names,
+            quoting=self._layout.quoting,
+        )
 
     def _header(self) -> list[str]:
         """Return the names of the columns."""
-        cells = self._next()
-        if cells is None:
+        rows, lines = self._next(1)
+        if not rows:
             raise DataFormatError(str(self._path), "rows of a table", "an empty file")
-        self.header_line = self._line
-        return [cell.strip() for cell in cells]
+        self._header_line = lines[0]
+        return [cell.strip() for cell in rows[0]]
 
 
 MARKS = (
@@ -235,6 +336,14 @@ MARKS = (
 """Byte order marks; UTF-32 comes first, because its mark starts like that of UTF-16."""
 WESTERN = "cp1252"
 """The encoding of Windows programs in Western Europe and America if they do not write UTF-8."""
+LATIN = (WESTERN, "cp1250", "cp1254", "cp1257")
+OTHER_SCRIPTS = (
+    "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874", "cp932", "euc_jp", "gb18030", "big5",
+    "cp949",
+)  # fmt: skip
+"""Encodings that are told apart by ``charset-normalizer``."""
+_SAMPLED_BYTES = 2**15
+_NARROW = re.compile("[\uff61-\uff9f]")
 
 
 class Decoded(NamedTuple):
@@ -256,9 +365,10 @@ def decode_table(
         For error messages.
     encoding : str or None
         The encoding; None to detect it: by a byte order mark, as UTF-16 without one (every other
-        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`.
+        byte of most characters is 0), as UTF-8 if the bytes are valid, otherwise `fallback`, or
+        the most likely one.
     fallback : str or None
-        Encoding of an earlier file of the same kind; None for cp1252.
+        Encoding of an earlier file of the same kind, or None.
 
     Examples
     --------
@@ -298,7 +408,7 @@ def find_encoding(
     bad = _first_error(chunks(), "utf-8")
     if bad is None:
         return "utf-8"
-    chosen = fallback or WESTERN
+    chosen = fallback or _likely_encoding(chunks())
     worse = _first_error(chunks(), chosen)
     if worse is not None:
         raise _not_in(chosen, path, *worse)
@@ -306,6 +416,33 @@ def find_encoding(
         "%s: line %d is not UTF-8; read as %s (--encoding changes this)", path, bad[0], chosen
     )
     return chosen
+
+
+def _likely_encoding(chunks: Iterable[bytes]) -> str:
+    """Return the encoding of bytes that are not UTF-8, by ``charset-normalizer``.
+
+    Texts in Latin letters are cp1252 if they can be: a few accents do not tell its relatives apart.
+    """
+    from charset_normalizer import from_bytes
+
+    lines = itertools.chain.from_iterable(chunk.split(b"\n") for chunk in chunks)
+    sample, size = [], 0
+    for line in lines:
+        if not line.isascii():
+            sample.append(line)
+            size += len(line)
+        if size > _SAMPLED_BYTES:
+            break
+    found = from_bytes(b"\n".join(sample), cp_isolation=[*LATIN, *OTHER_SCRIPTS])
+    # No one writes in half-width katakana, which cp932 makes of many other bytes.
+    matches = [match for match in found if 4 * len(_NARROW.findall(str(match))) < len(str(match))]
+    if not matches:
+        return WESTERN
+    letters = [sign for sign in str(matches[0]) if sign.isalpha() and not sign.isascii()]
+    if 2 * sum("LATIN" in unicodedata.name(sign, "") for sign in letters) < len(letters):
+        return matches[0].encoding
+    possible = {name for match in matches for name in match.could_be_from_charset}
+    return next((name for name in LATIN if name in possible), WESTERN)
 
 
 def _unmarked(data: bytes) -> str | None:

@@ -145,6 +145,8 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
         decimal=decimal,
         encoding=records.encoding,
         delimiter=records.delimiter,
+        columns=records.given_names,
+        quoting=records.quoting,
     )
 
 

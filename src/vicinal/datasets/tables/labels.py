@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from vicinal.datasets.files import FilePath
-from vicinal.datasets.tables.csv import shown
+from vicinal.datasets.tables.csv import URIS, shown
 from vicinal.datasets.tables.reading import Reading, Records
 from vicinal.errors import logger
 
@@ -64,6 +64,8 @@ def listed_labels(cell: str) -> list[Any] | None:
     >>> listed_labels("['a' 'b']"), listed_labels("[a, b c]"), listed_labels("a, b")
     (['a', 'b'], ['a', 'b c'], None)
     """
+    if cell[-1:].isalnum():  # most cells
+        return None
     cell = cell.strip()
     if not cell.endswith(_ENDS) or len(cell) > _MOST_LITERAL or not _LITERAL.fullmatch(cell):
         return None
@@ -103,7 +105,15 @@ def split_labels(cell: str, separator: str) -> list[str]:
     (['red', 'round'], ['a b'], [])
     """
     names = cell.split(separator) if separator else [cell]
-    return [name.strip() for name in names if name.strip()]
+    found = [name for name in map(str.strip, names) if name]
+    return list(map(_bare, found)) if "<" in cell else found
+
+
+def _bare(name: str) -> str:
+    """Return a URI without angle brackets; other names are returned unchanged."""
+    if name[0] == "<" and name[-1] == ">" and URIS.fullmatch(name):
+        return name[1:-1]
+    return name
 
 
 STRONG = (";", "|", "\t", "\n")
@@ -113,10 +123,10 @@ STRONG = (";", "|", "\t", "\n")
 def detect_separator(cells: Sequence[object]) -> str:
     """Return the separator of the labels in these cells; ``""`` if there is none.
 
-    Cells that contain a list are ignored. A strong separator is chosen if at least half as many
-    cells contain it as contain a comma; otherwise the comma if any cell contains one. Blanks are
-    chosen only if splitting at them gives fewer names than there are different cells: splitting
-    names of several words would give more.
+    Cells that contain a list are ignored. URIs are separated by blanks. A strong separator is
+    chosen if at least half as many cells contain it as contain a comma; otherwise the comma if any
+    cell contains one. Blanks are chosen only if splitting at them gives fewer names than there are
+    different cells: splitting names of several words would give more.
 
     Examples
     --------
@@ -125,11 +135,12 @@ def detect_separator(cells: Sequence[object]) -> str:
     >>> detect_separator(["a b", "a c", "b c", "a"]), detect_separator(["deep learning", "music"])
     (' ', '')
     """
-    every = Counter(cell for cell in cells if isinstance(cell, str))  # cells often recur
-    texts = {cell: count for cell, count in every.items() if listed_labels(cell) is None}
+    every = Counter(cell.strip() for cell in cells if isinstance(cell, str))  # cells often recur
+    texts = {cell: n for cell, n in every.items() if listed_labels(cell) is None}
+    if any(texts) and all(URIS.fullmatch(cell) for cell in texts if cell):
+        return " "
     counts = {
-        sign: sum(count for cell, count in texts.items() if sign in cell.strip())
-        for sign in (*STRONG, ",")
+        sign: sum(count for cell, count in texts.items() if sign in cell) for sign in (*STRONG, ",")
     }
     strong = max(STRONG, key=counts.__getitem__)
     if counts[strong] and 2 * counts[strong] >= counts[","]:
@@ -170,7 +181,7 @@ def read_labels(records: Records, reading: Reading) -> list[list[str]]:
     """
     sets = label_sets(records, reading)
     if not reading.label_columns and reading.labels is not None:
-        counts = Counter(label for row in sets for label in row)
+        counts = Counter(chain.from_iterable(sets))
         warn_if_rare(counts, records.path, reading.labels)
     return sets
 
@@ -183,9 +194,12 @@ def label_sets(records: Records, reading: Reading) -> list[list[str]]:
     if column is None:
         raise records.error(0, "a column of labels", "none")
     separator = reading.separator or ""
+    parsed = records.parsed.get((column, separator), {})
     sets = []
     for at, cell in enumerate(records.cells_or_lists(column)):
-        labels = _row_labels(records, column, cell, separator)
+        labels = parsed.get(cell) if isinstance(cell, str) else None
+        if labels is None:
+            labels = _row_labels(records, column, cell, separator)
         if labels is None:
             raise records.error(at, f"labels in {column!r}", repr(cell))
         sets.append(labels)
@@ -216,8 +230,11 @@ def find_separator(records: Records, column: str, given: str | None) -> str:
         )
     texts = {cell for cell in cells if isinstance(cell, str)}
     if texts:
-        others = (cell for cell in cells if not isinstance(cell, str))
-        names = {name for cell in chain(texts, others) for name in cell_labels(cell, found) or ()}
+        parsed = {cell: cell_labels(cell, found) or [] for cell in texts}
+        records.parsed[column, found] = parsed
+        others = (cell_labels(cell, found) for cell in cells if not isinstance(cell, str))
+        names = set(chain.from_iterable(parsed.values()))
+        names.update(name for labels in others for name in labels or ())
         how = f"split at {shown(found)}" if found else "one label or a list per cell"
         logger.info(
             "labels from column %r, %s: %d labels (--labels and --separator change this)",

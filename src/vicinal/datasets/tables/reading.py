@@ -34,10 +34,12 @@ class TableOptions:
         Delimiter of the cells of a CSV file.
     columns : sequence of str or None
         Names of the columns of a CSV file without a header.
-    quoting : bool
-        Whether quotes in a CSV file enclose cells; False treats them as ordinary characters.
+    quoting : bool or None
+        Whether quotes in a CSV file enclose cells; False treats them as ordinary characters. None:
+        they enclose cells, except in tab-separated texts and URIs without a header.
     max_bytes : int
-        Maximum size of the file in bytes after unpacking.
+        Maximum size of the file in bytes after unpacking, and of its cells as Python objects (see
+        :func:`cell_bytes`).
     """
 
     text: Sequence[str] | None = None
@@ -49,7 +51,7 @@ class TableOptions:
     encoding: str | None = None
     delimiter: str | None = None
     columns: Sequence[str] | None = None
-    quoting: bool = True
+    quoting: bool | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
 
     def __post_init__(self) -> None:
@@ -99,6 +101,10 @@ class Reading:
         Decimal sign of the numbers.
     encoding, delimiter : str or None
         Those of the file that was read; tried first for the next file.
+    columns : tuple of str
+        Names of the columns of a CSV file without a header; empty if it has one.
+    quoting : bool
+        Whether quotes in a CSV file enclose cells.
     """
 
     text: tuple[str, ...] = ()
@@ -111,6 +117,8 @@ class Reading:
     decimal: str = "."
     encoding: str | None = None
     delimiter: str | None = None
+    columns: tuple[str, ...] = ()
+    quoting: bool = True
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -152,6 +160,9 @@ class Reading:
             "decimal": self.decimal,
             "encoding": self.encoding,
             "delimiter": self.delimiter,
+            # Left out if the file has a header and quotes, as most have.
+            **({"columns": list(self.columns)} if self.columns else {}),
+            **({} if self.quoting else {"quoting": False}),
         }
 
     @classmethod
@@ -168,6 +179,8 @@ class Reading:
             _word(state, "decimal") or ".",
             _word(state, "encoding"),
             _word(state, "delimiter"),
+            read_names(state, "columns") if "columns" in state else (),
+            state.get("quoting", True) is True,
         )
         if not found.features:
             raise ModelFormatError("reading: expected columns to learn from, got none")
@@ -216,15 +229,24 @@ class Records:
     repeated : mapping of str to int
         How many columns of a CSV file have the same name, if several do; their cells are lists of
         the strings in these columns.
+    given_names : tuple of str
+        The names that were given to the columns of a file without a header.
+    quoting : bool
+        Whether quotes enclose cells.
+    parsed : dict
+        The labels in cells of a column that were split at a separator to look at them, by both.
     """
 
     path: FilePath
     columns: dict[str, list[Any]]
-    lines: Sequence[int]
+    lines: "array[int]"
     header_line: int | None = None
     encoding: str | None = None
     delimiter: str | None = None
     repeated: Mapping[str, int] = field(default_factory=dict)
+    given_names: tuple[str, ...] = ()
+    quoting: bool = True
+    parsed: dict[tuple[str, str], dict[str, list[str]]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -245,9 +267,9 @@ class Records:
         """Return the cells of a column, which are lists if it is among `repeated`."""
         self.require([column])
         found = self.columns[column]
-        for at, cell in enumerate(found):
-            if cell is MISSING:
-                raise self.error(at, f"a column {column!r} in every row", "a row without it")
+        if MISSING in found:
+            at = found.index(MISSING)
+            raise self.error(at, f"a column {column!r} in every row", "a row without it")
         return found
 
     def require(self, wanted: Iterable[str], option: str | None = None) -> None:
@@ -275,9 +297,7 @@ class Records:
         return DataFormatError(str(self.path), expected, got[:80], self.lines[at])
 
 
-def gather(
-    path: FilePath, rows: Iterable[Record], names: Sequence[str] = (), **facts: Any
-) -> Records:
+def gather(path: FilePath, rows: Iterable[Record], **facts: Any) -> Records:
     """Return rows by column, with :data:`MISSING` for the columns that a row lacks.
 
     Examples
@@ -286,7 +306,7 @@ def gather(
     >>> found.names, found.columns["b"][1], found.columns["b"][0] is MISSING
     (['a', 'b'], 2, True)
     """
-    columns: dict[str, list[Any]] = {name: [] for name in names}
+    columns: dict[str, list[Any]] = {}
     lines = array("q")
     for row in rows:
         for name, cell in row.cells.items():
@@ -299,6 +319,67 @@ def gather(
             for column in columns.values():
                 if len(column) < len(lines):
                     column.append(MISSING)
-    if not len(lines):
-        raise DataFormatError(str(path), "rows of a table", "only a header" if names else "none")
     return Records(path, columns, lines, **facts)
+
+
+def whole_table(blocks: Iterable[Records], most_bytes: int) -> Records:
+    """Return the rows of all blocks as one table, whose cells take at most `most_bytes`."""
+    whole: Records | None = None
+    n_bytes = 0
+    for block in blocks:
+        n_bytes += sum(map(cell_bytes, block.columns.values()))
+        if n_bytes > most_bytes:
+            expected = f"cells that take at most {most_bytes} bytes of memory (max_bytes)"
+            raise DataFormatError(str(block.path), expected, "more", block.lines[-1])
+        if whole is None:
+            whole = replace(block, lines=array("q", block.lines))
+        else:
+            _append(whole, block)
+    if whole is None:
+        raise ValueError("expected at least one block")
+    return whole
+
+
+def _append(whole: Records, block: Records) -> None:
+    """Append the rows of a block to a table."""
+    n_before = whole.n_rows
+    whole.lines.extend(block.lines)
+    for name, cells in block.columns.items():
+        if name not in whole.columns:
+            whole.columns[name] = [MISSING] * n_before
+        whole.columns[name] += cells
+    for cells in whole.columns.values():
+        cells += [MISSING] * (whole.n_rows - len(cells))
+
+
+_OBJECT_BYTES = 56
+"""Memory of a short string or number besides its characters."""
+
+
+def cell_bytes(cells: Sequence[Any]) -> int:
+    """Return about how much memory cells take: 8 bytes each, and their own size.
+
+    Strings of one character exist only once in Python.
+
+    Examples
+    --------
+    >>> cell_bytes(["0", "1"]), cell_bytes(["10", None]), cell_bytes([["a", "bc"]])
+    (16, 130, 195)
+    """
+    try:
+        n_characters = len("".join(cells))
+    except TypeError:
+        return sum(8 + _value_bytes(cell) for cell in cells)
+    own = 0 if n_characters <= len(cells) else _OBJECT_BYTES * len(cells) + n_characters
+    return 8 * len(cells) + own
+
+
+def _value_bytes(value: Any) -> int:
+    """Return about how much memory a JSON value takes."""
+    if isinstance(value, str):
+        return _OBJECT_BYTES + len(value)
+    if isinstance(value, list):
+        return _OBJECT_BYTES + sum(8 + _value_bytes(each) for each in value)
+    if isinstance(value, dict):
+        return 4 * _OBJECT_BYTES + sum(_value_bytes(each) + 100 for each in value.values())
+    return _OBJECT_BYTES

@@ -6,20 +6,21 @@ import json
 import shutil
 import sys
 import tempfile
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from vicinal.datasets.files import FilePath, bare_name, open_data, open_stream
-from vicinal.datasets.tables.csv import (
-    DELIMITERS,
-    csv_records,
-    csv_rows,
-    decode_table,
-    find_encoding,
-    long_cells,
+from vicinal.datasets.files import (
+    PACKED,
+    FilePath,
+    bare_name,
+    open_data,
+    open_stream,
+    unpacked_limit,
 )
+from vicinal.datasets.tables.csv import DELIMITERS, csv_blocks, find_encoding
 from vicinal.datasets.tables.reading import (
     MOST_CHARACTERS,
     Reading,
@@ -27,39 +28,14 @@ from vicinal.datasets.tables.reading import (
     Records,
     TableOptions,
     gather,
+    whole_table,
 )
 from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError
-
-
-def parquet_records(data: bytes, path: FilePath) -> Records:
-    """Return the rows of a Parquet file, numbered instead of with lines."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "frames") from None
-    try:
-        table = parquet.read_table(io.BytesIO(data))
-        rows = table.to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise DataFormatError(str(path), "a Parquet file", str(error)[:80]) from None
-    return gather(path, (Record(row, at) for at, row in enumerate(rows, 1)), table.column_names)
-
 
 LINE_ENDINGS = (".jsonl", ".ndjson")
 JSON_ENDINGS = (*LINE_ENDINGS, ".json")
 ROW_KEYS = ("data", "rows", "records", "items", "documents", "examples")
 """Where an object that is a whole table may hold its rows."""
-
-
-def json_records(content: str, path: FilePath) -> Records:
-    """Return the rows of a JSON file: one object per line, or an array of objects."""
-    if is_array(content):
-        return gather(path, array_rows([content], path))
-    document = None if is_lines(path) else table_document(content)
-    if document is not None:
-        return gather(path, document)
-    return gather(path, line_records(io.StringIO(content, newline="\n"), path))
 
 
 def is_array(content: str) -> bool:
@@ -243,7 +219,7 @@ def table_ending(path: FilePath, endings: Sequence[str] = TABLE_ENDINGS) -> str:
 def read_records(
     path: FilePath, options: TableOptions, wanted: Sequence[str] = (), known: Reading | None = None
 ) -> Records:
-    """Return the cells of a table.
+    """Return the cells of a table: all its blocks.
 
     Parameters
     ----------
@@ -257,33 +233,29 @@ def read_records(
 
     Notes
     -----
-    Memory: at the same time the file, its decoded text, and every cell as a Python object.
+    Memory: the file, and every cell as a Python object.
     """
-    is_piped = str(path) == STANDARD_INPUT
-    refuse_spreadsheet(path)
-    ending = None if is_piped else table_ending(path)
-    data = (
-        _standard_input(options.max_bytes)
-        if is_piped
-        else open_data(Path(path), max_bytes=options.max_bytes)
-    )
-    name: FilePath = "standard input" if is_piped else path
-    if ending == PARQUET or data.startswith(b"PAR1"):
-        return parquet_records(data, name)
-    earlier = None if known is None else known.encoding
-    fallback = None if earlier is None or earlier.startswith("utf") else earlier
-    text, encoding = decode_table(data, name, options.encoding, fallback)
-    if not text.strip():
-        raise DataFormatError(str(name), "rows of a table", "an empty file")
-    if ending in JSON_ENDINGS or (is_piped and text.lstrip()[:1] in ("{", "[")):
-        found = json_records(text, name)
-    else:
-        usual = DELIMITERS[ending or ".csv"]
-        if known is not None and known.delimiter is not None:
-            usual = known.delimiter
-        found = csv_records(text, name, options, usual, wanted)
-    found.encoding = encoding
-    return found
+    if str(path) == STANDARD_INPUT:
+        data = _standard_input(options.max_bytes)
+        file = TableFile(Path(path), "standard input", None, data=data)
+        return whole_table(_blocks(file, options, wanted, known), options.max_bytes)
+    ending = table_ending(path)
+    data = open_data(Path(path), max_bytes=options.max_bytes)
+    most_bytes = options.max_bytes
+    if Path(path).suffix.lower() in PACKED:
+        most_bytes = unpacked_limit(path, most_bytes)
+    file = TableFile(Path(path), str(path), ending, data=data)
+    return whole_table(_blocks(file, options, wanted, known), most_bytes)
+
+
+def _blocks(
+    file: "TableFile", options: TableOptions, wanted: Sequence[str], known: Reading | None
+) -> Iterator[Records]:
+    return record_blocks(file, options, wanted, known, WHOLE_BLOCK)
+
+
+WHOLE_BLOCK = 512
+"""Rows that are parsed at a time where the whole table is wanted."""
 
 
 def _standard_input(max_bytes: int) -> bytes:
@@ -310,12 +282,42 @@ class TableFile(NamedTuple):
         What kind of table its name promises; None where its content tells.
     encoding : str or None
         Known from an earlier pass, in which all bytes were valid; None to find it.
+    data : bytes or None
+        The unpacked content, if it is in memory.
     """
 
     path: Path
     name: str
     ending: str | None
     encoding: str | None = None
+    data: bytes | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the unpacked content."""
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+            return
+        with open_stream(self.path) as stream:
+            yield stream
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the unpacked bytes."""
+        with self.open() as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+
+    @contextmanager
+    def open_text(self, encoding: str, newline: str | None) -> Iterator[io.TextIOBase]:
+        """Open the content as text, without the byte order mark that it may begin with."""
+        with self.open() as stream:
+            text = io.TextIOWrapper(stream, encoding, newline=newline)
+            if text.read(1) != "\ufeff":
+                text.seek(0)
+            try:
+                yield text
+            finally:
+                text.detach()
 
 
 @contextmanager
@@ -338,98 +340,63 @@ def record_blocks(
     known: Reading | None,
     block_rows: int,
 ) -> Iterator[Records]:
-    """Yield the rows of a table, `block_rows` at a time; each block is a table of its own.
+    """Yield the rows of a table, at most `block_rows` at a time; each block is a table.
 
-    Encoding, delimiter and kind of file are found as :func:`~vicinal.datasets.tables.rows.
-    read_records` finds them. Memory: the cells of one block.
+    The kind of the file is told by its extension, or by its content if it has none. Memory: the
+    cells of one block.
 
     Parameters
     ----------
     file : TableFile
     options, wanted, known
-        As for ``read_records``.
+        As for :func:`read_records`.
     block_rows : int
     """
-    with _open_rows(file, options, wanted, known) as found:
-        n_blocks = 0
-        while True:
-            with long_cells():
-                block = list(itertools.islice(found.rows, block_rows))
-            if not block:
-                break
-            n_blocks += 1
-            yield gather(file.name, block, found.names, **found.facts)
-    if not n_blocks:
-        got = "a header only" if found.names else "none"
-        raise DataFormatError(file.name, "rows of a table", got)
-
-
-class _Opened(NamedTuple):
-    """Rows to come, the names of columns that are known from a header, and further facts."""
-
-    rows: Iterator[Record]
-    names: Sequence[str]
-    facts: dict[str, Any]
-
-
-@contextmanager
-def _open_rows(
-    file: TableFile, options: TableOptions, wanted: Sequence[str], known: Reading | None
-) -> Iterator[_Opened]:
-    """Open a table for one pass over its rows."""
-    with open_stream(file.path) as stream:
+    with file.open() as stream:
         magic = stream.read(4)
     if file.ending == PARQUET or magic == b"PAR1":
-        with _parquet_rows(file) as found:
-            yield found
+        yield from _parquet_blocks(file, block_rows)
         return
     earlier = None if known is None else known.encoding
     fallback = None if earlier is None or earlier.startswith("utf") else earlier
-    encoding = file.encoding or find_encoding(
-        lambda: byte_pieces(file.path), file.name, options.encoding, fallback
-    )
-    head = _head(file.path, encoding)
+    encoding = file.encoding or find_encoding(file.pieces, file.name, options.encoding, fallback)
+    head = _head(file, encoding)
     if not head.strip():
         raise DataFormatError(file.name, "rows of a table", "an empty file")
     is_json = file.ending in JSON_ENDINGS
     if is_json or (file.ending is None and head.lstrip()[:1] in ("{", "[")):
-        with open_lines(file.path, encoding, "\n") as lines:
-            yield _Opened(_json_rows(lines, head, file.name), (), {"encoding": encoding})
+        with file.open_text(encoding, "\n") as lines:
+            rows = _json_rows(lines, head, file.name)
+            yield from _gathered(rows, file, block_rows, encoding)
         return
     usual = DELIMITERS[file.ending or ".csv"]
     if known is not None and known.delimiter is not None:
         usual = known.delimiter
-    with open_lines(file.path, encoding, "") as lines:
-        rows = csv_rows(lines, file.name, options, usual, wanted)
-        yield _Opened(iter(rows), rows.header, {**rows.facts, "encoding": encoding})
+    with file.open_text(encoding, "") as lines:
+        blocks = csv_blocks(lines, file.name, options, wanted, known, usual, block_rows)
+        for block in blocks:
+            block.encoding = encoding
+            yield block
 
 
-def byte_pieces(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file."""
-    with open_stream(path) as stream:
-        while piece := stream.read(_PIECE):
-            yield piece
+def _gathered(
+    rows: Iterator[Record], file: TableFile, block_rows: int, encoding: str
+) -> Iterator[Records]:
+    """Yield rows of a JSON file in blocks."""
+    n_blocks = 0
+    while block := list(itertools.islice(rows, block_rows)):
+        n_blocks += 1
+        yield gather(file.name, block, encoding=encoding)
+    if not n_blocks:
+        raise DataFormatError(file.name, "rows of a table", "none")
 
 
-def _head(path: Path, encoding: str) -> str:
+def _head(file: TableFile, encoding: str) -> str:
     """Return the beginning of a text, from the first character that is not blank."""
-    with open_lines(path, encoding, "") as lines:
+    with file.open_text(encoding, "") as lines:
         while (piece := lines.read(_PIECE)) and not piece.strip():
             pass
         return piece
-
-
-@contextmanager
-def open_lines(path: Path, encoding: str, newline: str | None) -> Iterator[io.TextIOBase]:
-    """Open a text without the byte order mark that it may begin with."""
-    with open_stream(path) as stream:
-        text = io.TextIOWrapper(stream, encoding, newline=newline)
-        if text.read(1) != "\ufeff":
-            text.seek(0)
-        try:
-            yield text
-        finally:
-            text.detach()
 
 
 def _json_rows(lines: io.TextIOBase, head: str, name: str) -> Iterator[Record]:
@@ -468,30 +435,36 @@ def _is_object(lines: Sequence[str]) -> bool:
         return False
 
 
-@contextmanager
-def _parquet_rows(file: TableFile) -> Iterator[_Opened]:
-    """Open a Parquet file; a row's line is its number."""
+def _parquet_blocks(file: TableFile, block_rows: int) -> Iterator[Records]:
+    """Yield the rows of a Parquet file; a row's line is its number."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "frames") from None
+    n_rows = 0
     try:
         with (
-            open_stream(file.path) as stream,
+            file.open() as stream,
             parquet.ParquetFile(stream, buffer_size=_PIECE) as table,
         ):
             names = table.schema_arrow.names
-            yield _Opened(_numbered(table.iter_batches(_BATCH, use_threads=False)), names, {})
+            for batch in table.iter_batches(min(block_rows, _BATCH), use_threads=False):
+                columns = batch.to_pydict()
+                numbers = range(n_rows + 1, n_rows + 1 + batch.num_rows)
+                if batch.num_rows:
+                    yield Records(file.name, columns, array("q", numbers))
+                n_rows += batch.num_rows
+    except UnicodeDecodeError:
+        raise DataFormatError(
+            file.name, "a Parquet file with text in UTF-8", "other bytes", n_rows + 1
+        ) from None
     except (pa.ArrowException, OSError) as error:
         raise DataFormatError(file.name, "a Parquet file", str(error)[:80]) from None
+    if not n_rows:
+        got = "a header only" if names else "none"
+        raise DataFormatError(file.name, "rows of a table", got)
 
 
 _BATCH = 1024
 """Rows of a Parquet file that are taken apart at a time."""
-
-
-def _numbered(batches: Iterable[Any]) -> Iterator[Record]:
-    """Yield the rows of batches, counted from 1."""
-    rows = itertools.chain.from_iterable(batch.to_pylist() for batch in batches)
-    return (Record(row, at) for at, row in enumerate(rows, start=1))

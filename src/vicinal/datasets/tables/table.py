@@ -71,7 +71,7 @@ def read_table(
     separator: str | None = None,
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
-    quoting: bool = True,
+    quoting: bool | None = None,
     label_names: Sequence[str] | None = None,
     encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
@@ -106,13 +106,14 @@ def read_table(
         Delimiter of the cells of a CSV file.
     columns : sequence of str or None
         Names of the columns of a CSV or TSV file without a header.
-    quoting : bool
+    quoting : bool or None
         Whether quotes in a CSV or TSV file enclose cells; False treats them as ordinary characters.
+        None: they enclose cells, except in tab-separated texts and URIs without a header.
     label_names : sequence of str or None
         The labels, in order; any other label is an error. By default those that occur, sorted.
     encoding : str or None
         Any encoding that Python supports. None: that of a byte order mark, otherwise UTF-8 or, if
-        the bytes are not UTF-8, Windows' cp1252.
+        the bytes are not UTF-8, the most likely encoding of their script (logged).
     max_bytes : int
         Maximum size of the file in bytes after unpacking.
     **words
