@@ -1,5 +1,6 @@
 """``vicinal compare`` says what the library says, runs nothing twice, and shows it again."""
 
+import csv
 import io
 import json
 
@@ -11,6 +12,7 @@ from vicinal.cli.compare import conclusion, ranking_table, spent_seconds
 from vicinal.comparison import compare, rank_methods
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.methods import BRkNN, MLkNN
+from vicinal.report.paper import latex_table
 from vicinal.results import Result, ResultStore
 
 pytestmark = pytest.mark.native
@@ -362,3 +364,64 @@ def test_evaluate_takes_metrics(run, data_file, tmp_path):
     assert {"f1@2", "recall@7"} <= set(found)
     assert "micro-f1" not in found
     assert {"f1@5", "recall@5"} <= set(json.loads(run(*words)[1]))
+
+
+def test_output_for_a_paper(run, data_file, other_file, tmp_path):
+    words = (data_file, other_file, *SMALL, "--metric", "micro-f1", "--metric", "one-error")
+    files = {name: tmp_path / f"out.{name}" for name in ("tex", "csv", "parquet", "pdf")}
+    code, _, err = run(
+        "compare",
+        *words,
+        *("--latex", files["tex"], "--csv", files["csv"]),
+        *("--parquet", files["parquet"], "--pdf", files["pdf"]),
+        *("--names", "mlknn=ML-$k$NN & co", "--names", "signs.arff=Signs"),
+    )
+    assert code == 0, err
+    tex = files["tex"].read_text()
+    assert tex.count(r"\begin{table}") == 2
+    assert r"ML-\$k\$NN \& co" in tex
+    assert "Signs &" in tex
+    assert r"\textbf{" in tex
+    assert r"\(\pm\)" in tex
+    with files["csv"].open() as stream:
+        lines = list(csv.DictReader(stream))
+    results = run_results(data_file, other_file)
+    wanted = sum(len(v) for each in results for v in each.values.values())
+    assert len(lines) == wanted
+    first = next(
+        line
+        for line in lines
+        if (line["data"], line["method"], line["metric"], line["fold"])
+        == ("signs.arff", "mlknn", "micro-f1", "2")
+    )
+    of_mlknn = next(each for each in results if (each.data, each.method) == ("signs.arff", "mlknn"))
+    assert float(first["value"]) == of_mlknn.values["micro-f1"][1]
+    assert first["name"] == "ML-$k$NN & co"
+    frame = pytest.importorskip("pandas").read_parquet(files["parquet"])
+    assert len(frame) == wanted
+    assert files["pdf"].read_bytes().startswith(b"%PDF")
+    code, _, err = run("compare", *words, "--names", "mlknn")
+    assert code == 2
+    assert "--names: expected name=Name" in err
+
+
+def run_results(data_file, other_file):
+    models = {"brknn": BRkNN(), "mlknn": MLkNN(4)}
+    return compare([str(data_file), str(other_file)], models, folds=3)
+
+
+def test_significance_marks_by_hand():
+    """A is always better than B by about 0.2, and C equals A in one fold of three."""
+    values = {"A": (0.9, 0.8, 0.85), "B": (0.7, 0.61, 0.66), "C": (0.9, 0.7, 0.95)}
+    results = [
+        Result("compare/3 folds", data, method, {"micro-f1": folds})
+        for data in ("one", "two")
+        for method, folds in values.items()
+    ]
+    lines = latex_table(results, ["micro-f1"]).splitlines()
+    head = next(line for line in lines if line.startswith("data set"))
+    row = next(line for line in lines if line.startswith("one"))
+    cells = dict(zip(head.rstrip("\\ ").split(" & "), row.rstrip("\\ ").split(" & "), strict=True))
+    assert cells["A"] == r"\textbf{0.850} \(\pm\) 0.050"
+    assert cells["B"] == r"0.657 \(\pm\) 0.045 \(\bullet\)"
+    assert cells["C"] == r"\textbf{0.850} \(\pm\) 0.132"
