@@ -69,7 +69,7 @@ RowsOption = Annotated[
 ]
 
 
-PANEL = "Tables (CSV, TSV, JSON, Parquet) and other data files"
+PANEL = "Tables (CSV, TSV, JSON, Parquet, spreadsheets) and other data files"
 SEPARATORS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
 """Names for separators that are hard to type."""
 
@@ -125,6 +125,9 @@ class TableChoice:
             "--quotes/--no-quotes",
             text="Whether quotes enclose cells of a CSV file, or are characters like others.",
         ),
+    ] = None
+    sheet: Annotated[
+        str | None, _option("--sheet", text="Sheet of a spreadsheet; by default the first.")
     ] = None
     language: Annotated[
         str,
