@@ -66,14 +66,15 @@ pytest-beside: setup
 
 # One process more than cores, because tests of the service and the cluster mostly wait.
 WORKERS ?= $(shell echo $$(($(JOBS) + 1)))
-FAST_TESTS = $(ONE_THREAD) $(BIN)/python -m pytest --processes $(WORKERS) -m 'not slow' -q
+PYTEST := $(BIN)/python -m pytest --dist loadfile
+FAST_TESTS = $(ONE_THREAD) $(PYTEST) -n $(WORKERS) -m 'not slow' -q
 .PHONY: pytest
 pytest: setup ## The Python tests and doctests, in parallel, without the slow ones
 	$(FAST_TESTS)
 
 .PHONY: test-slow
 test-slow: setup ## The tests that take minutes
-	$(BIN)/python -m pytest --processes $(JOBS) -m slow -q
+	$(PYTEST) -n $(JOBS) -m slow -q
 
 MINIMUM := build/minimum-venv
 .PHONY: test-minimum
@@ -108,6 +109,10 @@ lint: setup ## ruff, clang-format, the stub of the extension, the import contrac
 	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
 
+.PHONY: walks
+walks: setup ## The files that run in five tasks, in the order in which they are reached (ARGS=--counts)
+	$(BIN)/python tools/walks.py $(ARGS)
+
 .PHONY: types
 types: setup ## mypy --strict
 	$(BIN)/mypy
@@ -140,7 +145,7 @@ native-test-arm64: $(VENV)/.builders ## The C++ core compiled for AArch64 and te
 # sanitized copy of the package, and the tools of the other one, whose editable install it passes over.
 # Left out: scikit-learn's checks, many hundred calls of what the other tests call with worse input; limits on
 # memory, which the sanitizer's own maps exceed; the tutorial, which needs the command in an environment.
-NOT_SANITIZED := estimators/test_sklearn_checks.py datasets/test_memory.py docs/test_pages.py
+NOT_SANITIZED := methods/test_sklearn_checks.py datasets/test_memory.py docs/test_pages.py
 SANITIZED := build/sanitize-venv
 PRELOADED = LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0
@@ -149,7 +154,7 @@ sanitize: sanitized-package ## Native tests and the Python tests that reach the 
 	$(CMAKE) -S . -B build/sanitize-native -DVICINAL_SANITIZE=address,undefined > /dev/null
 	$(BIN)/cmake --build build/sanitize-native -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize-native --output-on-failure -j $(JOBS)
-	$(PRELOADED) $(SANITIZED)/bin/python -m pytest --processes $(JOBS) -m 'native and not slow' -q \
+	$(PRELOADED) $(SANITIZED)/bin/python -m pytest --dist loadfile -n $(JOBS) -m 'native and not slow' -q \
 	  -p no:cacheprovider $(addprefix --ignore tests/unit/,$(NOT_SANITIZED)) tests reproduction/tests
 
 .PHONY: sanitized-package
@@ -317,9 +322,16 @@ coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverag
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
 
+# An environment without the editable install, which would import the sources instead of the changed copy.
+MUTATED := build/mutation-venv
 .PHONY: mutation
-mutation: setup $(VENV)/.quality ## Mutation tests of decision, metrics and scoring (ARGS='scoring --sample 0')
-	PYTHONPATH=tools $(BIN)/python -m mutation $(ARGS)
+mutation: setup $(VENV)/.quality ## Changes of the code that no test notices (ARGS='vicinal.decision.never_empty.*')
+	$(BIN)/python -m venv --without-pip $(MUTATED)
+	site="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
+	  echo "$$site" > "$$($(MUTATED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"; \
+	  mkdir -p mutants/src/vicinal && cp "$$site"/vicinal/_native.* mutants/src/vicinal/
+	$(ONE_THREAD) $(MUTATED)/bin/python -m mutmut run --max-children $(JOBS) $(ARGS)
+	$(MUTATED)/bin/python -m mutmut results
 
 .PHONY: repo-review
 repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows
@@ -329,4 +341,4 @@ repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, a
 .PHONY: clean
 clean: ## Remove what the targets above made
 	rm -rf dist docs/api docs/gallery $(filter-out $(addprefix docs/project/,index.md versions.md checks.md coverage.md),$(wildcard docs/project/*))
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -15,7 +15,27 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-pytest_plugins = ["processes", "pytester"]
+SLOW_TO_START = ("tests/cluster/", "tests/service/test_server.py", "tests/browser/")
+"""Tests that share something that takes seconds to start, and then mostly wait."""
+FEW = 4
+"""Up to this many processes, one runs all tests of ``SLOW_TO_START`` while the others compute."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Hand out tests by file, but those that mostly wait together."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class WaitingTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            for start in SLOW_TO_START:
+                if nodeid.startswith(start):
+                    return SLOW_TO_START[0] if len(self.nodes) <= FEW else start
+            return super()._split_scope(nodeid)
+
+    return WaitingTogether(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -65,13 +85,15 @@ def pytest_collect_file(file_path):
     return found
 
 
-def pytest_configure():
-    """Wait for no disk, and set the log level once instead of around every test.
+@pytest.fixture(autouse=True)
+def quick_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for the disk, except in tests marked ``durability``: each call takes 10 ms."""
+    if request.node.get_closest_marker("durability") is None:
+        monkeypatch.setattr(os, "fsync", os.fstat)
 
-    No test cuts the power, and what is written is in the files at once. Python visits every
-    logger when the level is set, which takes longer than many a test.
-    """
-    os.fsync = os.fstat
+
+def pytest_configure():
+    """Set the log level once instead of around every test: Python visits every logger each time."""
     logging.getLogger().setLevel(logging.INFO)
 
 

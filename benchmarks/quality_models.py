@@ -81,7 +81,8 @@ def linear_svc_scores(X: Csr, Y: Csr, Q: Csr, C: float) -> Rows:
     """Return the scores of the rows `Q` by one LinearSVC per label."""
 
     def fit(X: Csr, y: NDArray[np.int32], Q: Csr, C: float) -> Rows:
-        return LinearSVC(C=C, random_state=0).fit(X, y).decision_function(Q)
+        found: Rows = LinearSVC(C=C, random_state=0).fit(X, y).decision_function(Q)
+        return found
 
     return _one_vs_rest(fit, -1.0)(X, Y, Q, C)
 

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 import vicinal
 from vicinal.comparison import critical_difference_diagram, friedman_nemenyi, results_table
-from vicinal.comparison import run_comparison as compare
+from vicinal.comparison import compare
 
 train, _ = vicinal.datasets.load("debtags").split()
 frequent = (train.Y[:3200].sum(axis=0) > 60).nonzero()[0]

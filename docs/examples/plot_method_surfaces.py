@@ -1,5 +1,5 @@
 """
-Eleven methods on one plane
+Twelve methods on one plane
 ===========================
 
 Two overlapping labels on generated points of a plane. For each method: the score of the first label
@@ -120,3 +120,10 @@ draw(vicinal.LabelRidge(kernel="rbf"))
 # both labels are unlikely still gets the likelier one, which draws the lines at the left.
 
 draw(vicinal.Blend())
+
+# %%
+# Local ridge
+# -----------
+# A ridge regression on the 40 nearest points of each point, with a Gaussian kernel of their width.
+
+draw(vicinal.LocalRidge(40, alpha=0.3, metric="euclidean"))

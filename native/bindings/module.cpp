@@ -3,6 +3,7 @@
 namespace vicinal::bindings {
 
 void bind_baselines(nb::module_& m);
+void bind_blend(nb::module_& m);
 void bind_dense_search(nb::module_& m);
 void bind_dml(nb::module_& m);
 void bind_live(nb::module_& m);
@@ -32,6 +33,7 @@ NB_MODULE(_native, m) {
     }
   });
   vicinal::bindings::bind_baselines(m);
+  vicinal::bindings::bind_blend(m);
   vicinal::bindings::bind_dense_search(m);
   vicinal::bindings::bind_dml(m);
   vicinal::bindings::bind_live(m);

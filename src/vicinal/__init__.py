@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         selection,
         service,
     )
+    from vicinal.comparison import compare
     from vicinal.graph import NeighborGraph
     from vicinal.methods import (
         IBLR,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         save,
     )
     from vicinal.scores import Scores
+    from vicinal.selection import tune
 
     __version__: str
 
@@ -79,6 +81,7 @@ __all__ = [
     "Pipeline",
     "Scores",
     "baselines",
+    "compare",
     "comparison",
     "datasets",
     "decision",
@@ -96,14 +99,20 @@ __all__ = [
     "save",
     "selection",
     "service",
+    "tune",
 ]
 
 _HOMES = {
     "NeighborGraph": "vicinal.graph",
     "Pipeline": "vicinal.methods",
     "Scores": "vicinal.scores",
+    "compare": "vicinal.comparison",
+    "load": "vicinal.methods",
+    "make_pipeline": "vicinal.methods",
+    "save": "vicinal.methods",
+    "tune": "vicinal.selection",
 }
-"""Where the classes come from that are not estimators."""
+"""Where the names come from that are neither estimators nor packages."""
 
 
 def __getattr__(name: str) -> object:
@@ -112,7 +121,7 @@ def __getattr__(name: str) -> object:
         return version("vicinal")
     if name not in __all__:
         raise AttributeError(f"module 'vicinal' has no attribute {name!r}")
-    if name.islower() and name not in ("load", "make_pipeline", "save"):
+    if name.islower() and name not in _HOMES:
         return import_module(f"vicinal.{name}")
     value: object = getattr(import_module(_HOMES.get(name, "vicinal.methods")), name)
     globals()[name] = value

@@ -61,6 +61,8 @@ class Distance:
     native_code : int or None
         The number of this distance in the compiled core (``enum class Metric``); None where only
         the reference index knows it.
+    is_given : bool
+        Only its values are known, from a graph of the caller's; rows cannot be searched by it.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Distance:
     is_root: bool = False
     is_normalized: bool = False
     native_code: int | None = None
+    is_given: bool = False
 
     @property
     def padding(self) -> float:
@@ -168,7 +171,31 @@ def get_distance(metric: object, name: str = "metric") -> Distance:
     vicinal.errors.InvalidArgumentError: metric: expected one of 'euclidean', 'cosine',
     'dot', got 'manhattan'
     """
-    return _DISTANCES[check_option(name, metric, _DISTANCES)]
+    given = given_distance(metric)
+    return _DISTANCES[check_option(name, metric, _DISTANCES)] if given is None else given
+
+
+GIVEN = {"distance:": False, "similarity:": True}
+"""How names of distances begin that only a given graph has values of, and which end is near."""
+
+
+def given_distance(metric: object) -> Distance | None:
+    """Return the distance of a given graph, such as ``"distance:edit"``, or None for other names.
+
+    Examples
+    --------
+    >>> given_distance("similarity:jaccard").is_similarity, given_distance("cosine")
+    (True, None)
+    """
+    for start, is_similarity in GIVEN.items():
+        if isinstance(metric, str) and len(metric) > len(start) and metric.startswith(start):
+            return Distance(metric, _unknown_keys, is_similarity=is_similarity, is_given=True)
+    return None
+
+
+def _unknown_keys(rows: Float, query: Float) -> Float:
+    """Raise: rows cannot be compared by a distance that only a graph has values of."""
+    raise InvalidArgumentError("graph", "the neighbours of these rows", None)
 
 
 def register_distance(distance: Distance) -> None:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from vicinal._core.arrays import Bool, Csr, Float, Int, Int32
+from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer
 from vicinal._core.csr import checked_csr
 from vicinal._core.threads import thread_count
-from vicinal._core.validation import canonical_csr, check_rows, csr_parts
+from vicinal._core.validation import as_csr, canonical_csr, check_rows, csr_parts
 from vicinal._native import VoteTable
-from vicinal.distances import Distance, get_distance
-from vicinal.errors import InvalidArgumentError
+from vicinal.distances import EUCLIDEAN, Distance, get_distance, given_distance
+from vicinal.errors import InvalidArgumentError, logger
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +41,19 @@ class NeighborGraph:
     values : ndarray of float64, shape (n_queries, k)
         Distances for ``"euclidean"`` (padding: inf), similarities for ``"cosine"`` and ``"dot"``
         (padding: 0).
-    metric : {"euclidean", "cosine", "dot"}
-        Name of the distance (:mod:`vicinal.distances`) whose values `values` contains.
+    metric : str
+        Name of the distance (:mod:`vicinal.distances`) whose values `values` contains:
+        ``"euclidean"``, ``"cosine"``, ``"dot"``, or, for neighbours that were found by other means,
+        ``"distance:NAME"`` or ``"similarity:NAME"``.
     n_rows : int
         Number of training rows; ids are in [0, n_rows).
 
     Notes
     -----
-    Memory: 12 bytes per query and neighbour.
+    Memory: 12 bytes per query and neighbour. Ids of another integer type are converted, and lists
+    that are not sorted are sorted, with a note by the logger ``vicinal``. A NaN, a negative
+    distance or an id that occurs twice in a list is an error. :meth:`from_distances` and
+    :meth:`from_csr` make graphs of a distance matrix and of other libraries' graphs.
 
     Examples
     --------
@@ -73,26 +78,126 @@ class NeighborGraph:
 
     def __post_init__(self) -> None:
         """Check the arrays against each other and freeze them."""
-        get_distance(self.metric)
+        distance = get_distance(self.metric)
         check_integer("n_rows", self.n_rows, low=0)
-        ids = np.asarray(self.ids)
-        if ids.ndim != 2 or ids.dtype != np.int32:
+        ids, values = _check_ids(self.ids, self.n_rows), np.asarray(self.values)
+        if values.shape != ids.shape or values.dtype.kind != "f":
             raise InvalidArgumentError(
-                "ids", "a two-dimensional int32 array", f"{ids.dtype} of shape {ids.shape}"
+                "values", f"floats of shape {ids.shape}", f"{values.dtype} of shape {values.shape}"
             )
-        values = np.asarray(self.values)
-        if values.shape != ids.shape or values.dtype != np.float64:
-            raise InvalidArgumentError(
-                "values", f"float64 of shape {ids.shape}", f"{values.dtype} of shape {values.shape}"
-            )
-        if ids.size and (ids.min() < -1 or ids.max() >= self.n_rows):
-            raise InvalidArgumentError(
-                "ids", f"row ids from −1 to {self.n_rows - 1}", f"{ids.min()} to {ids.max()}"
-            )
-        if ids.shape[1] > 1 and np.any((ids[:, :-1] < 0) & (ids[:, 1:] >= 0)):
-            raise InvalidArgumentError("ids", "padding only at the end of each row", "a gap")
+        values = _check_values(ids, values.astype(np.float64, copy=False), distance)
+        ids, values = _sorted_lists(ids, values, distance)
         object.__setattr__(self, "ids", _frozen(ids))
         object.__setattr__(self, "values", _frozen(values))
+
+    @classmethod
+    def from_distances(
+        cls,
+        distances: object,
+        k: int,
+        *,
+        metric: str = "precomputed",
+        similarity: bool = False,
+        leave_one_out: bool = False,
+    ) -> "NeighborGraph":
+        """Return the k nearest rows of each query by a matrix of distances or similarities.
+
+        Parameters
+        ----------
+        distances : array-like, shape (n_queries, n_rows)
+            Rows at distance inf (or similarity −inf) are no neighbours.
+        k : int
+        metric : str
+            Name of the distance. The model uses it to check later graphs.
+        similarity : bool
+            Whether large values are near.
+        leave_one_out : bool
+            Whether queries are the training rows, so that no row is its own neighbour; for ``fit``.
+
+        Examples
+        --------
+        >>> D = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        >>> graph = NeighborGraph.from_distances(D, 1, metric="hops", leave_one_out=True)
+        >>> graph.ids.ravel().tolist(), graph.metric
+        ([2, 2, 0], 'distance:hops')
+        """
+        matrix = np.asarray(distances)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
+            raise InvalidArgumentError("distances", "a matrix of numbers", f"shape {matrix.shape}")
+        n_queries, n_rows = matrix.shape
+        name = given_metric(metric, similarity)
+        k = min(check_integer("k", k, low=1), max(n_rows - leave_one_out, 1))
+        if leave_one_out and n_queries != n_rows:
+            raise InvalidArgumentError("distances", "a square matrix", f"shape {matrix.shape}")
+        sign = -1.0 if similarity else 1.0
+        parts = []
+        for start in range(0, n_queries, FEW_QUERIES):
+            keys = sign * matrix[start : start + FEW_QUERIES].astype(np.float64)
+            if np.isnan(keys).any():
+                raise InvalidArgumentError("distances", "numbers", "NaN")
+            if leave_one_out:
+                own = np.arange(len(keys))
+                keys[own, start + own] = np.inf
+            nearest = np.argsort(keys, axis=1, kind="stable")[:, :k]
+            parts.append((nearest, np.take_along_axis(keys, nearest, axis=1)))
+        ids = np.concatenate([part[0] for part in parts] or [np.empty((0, k), np.int64)])
+        keys = np.concatenate([part[1] for part in parts] or [np.empty((0, k))])
+        ids = np.where(np.isposinf(keys), -1, ids).astype(np.int32)
+        return cls(ids, np.where(ids < 0, get_distance(name).padding, sign * keys), name, n_rows)
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: object,
+        *,
+        metric: str = "precomputed",
+        similarity: bool = False,
+        leave_one_out: bool = False,
+    ) -> "NeighborGraph":
+        """Return a graph whose neighbours are the stored entries of a sparse matrix.
+
+        Takes what scikit-learn's ``kneighbors_graph(mode="distance")`` and similar functions
+        return. Stored zeros are neighbours at distance 0.
+
+        Parameters
+        ----------
+        matrix : SciPy sparse, shape (n_queries, n_rows)
+        metric, similarity
+            As for :meth:`from_distances`.
+        leave_one_out : bool
+            Whether queries are the training rows; then the diagonal is left out.
+
+        Examples
+        --------
+        >>> near = sparse.csr_array(([0.5, 2.0, 1.0], [1, 2, 0], [0, 2, 3]), shape=(2, 3))
+        >>> graph = NeighborGraph.from_csr(near, metric="euclidean")
+        >>> graph.ids.tolist(), graph.metric
+        ([[1, 2], [0, -1]], 'euclidean')
+        """
+        if not sparse.issparse(matrix):
+            raise InvalidArgumentError("matrix", "a SciPy sparse matrix", type(matrix))
+        stored: Any = matrix
+        if stored.format != "csr":
+            stored = sparse.coo_array(stored)
+        n_queries, n_rows = stored.shape
+        name = given_metric(metric, similarity)
+        rows, columns = (np.asarray(each, dtype=np.int64) for each in _coordinates(stored))
+        values = np.asarray(stored.data, dtype=np.float64)[: len(rows)]
+        if leave_one_out:
+            if n_queries != n_rows:
+                raise InvalidArgumentError("matrix", "a square matrix", f"shape {stored.shape}")
+            others = rows != columns
+            rows, columns, values = rows[others], columns[others], values[others]
+        distance = get_distance(name)
+        order = np.lexsort((columns, distance.rising(values), rows))
+        rows, columns, values = rows[order], columns[order], values[order]
+        counts = np.bincount(rows, minlength=n_queries)
+        place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+        width = int(counts.max(initial=0))
+        ids = np.full((n_queries, width), -1, dtype=np.int32)
+        padded = np.full((n_queries, width), distance.padding)
+        ids[rows, place], padded[rows, place] = columns, values
+        return cls(ids, padded, name, n_rows)
 
     @classmethod
     def trusted(cls, ids: Int32, values: Float, metric: str, n_rows: int) -> "NeighborGraph":
@@ -200,6 +305,76 @@ class NeighborGraph:
     def _trusted(self, ids: Int32, values: Float) -> "NeighborGraph":
         """Return a graph of arrays derived from checked ones, without validation."""
         return NeighborGraph.trusted(ids, values, self.metric, self.n_rows)
+
+
+def given_metric(metric: str, similarity: bool) -> str:
+    """Return the metric's name in a graph: a known distance, or a given one with a prefix.
+
+    Examples
+    --------
+    >>> given_metric("hops", False), given_metric("cosine", True), given_metric("cosine", False)
+    ('distance:hops', 'similarity:cosine', 'distance:cosine')
+    >>> given_metric("euclidean", False)
+    'euclidean'
+    """
+    if not isinstance(metric, str) or not metric:
+        raise InvalidArgumentError("metric", "a name", repr(metric))
+    if given_distance(metric) is not None or (metric == EUCLIDEAN.name and not similarity):
+        return metric
+    return f"{'similarity' if similarity else 'distance'}:{metric}"
+
+
+def _coordinates(stored: Any) -> tuple[Any, Any]:
+    """Return row and column of each stored entry, of a CSR with index arrays of any type."""
+    if stored.format != "csr":
+        return stored.coords[0], stored.coords[1]
+    counts = np.diff(stored.indptr)
+    return np.repeat(np.arange(len(counts)), counts), stored.indices[: stored.indptr[-1]]
+
+
+def _check_ids(given: object, n_rows: int) -> Int32:
+    """Return ids as int32, or raise for ids out of range, duplicates and gaps."""
+    ids = np.asarray(given)
+    if ids.ndim != 2 or ids.dtype.kind not in "iu":
+        expected = "a two-dimensional array of integers"
+        raise InvalidArgumentError("ids", expected, f"{ids.dtype} of shape {ids.shape}")
+    if ids.size and (ids.min() < -1 or ids.max() >= n_rows):
+        raise InvalidArgumentError(
+            "ids", f"row ids from −1 to {n_rows - 1}", f"{ids.min()} to {ids.max()}"
+        )
+    if ids.shape[1] > 1:
+        if np.any((ids[:, :-1] < 0) & (ids[:, 1:] >= 0)):
+            raise InvalidArgumentError("ids", "padding only at the end of each row", "a gap")
+        ordered = np.sort(ids, axis=1)
+        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+        if twice.any():
+            query = int(twice.any(axis=1).argmax())
+            got = f"a duplicate in list {query}"
+            raise InvalidArgumentError("ids", "each row id once per list", got)
+    return ids.astype(np.int32, copy=False)
+
+
+def _check_values(ids: Int32, values: Float, distance: Distance) -> Float:
+    """Return values with the padding of the distance, or raise for NaN and negative distances."""
+    there = ids >= 0
+    if np.isnan(values[there]).any():
+        raise InvalidArgumentError("values", "numbers", "NaN")
+    never_negative = not distance.is_similarity and (distance.is_given or distance.is_root)
+    if never_negative and (values[there] < 0).any():
+        raise InvalidArgumentError("values", "distances of at least 0", "a negative one")
+    if np.array_equal(values[~there], np.full(np.count_nonzero(~there), distance.padding)):
+        return values
+    return np.where(there, values, distance.padding)
+
+
+def _sorted_lists(ids: Int32, values: Float, distance: Distance) -> tuple[Int32, Float]:
+    """Return lists sorted from near to far; equal values of a sorted list keep their order."""
+    keys = np.where(ids < 0, np.inf, distance.rising(values))
+    if not np.any(keys[:, :-1] > keys[:, 1:]):
+        return ids, values
+    order = np.lexsort((ids, keys, ids < 0), axis=1)
+    logger.info("NeighborGraph: lists were not sorted from near to far and have been sorted")
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -430,10 +605,42 @@ def check_training_graph(graph: NeighborGraph, n_rows: int, k: int) -> NeighborG
         row = int(own.any(axis=1).argmax())
         raise InvalidArgumentError(
             "graph",
-            "a graph of the training rows that excludes each row itself (query_self)",
+            "a graph of the training rows that excludes each row itself (query_self, or "
+            "leave_one_out=True)",
             f"row {row} as its own neighbour",
         )
     return narrowed(graph, k)
+
+
+PAIRS = 16
+"""Number of neighbours whose distance is computed to see whether a graph is one of the rows."""
+
+
+def metric_of_rows(graph: NeighborGraph, X: Features) -> str:
+    """Return the metric by which a model searches the rows that a leave-one-out graph is of.
+
+    It is the graph's, unless its values are not those of the rows: then the graph comes from other
+    features or another distance, and the model cannot find further neighbours by itself.
+
+    Examples
+    --------
+    >>> graph = NeighborGraph(np.array([[1], [0]]), np.array([[5.0], [5.0]]), "euclidean", 2)
+    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 4.0]]))
+    'euclidean'
+    >>> metric_of_rows(graph, np.array([[0.0, 0.0], [3.0, 3.0]]))
+    'distance:euclidean'
+    """
+    distance = graph.distance_kind
+    found = np.flatnonzero(graph.found) if graph.k else np.zeros(0, dtype=np.int64)
+    if distance.is_given or not len(found):
+        return graph.metric
+    for query in found[np.linspace(0, len(found) - 1, min(PAIRS, len(found))).astype(np.int64)]:
+        pair = as_csr(X[[int(query), int(graph.ids[query, 0])]])
+        dense = pair[:, np.unique(pair.indices)].toarray().astype(np.float64)
+        value = distance.values(distance.keys(dense[1:], dense[0]))[0]
+        if not np.isclose(value, graph.values[query, 0], rtol=1e-5, atol=1e-6):
+            return f"{'similarity' if distance.is_similarity else 'distance'}:{graph.metric}"
+    return graph.metric
 
 
 def check_graph(graph: object, n_queries: int, n_rows: int, k: int) -> None:

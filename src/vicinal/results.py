@@ -8,11 +8,15 @@ provenance; and the store from which interrupted runs resume. Imports only ``_ba
 its completed folds, and :class:`ResultStore` complete results.
 """
 
+import ast
 import hashlib
+import inspect
 import math
 import os
 import platform
 import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,7 +29,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.files import append_json_line, read_json_lines
+from vicinal._core.files import append_json_line, read_json_lines, sha256_of
 from vicinal._core.html import Cells, Tabular
 from vicinal.datasets import Dataset
 from vicinal.errors import DataFormatError, InvalidArgumentError
@@ -60,6 +64,8 @@ class Result(Tabular):
         See :func:`vicinal.results`.
     label_names : tuple of str
         Names of the labels in `per_label`, in their order.
+    fold_seconds : mapping of str to tuple of float
+        By step, one value per fold.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class Result(Tabular):
     note: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
     label_names: tuple[str, ...] = ()
+    fold_seconds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Summarise the result in one line, as there may be hundreds of values."""
@@ -132,6 +139,7 @@ class Result(Tabular):
             "settings": dict(self.settings),
             "values": _nullable(self.values),
             "seconds": dict(self.seconds),
+            "fold_seconds": _nullable(self.fold_seconds),
             "per_label": _nullable(self.per_label),
             "label_names": list(self.label_names),
             "note": self.note,
@@ -160,6 +168,7 @@ class Result(Tabular):
             note=parts.get("note", ""),
             provenance=parts.get("provenance", {}),
             label_names=tuple(map(str, parts.get("label_names", ()))),
+            fold_seconds=_floats("fold_seconds", parts.get("fold_seconds", {})),
         )
 
 
@@ -167,6 +176,7 @@ _OPTIONAL: Mapping[str, type] = {
     "seed": int,
     "settings": dict,
     "seconds": dict,
+    "fold_seconds": dict,
     "per_label": dict,
     "label_names": list,
     "note": str,
@@ -213,6 +223,30 @@ def provenance(dataset: Dataset | None = None) -> dict[str, str]:
     found = {name: version(name) for name in LIBRARIES}
     found |= machine() | {"date": datetime.now(UTC).date().isoformat()}
     return found if dataset is None else found | {"data": data_hash(dataset)}
+
+
+def run_provenance() -> dict[str, str]:
+    """Return the command of this process, and the Git commit of the current folder if it has one.
+
+    Examples
+    --------
+    >>> "command" in run_provenance()
+    True
+    """
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    found = {"command": shlex.join([program, *sys.argv[1:]])}
+    commit = _commit()
+    return found if commit is None else {**found, "commit": commit}
+
+
+def _commit() -> str | None:
+    """Return the commit of the current folder, marked if files were changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
 
 
 def machine() -> dict[str, str]:
@@ -437,6 +471,107 @@ def digest_of(*parts: object) -> str:
                 else:
                     found.update(repr(array).encode())
     return found.hexdigest()
+
+
+def source_hash(*values: object) -> str:
+    """Return a hash of the source code of classes and functions from outside the library.
+
+    Covers the classes of `values`, their base classes, and the classes, functions and estimators
+    among their parameters, with the files they are defined in and the files next to them that
+    these import. An installed package is represented by its version. Equal for equal code; empty
+    if all code belongs to vicinal.
+
+    Examples
+    --------
+    >>> from vicinal.methods import MLkNN
+    >>> source_hash(MLkNN())
+    ''
+    """
+    kinds: dict[Any, None] = {}
+    for value in values:
+        _collect_kinds(value, kinds)
+    parts = sorted({part for kind in kinds for part in _code_of(kind)})
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] if parts else ""
+
+
+def _collect_kinds(value: object, kinds: dict[Any, None]) -> None:
+    """Add the classes and functions that a value consists of."""
+    if value is None or isinstance(value, str | bytes | bool | int | float | np.ndarray):
+        return
+    if isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            _collect_kinds(each, kinds)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _collect_kinds(each, kinds)
+    elif isinstance(value, type) or inspect.isroutine(value):
+        kinds[value] = None
+    elif type(value) not in kinds or hasattr(value, "get_params"):
+        of_library = type(value).__module__.partition(".")[0] == "vicinal"
+        kinds.update(dict.fromkeys([type(value)] if of_library else type(value).__mro__))
+        params = value.get_params(deep=False) if hasattr(value, "get_params") else {}
+        for each in params.values():
+            _collect_kinds(each, kinds)
+
+
+def _code_of(kind: Any) -> list[str]:
+    """Return the hashes of the files that define a class or function, or its package's version."""
+    module = getattr(kind, "__module__", None) or "builtins"
+    top = module.partition(".")[0]
+    if top in ("vicinal", "builtins") or top in sys.stdlib_module_names:
+        return []
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not Path(file).is_file() or Path(file).suffix != ".py":
+        return [f"{module}.{kind.__qualname__} {_text_of(kind)}"]
+    if {"site-packages", "dist-packages"} & set(Path(file).parts):
+        return [f"{top} {getattr(sys.modules.get(top), '__version__', '')}"]
+    root = Path(file).parents[module.count(".")] if module != "__main__" else Path(file).parent
+    return [
+        f"{each.name} {sha256_of(each)[:16]}" for each in sorted(_files_beside(Path(file), root))
+    ]
+
+
+def _text_of(kind: Any) -> str:
+    """Return the source of a class that no file defines, or else its compiled code."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        members = vars(kind).values() if isinstance(kind, type) else [kind]
+        codes = [getattr(each, "__code__", None) for each in members]
+        return repr([(code.co_code, code.co_consts, code.co_names) for code in codes if code])
+
+
+def _files_beside(file: Path, root: Path) -> set[Path]:
+    """Return a Python file and the files below `root` or next to it that it imports, and so on."""
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        each = waiting.pop()
+        if each in found:
+            continue
+        found.add(each)
+        waiting += [near for near in _imported_files(each, root) if near not in found]
+    return found
+
+
+def _imported_files(file: Path, root: Path) -> list[Path]:
+    """Return the files that the import statements of a file refer to, if they lie near it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    names: list[tuple[Path, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [(base, name.name) for name in node.names for base in (file.parent, root)]
+        elif isinstance(node, ast.ImportFrom):
+            bases = [file.parents[node.level - 1]] if node.level else [file.parent, root]
+            stem = f"{node.module}." if node.module else ""
+            parts = [node.module or "", *(stem + name.name for name in node.names)]
+            names += [(base, part) for base in bases for part in parts if part]
+    places = [base.joinpath(*name.split(".")) for base, name in names]
+    files = [f for at in places for f in (at.with_suffix(".py"), at / "__init__.py")]
+    return [each for each in files if each.is_file()]
 
 
 def _full_precision() -> AbstractContextManager[object]:

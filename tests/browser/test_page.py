@@ -65,7 +65,11 @@ def test_labels_are_removed_added_taught_and_undone(open_page) -> None:
     assert labels_of(page)["birds"]
     page.click("#teach")
     page.wait_for_selector("#taught li")
+    page.wait_for_selector("#status:has-text('Taught: row 6, version 1.')")
     assert "version 1" in page.inner_text("#facts")
+    assert "New: birds." in page.inner_text("#status")
+    assert page.inner_text("#teach") == "Teach these labels"
+    assert page.locator(".as-taught").count() >= 1
     first = page.locator("#taught li").first.inner_text()
     assert "birds" in first
     assert "cats" not in first
@@ -74,8 +78,20 @@ def test_labels_are_removed_added_taught_and_undone(open_page) -> None:
     page.wait_for_selector("#taught .undone")
     assert "version 2" in page.inner_text("#facts")
     assert not labels_of(page).get("birds", False)
+    assert page.locator(".as-taught").count() == 0
     page.reload()
     page.wait_for_selector("#taught .undone")
+
+
+def test_the_page_shows_that_teaching_is_under_way(open_page) -> None:
+    page = open_page()
+    write(page, "a cat and a kitten")
+    page.route("**/learn", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    page.click("#teach")
+    page.wait_for_selector("#teach[aria-busy=true]:has-text('Teaching …')")
+    assert page.is_disabled("#teach")
+    page.wait_for_selector("#status:has-text('as taught')")
+    assert page.get_attribute("#teach", "aria-busy") == "false"
 
 
 def test_everything_works_with_the_keyboard_alone(open_page) -> None:

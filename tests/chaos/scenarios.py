@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +17,7 @@ from tests.chaos.setting import QUERIES, answer, answers, check_whole, child, en
 
 import vicinal
 from vicinal.datasets import Dataset, load, write_file
+from vicinal.errors import ModelFormatError
 from vicinal.results import Result, ResultStore
 
 Scenario = Callable[[random.Random, Path], None]
@@ -36,9 +38,75 @@ def kills(rng: random.Random, folder: Path) -> None:
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     check_whole(folder / "m")
+    for left in folder.glob(".m.*.unfinished"):
+        os.utime(left, (1, 1))  # as if it had been killed hours ago
     models()[1].save(folder / "m")
     assert check_whole(folder / "m") == 1
     assert len(list(folder.iterdir())) == 1, "something is left beside the model"
+
+
+def two_savers(rng: random.Random, folder: Path) -> None:
+    """Two processes save over and over, one is killed: all other saves succeed, the last wins."""
+    models()[0].save(folder / "m")
+
+    def save_often(model: Any, times: int) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(times):
+                model.save(folder / "m")
+
+        return run
+
+    patient, killed = child(save_often(models()[0], 20)), child(save_often(models()[1], 10**9))
+    time.sleep(rng.uniform(0.0, 0.2))
+    os.kill(killed, signal.SIGKILL)
+    os.waitpid(killed, 0)
+    assert ended(patient, 60) == 0, "a save beside another failed"
+    check_whole(folder / "m")
+    models()[1].save(folder / "m")
+    assert check_whole(folder / "m") == 1
+
+
+def mapped(rng: random.Random, folder: Path) -> None:
+    """Readers have the file mapped while it is replaced over and over: they answer as before."""
+    which = rng.randrange(2)
+    models()[which].save(folder / "m")
+    model = vicinal.load(folder / "m", mmap=True, verify=rng.random() < 0.5)
+
+    def save_forever() -> None:
+        while True:
+            for each in models():
+                each.save(folder / "m")
+
+    process = child(save_forever)
+    try:
+        until = time.monotonic() + rng.uniform(0.05, 0.3)
+        while time.monotonic() < until:
+            assert answer(model) == answers()[which], "a mapped model changed its answers"
+            check_whole(folder / "m")
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+
+
+def damage(rng: random.Random, folder: Path) -> None:
+    """A file is cut short or changed anywhere: loading it refuses it, a save over it works."""
+    models()[0].save(folder / "m")
+    whole = (folder / "m").read_bytes()
+    for _ in range(20):
+        content = bytearray(whole)
+        if rng.random() < 0.5:
+            content = content[: rng.randrange(len(content))]
+        else:
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        (folder / "m").write_bytes(content)
+        try:
+            vicinal.load(folder / "m", mmap=rng.choice([True, False]))
+        except ModelFormatError:
+            continue
+        raise AssertionError("damage was not noticed")
+    (folder / "m").write_bytes(whole[:400])
+    models()[1].save(folder / "m")
+    assert check_whole(folder / "m") == 1
 
 
 def killed_results(rng: random.Random, folder: Path) -> None:
@@ -70,8 +138,7 @@ def killed_results(rng: random.Random, folder: Path) -> None:
 def full_disk(rng: random.Random, folder: Path) -> None:
     """No file may grow past some bytes: a save fails with the cause and the older model stands."""
     models()[0].save(folder / "m")
-    largest = max(file.stat().st_size for file in (folder / "m").iterdir())
-    limit = rng.randrange(1, largest)
+    limit = rng.randrange(1, (folder / "m").stat().st_size)
 
     def save() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -106,8 +173,8 @@ def full_disk(rng: random.Random, folder: Path) -> None:
 def read_only_disk(rng: random.Random, folder: Path) -> None:
     """Nobody may write there: reading works, a save fails, and what was there stays."""
     models()[0].save(folder / "m")
-    for place in (folder / "m", folder):
-        place.chmod(0o555)
+    (folder / "m").chmod(0o444)
+    folder.chmod(0o555)
 
     def use() -> None:
         if os.geteuid() == 0:
@@ -121,20 +188,19 @@ def read_only_disk(rng: random.Random, folder: Path) -> None:
             raise AssertionError("saved where nobody may write")
 
     assert ended(child(use), 60) == 0
-    for place in (folder, folder / "m"):
-        place.chmod(0o755)
+    folder.chmod(0o755)
     assert check_whole(folder / "m") == 0
 
 
 def overwritten(rng: random.Random, folder: Path) -> None:
-    """Files of a loaded model are overwritten or cut short: it answers as before."""
+    """The file of a loaded model is overwritten or cut short: it answers as before."""
     which = rng.randrange(2)
     models()[which].save(folder / "m")
     model = vicinal.load(folder / "m")
     if rng.random() < 0.5:
         answer(model)
-    for file in (folder / "m").iterdir():
-        file.write_bytes(rng.randbytes(rng.choice([0, 1, 1000, file.stat().st_size])))
+    file = folder / "m"
+    file.write_bytes(rng.randbytes(rng.choice([0, 1, 1000, file.stat().st_size])))
     assert answer(model) == answers()[which]
 
 
@@ -220,6 +286,9 @@ def signals(rng: random.Random, folder: Path) -> None:
 
 SCENARIOS: dict[str, Scenario] = {
     "kills": kills,
+    "two savers": two_savers,
+    "mapped": mapped,
+    "damage": damage,
     "killed results": killed_results,
     "full disk": full_disk,
     "read-only disk": read_only_disk,

@@ -38,7 +38,7 @@ def answer(model: Any) -> bytes:
 
 
 def check_whole(path: Path) -> int:
-    """Return which of the two models is in a folder; a fault if neither or a part of one is."""
+    """Return which of the two models is in a file; a fault if neither or a part of one is."""
     return answers().index(answer(vicinal.load(path)))
 
 

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.corpus import files, folders
+from tests.fuzz.corpus import files, model_files
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import Counts, try_batch, try_one
 
@@ -33,7 +33,7 @@ def main() -> None:
 def fuzz(names: list[str], seconds: float, first: int) -> list[str]:
     """Return the faults, after a table of what was tried."""
     files()
-    folders()
+    model_files()
     counts = {name: Counts() for name in names}
     for line in SEEDS.read_text(encoding="utf-8").splitlines():
         name, _, number = line.split("#")[0].strip().partition(":")
@@ -44,9 +44,9 @@ def fuzz(names: list[str], seconds: float, first: int) -> list[str]:
     while time.monotonic() - start < seconds:
         for name in names:
             following[name] = try_batch(name, following[name], counts[name])
-    print(f"{'target':<10} {'taken':>10} {'refused':>10} {'faults':>7}   from number {first}")
+    print(f"{'target':<15} {'taken':>10} {'refused':>10} {'faults':>7}   from number {first}")
     for name, count in counts.items():
-        print(f"{name:<10} {count.taken:>10,} {count.refused:>10,} {len(count.faults):>7}")
+        print(f"{name:<15} {count.taken:>10,} {count.refused:>10,} {len(count.faults):>7}")
     faults = [fault for count in counts.values() for fault in count.faults]
     for fault in faults:
         print(f"FAULT {fault}   again with: python -m tests.fuzz --only {fault.split()[0]}")

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import NMF, PCA, TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.random_projection import SparseRandomProjection
 from tests.support.sample_files import COUNTS, DATA, MEKA, matlab, written
 
 import vicinal
@@ -72,11 +80,34 @@ def _models() -> dict[str, Any]:
 
 
 @cache
-def folders() -> dict[str, dict[str, bytes]]:
-    """Return by name the files of saved models."""
+def model_files() -> dict[str, bytes]:
+    """Return by name the contents of saved models."""
     found = {}
-    for name, model in _models().items():
+    for name, model in {**_models(), **_sklearn_models()}.items():
         with tempfile.TemporaryDirectory() as parent:
             vicinal.save(model, Path(parent) / "m")
-            found[name] = {path.name: path.read_bytes() for path in (Path(parent) / "m").iterdir()}
+            found[name] = (Path(parent) / "m").read_bytes()
     return found
+
+
+def _sklearn_models() -> dict[str, Any]:
+    """Return fitted pipelines whose steps skops writes."""
+    words = [" ".join(f"w{(7 * row + i) % 90}" for i in range(30)) for row in range(24)]
+    numbers = (
+        StandardScaler(),
+        OneHotEncoder(handle_unknown="ignore"),
+        TruncatedSVD(2, random_state=0),
+        NMF(2, random_state=0, init="nndsvda"),
+        SelectKBest(chi2, k=2),
+        SparseRandomProjection(3, random_state=0),
+        FeatureUnion([("a", MinMax()), ("b", SimpleImputer())]),
+        ColumnTransformer([("a", PCA(2), [0, 1, 2]), ("b", MaxAbsScaler(), [3])]),
+    )
+    found: dict[str, Any] = {f"sklearn {type(step).__name__}": (step, ROWS) for step in numbers}
+    for step in (TfidfVectorizer(), HashingVectorizer(n_features=64), CountVectorizer()):
+        found[f"sklearn texts {type(step).__name__}"] = (step, TEXTS)
+        found[f"sklearn texts many {type(step).__name__}"] = (clone(step), words)
+    return {
+        name: Pipeline([("step", step), ("estimator", vicinal.BRkNN(3))]).fit(X, LABELS)
+        for name, (step, X) in found.items()
+    }

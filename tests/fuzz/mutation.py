@@ -24,6 +24,26 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
+def _node(loader: str, module: str, name: str, **content: Any) -> dict[str, Any]:
+    return {"__loader__": loader, "__module__": module, "__class__": name, "__id__": 1, **content}
+
+
+NODES: list[Any] = [
+    *VALUES, "filename", "file", "/etc/passwd", "os", "system", "builtins", "eval", "sklearn",
+    "ObjectNode", "FunctionNode", "TypeNode", "MethodNode", "PartialNode", "TreeNode", "JsonNode",
+    "ListNode", "NdArrayNode", "numpy", "ndarray", '"filename"', '"file"', "[1e999]", "NaN", "-1",
+    "99999999999", '"/etc/passwd"', '"object"', "[[[[]]]]",
+    _node("FunctionNode", "os", "system"), _node("TypeNode", "builtins", "map"),
+    _node("FunctionNode", "numpy", "mean"), _node("TypeNode", "numpy", "float64"),
+    _node("JsonNode", "builtins", "str", content='"filename"', is_json=True),
+    _node("JsonNode", "builtins", "str", content="123456789", is_json=True),
+    _node("ListNode", "builtins", "list", content=[]),
+    _node("ConstructorFromReduceNode", "pathlib", "Path", content={}),
+    _node("OperatorFuncNode", "operator", "methodcaller", attrs={}),
+]  # fmt: skip
+"""What stands in descriptions by skops, and what must not."""
+
+
 def damaged(content: bytes, rng: random.Random) -> bytes:
     """Return bytes with some replaced, cut out, repeated or put in."""
     for _ in range(rng.choice([1, 1, 2, 4, 16])):
@@ -55,7 +75,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-def changed(value: Any, rng: random.Random) -> None:
+def changed(value: Any, rng: random.Random, values: list[Any] = VALUES) -> None:
     """Change one value within a nested one, in place: drop, replace or swap it."""
     paths = places(value)
     if not paths:
@@ -76,4 +96,4 @@ def changed(value: Any, rng: random.Random) -> None:
     elif kind == 2 and isinstance(parent[last], int | float) and not isinstance(parent[last], bool):
         parent[last] = parent[last] + rng.choice([-1, 1, 2**31, -(2**40), 0.5])
     else:
-        parent[last] = rng.choice(VALUES)
+        parent[last] = deepcopy(rng.choice(values))

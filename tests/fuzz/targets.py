@@ -4,19 +4,23 @@ A target returns whether the library took the input or refused it as it promises
 raises, a crash, much time or much memory is a fault.
 """
 
-import hashlib
 import io
 import json
 import random
+import sys
 import warnings
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from tests.fuzz.corpus import ROWS, TEXTS, files, folders
-from tests.fuzz.mutation import changed, damaged
+from tests.fuzz.corpus import ROWS, TEXTS, files, model_files
+from tests.fuzz.mutation import NODES, changed, damaged
+from tests.support.model_files import metadata, parts_of, put_together, taken_apart, with_header
 
 import vicinal
 from vicinal.datasets import read_file, read_texts
@@ -63,41 +67,133 @@ def archives(rng: random.Random, folder: Path) -> bool:
 
 
 def models(rng: random.Random, folder: Path) -> bool:
-    """Change a manifest or an array, make all checksums right again, load and predict."""
-    name = rng.choice(sorted(folders()))
-    whole = dict(folders()[name])
-    body = json.loads(whole["manifest.json"].split(b"\n", 1)[1])
-    kind = rng.randrange(3)
+    """Change manifest, header or arrays, make all checksums right again, load and predict."""
+    name = rng.choice(sorted(model_files()))
+    manifest, arrays = taken_apart(model_files()[name])
+    kind = rng.randrange(4)
     if kind == 0:
         for _ in range(rng.choice([1, 1, 2])):
-            changed(body["model"], rng)
+            changed(manifest["model"], rng)
     elif kind == 1:
-        file = rng.choice(sorted(set(whole) - {"manifest.json"}))
-        stream = io.BytesIO()
-        np.save(stream, _other_array(np.load(io.BytesIO(whole[file])), rng))
-        whole[file] = stream.getvalue()
+        array = rng.choice(sorted(arrays))
+        arrays[array] = _other_array(arrays[array], rng)
+    content = put_together(manifest, arrays)
+    if kind == 2:
+        header, data = parts_of(content)
+        header.pop("__metadata__")
+        changed(header, rng)
+        about = metadata(json.dumps(manifest, ensure_ascii=False))
+        content = with_header({**about, **header}) + data
+    elif kind == 3:
+        header, data = parts_of(content)
+        content = with_header(header) + damaged(data, rng)
+    (folder / "m").write_bytes(content)
+    return _is_taken(folder / "m", name, rng, verify=kind < 2 or rng.random() < 0.5)
+
+
+def damaged_models(rng: random.Random, folder: Path) -> bool:
+    """Damage the bytes of a model file: whatever is changed is noticed."""
+    name = rng.choice(sorted(model_files()))
+    content = damaged(model_files()[name], rng)
+    (folder / "m").write_bytes(content)
+    is_taken = _is_taken(folder / "m", name, rng, verify=True)
+    assert not is_taken or content == model_files()[name], "damage was not noticed"
+    return is_taken
+
+
+def steps(rng: random.Random, folder: Path) -> bool:
+    """Change what skops wrote about a step, make all checksums right again, load and predict."""
+    name = rng.choice([name for name in sorted(model_files()) if "sklearn" in name])
+    manifest, arrays = taken_apart(model_files()[name])
+    (skops,) = [each for each in arrays if each.endswith("skops")]
+    whole = arrays[skops].tobytes()
+    whole = damaged(whole, rng) if rng.random() < 0.2 else _changed_archive(whole, rng)
+    arrays[skops] = np.frombuffer(whole, dtype=np.uint8)
+    (folder / "m").write_bytes(put_together(manifest, arrays))
+    return _is_taken(folder / "m", name, rng)
+
+
+def _changed_archive(whole: bytes, rng: random.Random) -> bytes:
+    """Change values of a description by skops, or the bytes of one of its arrays."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    schema = json.loads(members.pop("schema.json"))
+    if members and rng.random() < 0.3:
+        victim = rng.choice(sorted(members))
+        members[victim] = damaged(members[victim], rng)
     else:
-        file = rng.choice(sorted(set(whole) - {"manifest.json"}))
-        whole[file] = damaged(whole[file], rng)
-    for entry in body["arrays"].values():
-        content = whole[entry["file"]]
-        entry.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    text = json.dumps(body, ensure_ascii=False, indent=1)
-    whole["manifest.json"] = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode()
-    for file, content in whole.items():
-        (folder / file).write_bytes(content)
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            changed(schema, rng, NODES)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for each, content in {**members, "schema.json": json.dumps(schema).encode()}.items():
+            archive.writestr(each, content)
+    return buffer.getvalue()
+
+
+def _is_taken(file: Path, name: str, rng: random.Random, verify: bool = True) -> bool:
+    """Load a model and predict: neither may open another file, and loading raises one error."""
+    with warnings.catch_warnings(), _no_other_file(file):
+        warnings.simplefilter("ignore")
+        try:
+            model = vicinal.load(file, verify=verify, mmap=rng.choice([True, False, "auto"]))
+        except ModelFormatError as error:
+            if "\n" in str(error):
+                raise AssertionError("an error of several lines") from error
+            return False
+        return _is_used(model, "texts" in name, "sklearn" in name)
+
+
+OPENED: list[str] = []
+_WATCHED: list[Path] = []
+
+
+def _note(event: str, values: tuple[Any, ...]) -> None:
+    """Note files that are opened while a model is loaded and used, besides Python's own."""
+    if not _WATCHED or event not in ("open", "os.system", "subprocess.Popen", "os.exec"):
+        return
+    path = str(values[0])
+    is_python = path.startswith((sys.prefix, sys.base_prefix)) or path.endswith((".py", ".pyc"))
+    if event != "open" or not (is_python or path == str(_WATCHED[0]) or isinstance(values[0], int)):
+        OPENED.append(f"{event} {path}")
+
+
+@cache
+def _watch() -> None:
+    """Hear of every file that this process opens; this cannot be undone."""
+    sys.addaudithook(_note)
+
+
+@contextmanager
+def _no_other_file(file: Path) -> Iterator[None]:
+    """Fail if another file is opened, or a program started, inside the block."""
+    _watch()
+    OPENED.clear()
+    _WATCHED.append(file)
     try:
-        model = vicinal.load(folder, mmap=rng.choice([True, False, "auto"]))
-    except ModelFormatError:
-        return False
-    return _is_used(model, name == "texts")
+        yield
+    finally:
+        _WATCHED.clear()
+    others = [each for each in OPENED if not each.startswith(HARMLESS)]
+    assert not others, others
 
 
-def _is_used(model: Any, reads_text: bool) -> bool:
-    """Predict; a model that was let in may refuse rows of another width, and nothing else."""
+HARMLESS = ("open /proc/", "open /sys/", f"open {Path(__file__).parents[2]}")
+"""What threads and Python read about the machine, and the library's own files."""
+
+
+def _is_used(model: Any, reads_text: bool, is_sklearn: bool) -> bool:
+    """Predict; a model that was let in may refuse rows of another width, and nothing else.
+
+    A forged step of scikit-learn may raise any exception, but must not end the process.
+    """
     try:
         model.predict(TEXTS[:3] if reads_text else ROWS[:3])
     except (InvalidArgumentError, ValueError):
+        return False
+    except (TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, MemoryError):
+        if not is_sklearn:
+            raise
         return False
     return True
 
@@ -201,6 +297,8 @@ TARGETS: dict[str, Target] = {
     "readers": readers,
     "archives": archives,
     "models": models,
+    "damaged models": damaged_models,
+    "steps": steps,
     "stores": stores,
     "matrices": matrices,
 }

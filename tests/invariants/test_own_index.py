@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import vicinal
-from vicinal.comparison import run_comparison
+from vicinal.comparison import compare
 from vicinal.distances import get_distance
 from vicinal.errors import ModelFormatError
 from vicinal.graph import NeighborGraph
@@ -26,6 +26,9 @@ from vicinal.index.protocol import is_mutable
 from vicinal.index.reference import reference_query, reference_query_self
 from vicinal.preprocess import MinMax
 from vicinal.selection import tune
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
 
 pytestmark = pytest.mark.native
 
@@ -295,15 +298,15 @@ def test_a_comparison_searches_with_the_index_of_the_estimators() -> None:
     X, Y = tied_rows(40)
     index = Counted()
     pairs = {"BR": (vicinal.BRkNN, 3), "ML": (vicinal.MLkNN, 5)}
-    wanted = run_comparison({"d": (X, Y)}, {n: kind(k) for n, (kind, k) in pairs.items()}, folds=3)
+    wanted = compare({"d": (X, Y)}, {n: kind(k) for n, (kind, k) in pairs.items()}, folds=3)
     own = {name: kind(k, algorithm=index) for name, (kind, k) in pairs.items()}
-    found = run_comparison({"d": (X, Y)}, own, folds=3)
+    found = compare({"d": (X, Y)}, own, folds=3)
     for mine, theirs in zip(found, wanted, strict=True):
         assert list(mine.values) == list(theirs.values)
         assert np.array_equal([*mine.values.values()], [*theirs.values.values()], equal_nan=True)
     assert len(index.built) == 3  # one search per fold, shared by both methods
     wrong = {name: kind(k, algorithm=Mirrored) for name, (kind, k) in pairs.items()}
-    found = run_comparison({"d": (X, Y)}, wrong, folds=3)
+    found = compare({"d": (X, Y)}, wrong, folds=3)
     assert [each.values for each in found] != [each.values for each in wanted]
 
 

@@ -1,214 +1,263 @@
-"""The parts of a blend against their formulas, training rows left out one at a time."""
+"""The parts and cells of a blend, against their definitions in NumPy."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.graph import NeighborGraph
-from vicinal.index import build_index
-from vicinal.methods.blend import network, parts
-from vicinal.methods.blend.parts import SMOOTHING, CoOccurrence, FeatureSimilarityScoring
-from vicinal.methods.blend.plan import Plan
-from vicinal.methods.instance_knn import InstanceKNNScoring
-from vicinal.methods.label_ridge import RidgeScoring, RidgeSettings
-from vicinal.methods.training import Training, leave_one_out
+from vicinal import Blend
+from vicinal.methods.blend.parts import NEIGHBORS, View, choose_looks
+from vicinal.methods.blend.scoring import CellPlan
 
-pytestmark = pytest.mark.native
+VOTERS, POWER, ALPHA, DENSE_ALPHA = 30, 2.0, 1.0, 0.3
 
 
-@st.composite
-def problems(draw):
-    n, m, n_labels = (draw(st.integers(1, 7)) for _ in range(3))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    X = rng.choice([0.0, 0.0, 0.5, 1.0, 2.0], size=(n, m))
-    Y = (rng.random((n, n_labels)) < draw(st.sampled_from([0.2, 0.6, 1.0]))).astype(np.int32)
+def unit(rows):
+    lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def given_rows(X):
+    """Counts as (1 + ln x) · idf, other values as they are; then length one."""
+    used = X[X > 0]
+    if len(used) and used.min() >= 1:
+        damped = np.where(X >= 1, 1 + np.log(np.maximum(X, 1)), X)
+        having = (X > 0).sum(axis=0)
+        return unit(damped * (np.log((1 + len(X)) / (1 + having)) + 1))
+    return unit(X)
+
+
+def weighted_rows(X, Y):
+    """Rows times √KL(P(l|f) ‖ p(l)) per feature."""
+    p = (Y.sum(axis=0) + 0.5) / (Y.sum(axis=0) + 0.5).sum()
+    counts = (X > 0).T.astype(float) @ Y
+    P = (counts + 5 * p) / (counts.sum(axis=1, keepdims=True) + 5)
+    weights = np.sqrt(np.maximum((P * np.log(P / p)).sum(axis=1), 0))
+    used = X[X > 0]
+    is_count = not len(used) or used.min() >= 1
+    damped = np.where(X >= 1, 1 + np.log(np.maximum(X, 1)), X) if is_count else X
+    return unit(damped * weights)
+
+
+def votes(rows, Y, x, near, without=None):
+    near = near[:VOTERS]
+    weights = np.maximum(rows[near] @ x, 0) ** POWER
+    if weights.sum() == 0:
+        return np.zeros(Y.shape[1])
+    return weights @ Y[near] / weights.sum()
+
+
+def local_ridge(rows, Y, x, near, without=None):
+    kernel = rows[near] @ rows[near].T
+    weights = np.linalg.solve(kernel + ALPHA * np.eye(len(near)), rows[near] @ x)
+    return weights @ Y[near]
+
+
+def centroids(rows, Y, x, near=None, without=None):
+    kept = np.ones(len(rows), dtype=bool)
+    if without is not None:
+        kept[without] = False
+    sums = Y[kept].T @ rows[kept]
+    norms = np.sqrt((sums**2).sum(axis=1))
+    return np.where(norms > 1e-9, sums @ x / np.where(norms > 1e-9, norms, 1), 0.0)
+
+
+def random_rows(seed, n=60, m=14, n_labels=7, kind="tf-idf", copies=True):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((n, m)) < 0.2, rng.integers(1, 4, (n, m)), 0).astype(float)
+    if kind == "tf-idf":
+        X *= rng.random((n, m)).round(2) + 0.1
+    Y = (rng.random((n, n_labels)) < 0.25).astype(int)
+    if copies:  # equal rows with other labels, rows of zeros, labels of one row and of none
+        X[1], X[2], X[3] = X[0], X[0], 0
+        Y[:, 0], Y[5, 0], Y[:, 1] = 0, 1, 0
     return X, Y
 
 
-def nobody(n):
-    return NeighborGraph(np.empty((n, 0), dtype=np.int32), np.empty((n, 0)), "cosine", n)
+def looked_at(X, Y):
+    labels = sparse.csr_array(Y.astype(np.int32))
+    rows = sparse.csr_array(X)
+    looks = choose_looks(rows, labels, "cosine")
+    return [View.build(look, rows, labels) for look in looks]
 
 
-@given(problems())
-def test_feature_similarity(problem):
-    X, Y = problem
-    training = Training(nobody(len(X)), sparse.csr_array(Y), sparse.csr_array(X))
-    fitted = FeatureSimilarityScoring.fit(training)
-    lengths = np.sqrt((X * X).sum(axis=0))
-    counts = np.sqrt(np.maximum(Y.sum(axis=0), 1))
-
-    def score(x, label, left_out):
-        total = 0.0
-        for feature, value in enumerate(x):
-            if value == 0 or lengths[feature] == 0:
-                continue
-            product = sum(
-                X[row, feature] * Y[row, label] for row in range(len(X)) if row != left_out
-            )
-            total += value * product / lengths[feature] / counts[label]
-        return total
-
-    n_labels = Y.shape[1]
-    whole = [[score(x, label, None) for label in range(n_labels)] for x in X]
-    left_out = [[score(x, label, row) for label in range(n_labels)] for row, x in enumerate(X)]
-    np.testing.assert_allclose(fitted.scores(nobody(len(X)), training.X).toarray(), whole)
-    got = fitted.training_scores(training, slice(None)).toarray()
-    np.testing.assert_allclose(got, left_out, rtol=1e-9, atol=1e-12)
-    assert fitted.k == 0
-    why = fitted.explain(nobody(1), range(n_labels), training.X[:1])
-    np.testing.assert_allclose([one.total for one in why], whole[0], rtol=1e-9, atol=1e-12)
-    for one in why:
-        assert one.terms[0].ids.tolist() == np.flatnonzero(X[0]).tolist()
+def fitted(X, Y, **params):
+    return Blend(**params).fit(sparse.csr_array(X), sparse.csr_array(Y))
 
 
-@given(problems(), st.integers(0, 2**32 - 1))
-def test_co_occurrence(problem, seed):
-    _, Y = problem
-    n_labels = Y.shape[1]
-    R = np.random.default_rng(seed).normal(0.4, 0.6, size=Y.shape)
+def said(scoring, X, left_out=None):
+    """What every part says of the listed labels, as {(row, label): columns}."""
+    if left_out is None:
+        listed = scoring.listed(sparse.csr_array(X))
+    else:
+        listed = scoring.left_out(left_out, 10**9)
+    found = {}
+    for row in range(len(listed.indptr) - 1):
+        for at in range(listed.indptr[row], listed.indptr[row + 1]):
+            found[row, int(listed.labels[at])] = listed.cells[listed.cell[at]]
+    return found
 
-    def score(r, label, kept):
-        total = 0.0
-        for other in range(n_labels):
-            if other != label:
-                both = (kept[:, other] * kept[:, label]).sum()
-                share = both / (kept[:, other].sum() + SMOOTHING)
-                total += min(max(r[other], 0.0), 1.0) * share
-        return total
 
-    fitted = CoOccurrence.fit(sparse.csr_array(Y))
-    whole = [[score(r, label, Y) for label in range(n_labels)] for r in R]
-    np.testing.assert_allclose(fitted.scores(R), whole, rtol=1e-9, atol=1e-12)
-    left_out = [
-        [score(r, label, np.delete(Y, row, axis=0)) for label in range(n_labels)]
-        for row, r in enumerate(R)
+def nearest(scoring, q):
+    """The neighbours in each view: their order is that of the index, tested for itself."""
+    graphs = [view.nearest(view.look.of(sparse.csr_array(q[None]))) for view in scoring.views]
+    return [graph.ids[0][graph.ids[0] >= 0] for graph in graphs]
+
+
+def nearest_others(scoring, place):
+    graphs = [view.nearest_others(np.array([place])) for view in scoring.views]
+    return [graph.ids[0][graph.ids[0] >= 0] for graph in graphs]
+
+
+def in_views(scoring, q):
+    seen = [view.look.of(sparse.csr_array(q[None])).toarray() for view in scoring.views]
+    return [unit(each)[0] for each in seen]
+
+
+def parts_of(Y, views, x, near, without=None):
+    return [
+        part(rows, Y, of, places, without)
+        for rows, of, places in zip(views, x, near, strict=True)
+        for part in PARTS
     ]
-    got = fitted.training_scores(R, sparse.csr_array(Y).astype(np.float64))
-    np.testing.assert_allclose(got, left_out, rtol=1e-9, atol=1e-12)
 
 
-def cells(n=900, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4)).astype(np.float32)
-    X[:, 3] = np.round(X[:, 3])
-    y = (X[:, 0] + np.abs(X[:, 1]) * X[:, 3] + rng.normal(size=n) > 0.5).astype(np.float64)
-    return X, y
+PARTS = (votes, local_ridge, centroids)
 
 
-def test_gradients_of_the_network_are_differences():
-    X, y = cells(40)
+@pytest.mark.parametrize("kind", ["tf-idf", "counts"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=12, deadline=None)
+def test_cells_hold_what_the_parts_say(kind, seed):
+    X, Y = random_rows(seed, kind=kind)
+    rng = np.random.default_rng(seed + 1)
+    Q = np.where(rng.random((8, X.shape[1])) < 0.3, rng.integers(1, 4, (8, X.shape[1])), 0.0)
+    scoring = fitted(X, Y, combine="mix").scoring_
+    views = given_rows(X), weighted_rows(X, Y)
+    for row, q in enumerate(Q):
+        truth = parts_of(Y, views, in_views(scoring, q), nearest(scoring, q))
+        cells = {label: cell for (at, label), cell in said(scoring, Q).items() if at == row}
+        for label, cell in cells.items():
+            values = np.array([part[label] for part in truth])
+            np.testing.assert_allclose(cell[0:12:2], values, rtol=1e-6, atol=2e-7)
+            bests = np.array([max(part.max(), 1e-3) for part in truth])
+            np.testing.assert_allclose(cell[1:12:2], values / bests, rtol=1e-6, atol=2e-4)
+            share = (Y[:, label].sum() + 0.5) / (len(Y) + 1)
+            assert cell[-1] == pytest.approx(np.log(share), rel=1e-6)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=12, deadline=None)
+def test_a_left_out_row_is_in_none_of_its_own_scores(seed):
+    X, Y = random_rows(seed)
+    scoring = fitted(X, Y, combine="mix").scoring_
+    views = given_rows(X), weighted_rows(X, Y)
+    rows = np.random.default_rng(seed).permutation(len(X))[:10]
+    for (at, label), cell in said(scoring, X, rows).items():
+        place = int(rows[at])
+        x = [rows[place] for rows in views]
+        near = nearest_others(scoring, place)
+        assert all(place not in places for places in near)
+        truth = [part[label] for part in parts_of(Y, views, x, near, without=place)]
+        np.testing.assert_allclose(cell[0:12:2], truth, rtol=1e-5, atol=1e-6)
+
+
+def test_candidates_are_the_best_labels_of_each_part():
+    X, Y = random_rows(3, n=90, n_labels=50, copies=False)
+    scoring = fitted(X, Y, combine="mix").scoring_
+    plan = CellPlan(votes=3, ridge=2, centroids=4, table=0, every_label=False)
+    object.__setattr__(scoring, "plan", plan)
+    object.__setattr__(scoring, "ridges", ())
+    views = given_rows(X), weighted_rows(X, Y)
+    Q = X[:5] + X[5:10]
+    found = said(scoring, Q)
+    for row, q in enumerate(Q):
+        expected = set()
+        said_by = parts_of(Y, views, in_views(scoring, q), nearest(scoring, q))
+        for part, count in zip(said_by, (3, 2, 4) * 2, strict=True):
+            order = np.lexsort((np.arange(len(part)), -part.round(9)))[:count]
+            expected |= {int(label) for label in order if part[label] > 0}
+        assert {label for at, label in found if at == row} == expected
+
+
+def test_labels_below_the_candidates_are_ranked_by_their_centroids_then_by_frequency():
+    X, Y = random_rows(5, n=90, m=60, n_labels=50, copies=False)
+    model = fitted(X, Y)
+    scoring = model.scoring_
+    Q = sparse.csr_array(X[:6])
+    scores = model.scores(Q).toarray()
+    listed = scoring.listed(Q)
+    weighted = weighted_rows(X, Y)
+    frequency = Y.sum(axis=0)
+    for row in range(6):
+        candidates = listed.labels[listed.indptr[row] : listed.indptr[row + 1]]
+        below = np.setdiff1d(np.arange(50), candidates)
+        assert scores[row, candidates].min() > scores[row, below].max(initial=0.0)
+        similarity = centroids(weighted, Y, weighted[row])[below]
+        order = np.lexsort((-frequency[below], -similarity.round(9)))
+        ranked = scores[row, below[order]]
+        assert np.all(np.diff(ranked) <= 1e-15)
+
+
+def test_measurements_have_votes_local_ridge_and_kernel_ridge():
     rng = np.random.default_rng(0)
-    layers = [layer.astype(np.float64) for layer in network._initial(4, 0.3, rng)]
-
-    def loss(changed):
-        odds = network.forward(X.astype(np.float64), changed)[-1]
-        return np.mean(np.logaddexp(0, odds) - y * odds)
-
-    gradients = network._gradients(X, y, layers)
-    for place, layer in enumerate(layers):
-        for cell in list(np.ndindex(layer.shape))[::5]:
-            sides = []
-            for step in (1e-5, -1e-5):
-                moved = [each.copy() for each in layers]
-                moved[place][cell] += step
-                sides.append(loss(moved))
-            slope = (sides[0] - sides[1]) / 2e-5
-            assert gradients[place][cell] == pytest.approx(slope, rel=1e-3, abs=1e-5)
-
-
-def test_the_network_repeats_itself_and_learns():
-    X, y = cells()
-    row_of = np.repeat(np.arange(300), 3)
-    first, second = (network.fit_network(X, y, row_of, 3) for _ in range(2))
-    np.testing.assert_array_equal(first.held_out, second.held_out)
-    share = y.mean()
-    guess = -np.mean(y * np.log(share) + (1 - y) * np.log(1 - share))
-    assert np.mean(np.logaddexp(0, first.held_out) - y * first.held_out) < 0.8 * guess
-
-
-def micro_f1_at_the_best_threshold(scores, Y):
-    """Try every number of cells with the largest scores."""
-    true = Y.ravel()[np.argsort(-scores.ravel(), kind="stable")]
-    return max(2 * true[:n].sum() / (n + true.sum()) for n in range(1, len(true) + 1))
-
-
-def some_training(metric, seed, n=45):
-    rng = np.random.default_rng(seed)
-    Y = (rng.random((n, 3)) < 0.3).astype(np.int32)
-    X = np.abs(rng.normal(size=(n, 6)) + 1.5 * Y @ rng.normal(size=(3, 6)))
-    return Training(build_index(X, metric).query_self(30), sparse.csr_array(Y), X), Y
-
-
-def best_first(candidates, training, Y, judged):
-    """Return the first candidate of the best leave-one-out micro-F1 on some rows."""
-
-    def goodness(state):
-        scores = leave_one_out(state, training, judged).toarray()
-        return micro_f1_at_the_best_threshold(scores, Y[judged])
-
-    return max(candidates, key=goodness)
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_votes_have_the_best_number_of_neighbours_and_power(metric, seed):
-    training, Y = some_training(metric, seed)
-    judged = np.random.default_rng(seed).permutation(len(Y))[:30]
-    powers = (1.0, 2.0, 4.0) if metric == "cosine" else (1.0, 4.0, 16.0)
-    every = [InstanceKNNScoring(k, training.Y, p) for p in powers for k in (10, 20, 30)]
-    best, found = best_first(every, training, Y, judged), parts.best_votes(training, judged)
-    assert (found.k, found.power) == (best.k, best.power)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_kernel_has_the_best_width_and_regularisation(seed):
-    training, Y = some_training("euclidean", seed)
-    order = np.random.default_rng(seed).permutation(len(Y))
-    squares = [((a - b) ** 2).sum() for i, a in enumerate(training.X) for b in training.X[:i]]
-    widths = [width / np.median(squares) for width in (0.5, 1.0, 2.0, 4.0)]
-
-    def fit(alpha, gamma):
-        return RidgeScoring.fit(training, RidgeSettings((alpha,), "rbf", gamma), is_unit=False)
-
-    every = [
-        best_first([fit(alpha, gamma) for alpha in (0.03, 0.1, 0.3, 1.0)], training, Y, order[:20])
-        for gamma in widths
-    ]
-    best = best_first(every, training, Y, order[:20])
-    found = parts.kernel_ridge(training, 2**30, order, order[:20])
-    assert found.alpha == best.alpha
-    assert found.gamma == pytest.approx(best.gamma)
-    np.testing.assert_allclose(found.coefficients, best.coefficients, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("is_dense", [True, False])
-def test_a_linear_ridge_divides_rows_by_their_length_unless_they_are_measurements(is_dense):
-    training, _ = some_training("cosine", 0)
-    found = parts.linear_ridge(
-        training, Plan(is_dense=is_dense, tries_alphas=False), 2**30, np.arange(9)
+    X = rng.random((80, 4)) * [1, 10, 100, 1]
+    Y = (X[:, :3] > [0.5, 5, 50]).astype(int)
+    scoring = Blend(combine="mix").fit(X, Y).scoring_
+    Z = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    q = np.array([[0.3, 4.0, 70.0, 0.5]])
+    z = (q - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    distance = np.sqrt(((Z - z) ** 2).sum(axis=1))
+    near = np.argsort(distance, kind="stable")[:NEIGHBORS]
+    weights = (1 / (1 + distance[near[:VOTERS]])) ** POWER
+    vote = weights @ Y[near[:VOTERS]] / weights.sum()
+    width = 2 * np.median(distance[near]) ** 2
+    kernel = np.exp(-((Z[near][:, None] - Z[near][None]) ** 2).sum(axis=2) / width)
+    w = np.linalg.solve(
+        kernel + DENSE_ALPHA * np.eye(len(near)), np.exp(-(distance[near] ** 2) / width)
     )
-    expected = RidgeScoring.fit(training, RidgeSettings((1.0,)), is_unit=not is_dense)
-    assert (found.view.is_unit, found.alpha) == (not is_dense, 1.0)
-    np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-9, atol=1e-12)
+    mean = Y[near].mean(axis=0)
+    ridge = mean + w @ (Y[near] - mean)
+    listed = scoring.listed(q)
+    assert listed.labels.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(listed.cells[:, 0], vote, rtol=1e-6)
+    np.testing.assert_allclose(listed.cells[:, 2], ridge, rtol=1e-5)
 
 
-def test_linear_ridges_climb_and_are_float32_above_1_000_unknowns(monkeypatch):
-    training, _ = some_training("cosine", 0)
-    monkeypatch.setattr(parts.RidgeScoring, "fit", lambda training, settings, **_: settings)
-    settings = parts.linear_ridge(training, Plan(), 2**20, np.arange(9))
-    assert (settings.float64_size, settings.max_memory, settings.climbs) == (1_000, 2**20, True)
+def kernel_of(a, b, width):
+    if width == 0:
+        return a @ b.T
+    return np.exp(-((a[:, None] - b[None]) ** 2).sum(axis=2) / width)
 
 
-def test_a_kernel_of_many_rows_is_fitted_once(monkeypatch):
-    training, _ = some_training("euclidean", 1)
-    order = np.arange(training.n_rows)
-    n_rows = training.n_rows
-    monkeypatch.setattr(parts, "FEW_UNKNOWNS", n_rows)
-    tried = parts.kernel_ridge(training, 2**30, order, order)
-    monkeypatch.setattr(parts, "FEW_UNKNOWNS", n_rows - 1)
-    found = parts.kernel_ridge(training, 2**30, order, order)
-    usual = RidgeScoring.fit(training, RidgeSettings((0.1,), "rbf"), is_unit=False)
-    assert (found.alpha, found.gamma) == (0.1, usual.gamma)
-    assert (tried.alpha, tried.gamma) != (found.alpha, found.gamma)
+@pytest.mark.parametrize("words", [True, False])
+def test_global_ridge_and_its_leave_one_out_scores(words):
+    rng = np.random.default_rng(1)
+    if words:
+        X, Y = random_rows(1)
+        scoring = fitted(X, Y, combine="mix").scoring_
+    else:
+        X = rng.random((50, 5))
+        Y = (rng.random((50, 3)) < 0.4).astype(int)
+        scoring = Blend(combine="mix").fit(X, Y).scoring_
+    labels = sparse.csr_array(Y)
+    assert len(scoring.ridges) == (2 if words else 3)
+    for ridge in scoring.ridges:
+        seen = scoring._unit(ridge, [view.rows.X for view in scoring.views])
+        rows = seen if isinstance(seen, np.ndarray) else seen.toarray()
+        width = 0.0 if ridge.landmarks is None else ridge.landmarks.width
+        mean = Y.mean(axis=0)
+
+        def solved(kept, width=width, rows=rows, mean=mean, ridge=ridge):
+            K = kernel_of(rows[kept], rows[kept], width)
+            alphas = np.linalg.solve(K + ridge.alpha * np.eye(len(kept)), Y[kept] - mean)
+            return mean + kernel_of(rows, rows[kept], width) @ alphas
+
+        every = np.arange(len(X))
+        phi = ridge.features(seen)
+        np.testing.assert_allclose(ridge.scores(phi), solved(every), atol=2e-4)
+        left_out = ridge.scores_without(phi, labels)
+        for place in (0, 7, 20):
+            truth = solved(np.delete(every, place))[place]
+            np.testing.assert_allclose(left_out[place], truth, atol=2e-4)

@@ -67,6 +67,19 @@ def reweighted(X, Y, k):
     ]
 
 
+def literally_reweighted(X, Y, k):
+    """Return the second order with the norms that the paper prints: roots of sums."""
+    both = [[*x, *y] for x, y in zip(X, Y, strict=True)]
+    lengths = [sum((abs(v) for v in row), 0.0) or 1.0 for row in both]
+    scaled = [[v * (1 / math.sqrt(t)) for v in row] for row, t in zip(both, lengths, strict=True)]
+    said = [list(map(float, y)) for y in Y]
+    own = [sum((v * v for v in row), 0.0) for row in scaled]
+    return [
+        weighted_mean([(i, own[i]), *nearest(row, scaled, k - 1, "dot", leave_out=i)], said, "dot")
+        for i, row in enumerate(scaled)
+    ]
+
+
 def kept_similarities(X, Y, k, neighbors_of):
     """Return sim_FL by (feature, label), where it was kept."""
     features, labels = list(zip(*X, strict=True)), list(zip(*Y, strict=True))
@@ -75,6 +88,19 @@ def kept_similarities(X, Y, k, neighbors_of):
     else:
         found = {(f, y): s for y, c in enumerate(labels) for f, s in nearest(c, features, k)}
     return found
+
+
+def literal_score(x, kept, every, n_labels):
+    """Return Eq. 3 as printed: all features of a row, for labels that one of them keeps."""
+    present = [(j, v) for j, v in enumerate(x) if v > 0]
+    total = sum((v for _, v in present), 0.0)
+    candidates = {y for j, _ in present for (f, y), s in kept.items() if f == j and s > 0}
+    return [
+        sum((v * max(every.get((j, y), 0.0), 0.0) for j, v in present), 0.0) / total
+        if y in candidates
+        else 0.0
+        for y in range(n_labels)
+    ]
 
 
 def feature_score(x, kept, n_labels, aggregate):
@@ -218,6 +244,43 @@ def test_feature_knn(problem, k, switch, kind):
         return feature_score(x, kept, Y.shape[1], aggregate)
 
     check(FeatureKNN(k, neighbors_of, aggregate), problem, kind, score)
+
+
+@given(problems(), neighbors, st.sampled_from(["feature", "label"]), kinds)
+@settings(deadline=None, max_examples=200)
+def test_literal_feature_knn(problem, k, neighbors_of, kind):
+    X, Y, _ = problem
+    kept = kept_similarities(X.tolist(), Y.tolist(), k, neighbors_of)
+    every = kept_similarities(X.tolist(), Y.tolist(), Y.shape[1], "feature")
+
+    def score(x, leave_out):
+        return literal_score(x, kept, every, Y.shape[1])
+
+    check(FeatureKNN(k, neighbors_of, "literal"), problem, kind, score)
+
+
+@given(problems(), neighbors, metrics, kinds)
+@settings(deadline=None, max_examples=150)
+def test_literal_second_order(problem, k, metric, kind):
+    X, Y, _ = problem
+    rw = literally_reweighted(X.tolist(), Y.tolist(), k)
+
+    def score(x, leave_out):
+        return weighted_mean(nearest(x, X.tolist(), k, metric, leave_out), rw, metric)
+
+    check(InstanceKNN(k, second_order="literal", metric=metric), problem, kind, score)
+
+
+@given(problems(), neighbors)
+@settings(deadline=None, max_examples=60)
+def test_the_literal_second_order_is_the_cosine_for_binary_rows(problem, k):
+    X, Y, _ = problem
+    rows = (X > 0).astype(float)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "rows have .* labels and .* features", UserWarning)
+        both = [InstanceKNN(k, second_order=order).fit(rows, Y) for order in (True, "literal")]
+    cosine, literal = (model.scoring_.rw.toarray() for model in both)
+    np.testing.assert_allclose(literal.sum(axis=1), cosine.sum(axis=1), rtol=1e-9, atol=1e-12)
 
 
 @given(

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vicinal._core.files import append_json_line, read_json_lines
-from vicinal._core.threads import lock, unlock
+from vicinal._core.files import append_json_line, locked, read_json_lines
 from vicinal.errors import DataFormatError
 
 VALUES = st.none() | st.integers() | st.text(max_size=8) | st.lists(st.text(max_size=3), max_size=2)
@@ -99,15 +98,14 @@ def test_writers_wait_for_each_other(tmp_path: Path) -> None:
     append_json_line(path, {"k": 1})
     writer = threading.Thread(target=append_json_line, args=(path, {"k": 3}))
     with path.open("ab") as other:
-        assert lock(other.fileno())
-        other.write(b'{"k": ')
-        other.flush()
-        writer.start()
-        writer.join(timeout=0.2)
-        assert writer.is_alive()
-        other.write(b"2}\n")
-        other.flush()
-        unlock(other.fileno())
+        with locked(tmp_path / "file.lock"):
+            other.write(b'{"k": ')
+            other.flush()
+            writer.start()
+            writer.join(timeout=0.2)
+            assert writer.is_alive()
+            other.write(b"2}\n")
+            other.flush()
         writer.join(timeout=60)
     assert read(path) == [{"k": 1}, {"k": 2}, {"k": 3}]
 

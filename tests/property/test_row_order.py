@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from vicinal.methods.blend.plan import content_numbers, content_order
+from vicinal.methods.blend.mixture import content_numbers, content_order
 
 
 @st.composite

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 from forked_process import forking
 
+from vicinal import service
 from vicinal.cli import serve as command
 from vicinal.service.limits import Limits
 from vicinal.service.store import EventStore
@@ -62,5 +63,9 @@ def die_before_a_commit() -> None:
 
 def limit_seconds(seconds: float) -> None:
     """Let clients wait no longer than that for their headers and bodies."""
-    limits = Limits(header_seconds=seconds, body_seconds=seconds, connections=20)
-    command.Limits = lambda: limits
+    use_limits(Limits(header_seconds=seconds, body_seconds=seconds, connections=20))
+
+
+def use_limits(limits: Limits) -> None:
+    """Let ``vicinal serve`` use other limits than its own."""
+    service.Limits = lambda: limits

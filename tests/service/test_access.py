@@ -281,12 +281,12 @@ def test_loopback_writes_need_the_read_token_where_there_is_one(start) -> None:
     assert client.post(LEARN, json=ROW, headers={**local, **bearer(READ)}).status_code == 200
 
 
-def test_a_folder_is_served_once_and_one_at_least() -> None:
-    with pytest.raises(InvalidArgumentError, match="models: expected different folder names"):
+def test_a_file_is_served_once_and_one_at_least() -> None:
+    with pytest.raises(InvalidArgumentError, match="models: expected different file names"):
         create_app(["a/pets", "b/pets"], store=None)
     with pytest.raises(InvalidArgumentError, match="models: expected at least one model"):
         create_app([], store=None)
-    with pytest.raises(ModelFormatError, match="found no manifest"):
+    with pytest.raises(ModelFormatError, match="expected a model file, found none"):
         create_app(["a/pets"], store=None)
 
 

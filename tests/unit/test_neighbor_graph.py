@@ -8,7 +8,9 @@ from vicinal.graph import NeighborGraph
 def graph_of(ids, metric="cosine", n_rows=10):
     ids = np.array(ids, dtype=np.int32)
     padding = np.inf if metric == "euclidean" else 0.0
-    values = np.where(ids >= 0, 1.0 / (2.0 + np.arange(ids.shape[1])), padding)
+    places = np.arange(ids.shape[1])
+    near = 0.5 + places if metric == "euclidean" else 1.0 / (2.0 + places)
+    values = np.where(ids >= 0, near, padding)
     return NeighborGraph(ids, values, metric, n_rows)
 
 
@@ -74,7 +76,7 @@ def test_bad_arrays_are_refused():
         NeighborGraph(np.array([[-1, 2]], dtype=np.int32), values, "cosine", 3)
     with pytest.raises(InvalidArgumentError, match="row ids"):
         NeighborGraph(np.array([[1, 3]], dtype=np.int32), values, "cosine", 3)
-    with pytest.raises(InvalidArgumentError, match="int32"):
-        NeighborGraph(np.array([[1, 2]]), values, "cosine", 3)
+    with pytest.raises(InvalidArgumentError, match="integers"):
+        NeighborGraph(np.array([[1.0, 2.0]]), values, "cosine", 3)
     with pytest.raises(InvalidArgumentError, match="values"):
         NeighborGraph(np.array([[1, 2]], dtype=np.int32), np.zeros((1, 1)), "cosine", 3)

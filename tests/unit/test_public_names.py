@@ -11,14 +11,15 @@ from vicinal.methods import METHODS
 
 EXPORTED = {
     "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
-        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines comparison datasets decision
-        distances explain graph index load make_pipeline metrics preprocess reduction report results
-        save selection service""",
+        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets
+        decision distances explain graph index load make_pipeline metrics preprocess reduction
+        report results
+        save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
-        run_comparison wilcoxon_holm""",
+        compare wilcoxon_holm Results""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
@@ -41,9 +42,10 @@ EXPORTED = {
     "vicinal.baselines": "ADTBoostMH BinaryRelevanceSVM BoosTexter LabelFrequency RankSVM",
     "vicinal.datasets": """Content Dataset Listing Reading TableOptions Texts available describe
         is_table load read_content read_file read_texts write_file""",
-    "vicinal.persistence": "read_folder register write_folder",
-    "vicinal.metrics": """CONVENTIONS METRICS Conventions MetricAccumulator MetricInfo MetricScorer
-        MetricsTable align_labels
+    "vicinal.persistence": "check_replaceable read_header read_model register write_model",
+    "vicinal.metrics": """Metric brier_score calibration_error f1_at_k label_table log_loss
+        macro_auc_pr micro_auc_pr r_precision recall_at_k reliability LabelTable CONVENTIONS METRICS
+        Conventions MetricAccumulator MetricInfo MetricScorer MetricsTable align_labels
         average_precision cardinality scorer
         coverage coverage_normalised empty_share evaluate example_accuracy example_f1
         example_f1_of_means example_precision example_recall hamming_loss jaccard_loss macro_auc

@@ -67,7 +67,7 @@ def test_some_widths_only():
 def test_a_graph_and_labels_larger_than_one_task():
     rng = np.random.default_rng(0)
     ids = rng.integers(0, 50, size=(2000, 7)).astype(np.int32)
-    graph = NeighborGraph(ids, np.zeros(ids.shape), "dot", 50)
+    graph = NeighborGraph.trusted(ids, np.zeros(ids.shape), "dot", 50)
     dense = rng.integers(0, 2, size=(50, 9)).astype(np.int32)
     assert np.array_equal(votes(graph, sparse.csr_array(dense)).toarray(), dense[ids].sum(axis=1))
     near = graph.prefix(3)

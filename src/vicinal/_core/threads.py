@@ -153,7 +153,7 @@ def _available() -> int:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    limits = [library.num_threads for library in _openmp().lib_controllers]
+    limits: list[int] = [library.num_threads for library in _openmp().lib_controllers]
     return min([cores, *(limit for limit in limits if limit)])
 
 

@@ -18,6 +18,7 @@ from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
 from vicinal.cli.evaluate import evaluate_model
 from vicinal.cli.explain import explain_rows
+from vicinal.cli.info import info
 from vicinal.cli.output import errors, never_fail_to_print, say, visible
 from vicinal.cli.plan import plan_search
 from vicinal.cli.predict import predict
@@ -118,6 +119,7 @@ app.command()(train)
 app.command("evaluate")(evaluate_model)
 app.command()(predict)
 app.command("explain")(explain_rows)
+app.command()(info)
 app.command("tune")(tune_settings)
 app.command()(compare)
 app.command()(bench)

@@ -122,7 +122,7 @@ def held_out(dataset: "Dataset", metric: str) -> "Fold":
     from scipy import sparse
 
     from vicinal.preprocess import make_steps
-    from vicinal.selection.folds import PreparedFolds, Widths
+    from vicinal.selection.folds import Folds, Widths
     from vicinal.selection.grid import Search
     from vicinal.selection.stratification import Split
 
@@ -134,7 +134,7 @@ def held_out(dataset: "Dataset", metric: str) -> "Fold":
         expected = "at least two training rows and one test row"
         raise InvalidArgumentError("DATA", expected, f"{dataset.n_rows} rows")
     steps = make_steps("auto", sparse.issparse(dataset.X))
-    folds = PreparedFolds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), steps, None)
+    folds = Folds(dataset.X, dataset.Y, [Split(train, test)], Widths({}), None, steps)
     return folds.fold(0, Search(metric))
 
 

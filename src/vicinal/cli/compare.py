@@ -17,7 +17,7 @@ from vicinal.cli.options import (
     import_modules,
     reads_tables,
 )
-from vicinal.cli.output import JsonFlag, check_target, out, print_json, say
+from vicinal.cli.output import JsonFlag, check_target, errors, out, print_json, say
 from vicinal.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ TuneOption = Annotated[
     typer.Option("--tune", help="Tune each method for --metric on each fold's training rows."),
 ]
 StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed runs are reused.")]
+RerunOption = Annotated[
+    bool, typer.Option("--rerun", help="Run everything again, also what --store contains.")
+]
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
@@ -84,6 +87,7 @@ def compare(
     source: FromOption = None,
     report: ReportOption = None,
     alpha: AlphaOption = 0.05,
+    rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
@@ -91,7 +95,7 @@ def compare(
 ) -> None:
     """Compare methods on data sets: all metrics, significance tests, and a report."""
     from vicinal.cli.settings import method_words
-    from vicinal.comparison import run_comparison
+    from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric
 
     check_target("--report", report)
@@ -105,7 +109,7 @@ def compare(
         raise InvalidArgumentError("DATA", "data sets to compare on, or --from", "neither")
     else:
         chosen = names or method_words(["quick"])
-        results = run_comparison(
+        results = compare_methods(
             named_sources(data, table),
             chosen_candidates(chosen, settings or [], neighbors, metrics[0] if tune else None),
             metrics=[*every_metric(), *metrics],
@@ -114,10 +118,22 @@ def compare(
             preprocess=preprocess,
             store=store,
             progress=True,
+            rerun=rerun,
         )
     show(results, metrics, alpha, json)
     if report is not None:
         write_report(results, report, metrics, alpha, json)
+    report_failures(results)
+
+
+def report_failures(results: "Sequence[Result]") -> None:
+    """List the methods that failed and end with exit code 1, if there are any."""
+    failed = getattr(results, "failed", {})
+    for (data, method, seed), why in failed.items():
+        where = f"{data}, seed {seed}" if seed else data
+        errors.print(f"{method} failed on {where}: {why}", markup=False, highlight=False)
+    if failed:
+        raise typer.Exit(1)
 
 
 def chosen_candidates(

@@ -45,7 +45,7 @@ DataArgument = Annotated[
     str, typer.Argument(help="A name from `vicinal data list`, or a file.", metavar="DATA")
 ]
 ModelArgument = Annotated[
-    Path, typer.Argument(help="Folder of a saved model.", metavar="MODEL", exists=True)
+    Path, typer.Argument(help="File of a saved model.", metavar="MODEL", exists=True)
 ]
 MethodOption = Annotated[
     str, typer.Option(help=f"One of: {METHODS}; or module:Class for your own class.")

@@ -18,7 +18,7 @@ PortOption = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=6
 def serve(
     models: Annotated[
         list[str],
-        typer.Argument(help="Folders of saved models; ID=FOLDER chooses the id.", metavar="MODEL…"),
+        typer.Argument(help="Files of saved models; ID=FILE chooses the id.", metavar="MODEL…"),
     ],
     host: HostOption = "127.0.0.1",
     port: PortOption = 8000,
@@ -126,7 +126,7 @@ def _who_may_change(has_token: bool, is_local: bool) -> str:
 
 
 def named_folders(words: list[str]) -> dict[str, Path]:
-    """Return the model folders by id.
+    """Return the model files by id.
 
     Examples
     --------

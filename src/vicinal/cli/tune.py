@@ -33,7 +33,11 @@ MethodsOption = Annotated[
     ),
 ]
 MetricsOption = Annotated[
-    str, typer.Option(help="Other metrics to measure: all, or names separated by commas.")
+    str,
+    typer.Option(
+        help="Further metrics to compute: names separated by commas, or all (much slower). "
+        "By default only --metric."
+    ),
 ]
 FoldsOption = Annotated[int, typer.Option(help="Number of cross-validation folds.", min=2)]
 FastOption = Annotated[
@@ -61,6 +65,9 @@ PerFoldOption = Annotated[
 StoreOption = Annotated[
     Path | None, typer.Option(help="Results file; an interrupted run resumes from it.")
 ]
+RerunOption = Annotated[
+    bool, typer.Option("--rerun", help="Compute everything again, also what --store contains.")
+]
 TableOption = Annotated[
     Path | None, typer.Option("--table", help="Write every value to this .csv or .json file.")
 ]
@@ -71,7 +78,7 @@ def tune_settings(
     data: DataArgument = "debtags",
     methods: MethodsOption = "quick",
     metric: Annotated[str, typer.Option(help="Metric to choose the model by.")] = "example-f1",
-    metrics: MetricsOption = "all",
+    metrics: MetricsOption = "",
     folds: FoldsOption = 10,
     fast: FastOption = None,
     seed: SeedOption = 0,
@@ -84,6 +91,7 @@ def tune_settings(
     values: TableOption = None,
     plots: Annotated[Path | None, typer.Option(help="Folder for plots.")] = None,
     save: Annotated[Path | None, typer.Option(help="Folder to save the best model in.")] = None,
+    rerun: RerunOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
@@ -110,7 +118,7 @@ def tune_settings(
         folds,
         parse_grid(grid or []),
         params=parse_settings(settings or []),
-        metrics=None if metrics == "all" else metrics.split(","),
+        metrics=metrics if metrics == "all" else metrics.split(",") if metrics else None,
         fast=source.n_rows > MANY_ROWS if fast is None else fast,
         random_state=seed,
         store=store,
@@ -118,9 +126,12 @@ def tune_settings(
         per_fold=per_fold,
         refit=save is not None or plots is not None,
         label_names=source.label_names,
+        rerun=rerun,
     )
-    _write(found, source, values, plots, save)
+    kept = _write(found, source, values, plots, save)
     show(found, source, time.perf_counter() - began, as_json=json)
+    if not found.complete:
+        _report_interrupt(save, kept, store)
 
 
 def _check_files(table: Path | None, save: Path | None) -> None:
@@ -141,8 +152,12 @@ def _write(
     table: Path | None,
     plots: Path | None,
     save: Path | None,
-) -> None:
-    """Write the table, the plots and the model, if their options are given."""
+) -> Path | None:
+    """Write the table, the plots and the model, if their options are given.
+
+    An interrupted run never replaces a model: its best model so far is saved beside it. Returns
+    where the model was saved.
+    """
     from vicinal.cli.predict import save_named
 
     if table is not None:
@@ -150,8 +165,23 @@ def _write(
         write(table)
     if plots is not None:
         draw_all(found, plots)
-    if save is not None and found.estimator is not None:
-        save_named(found.estimator, source, save)
+    if save is None or found.estimator is None:
+        return None
+    target = save if found.complete else save.with_name(f"{save.name}.interrupted")
+    save_named(found.estimator, source, target)
+    return target
+
+
+def _report_interrupt(save: Path | None, kept: Path | None, store: Path | None) -> None:
+    """State what an interrupted run left behind, and end with the exit code of an interrupt."""
+    notes = ["interrupted: these are the best settings so far"]
+    if kept is not None:
+        notes.append(f"{save} is not changed; the best model so far is in {kept}")
+    if store is not None:
+        notes.append(f"the same command resumes from {store}")
+    for note in notes:
+        errors.print(note, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(130)
 
 
 def draw_all(found: "TuningResult", folder: Path) -> None:
@@ -191,15 +221,13 @@ def show(found: "TuningResult", source: "Source", seconds: float, *, as_json: bo
             "seconds": seconds,
             "complete": found.complete,
             "metric": found.metric,
+            "preprocess": list(found.preprocess),
             "best": {name: _facts(best) for name, best in found.best.items()},
             "methods": {name: _facts(best) for name, best in by_method.items() if best},
         }
         print_json(facts)
     else:
         _print(found, source, seconds, by_method)
-    if not found.complete:
-        errors.print("interrupted: these are the best settings so far")
-        raise typer.Exit(130)
 
 
 def _print(
@@ -212,7 +240,8 @@ def _print(
     rows = [_cells(best) for best in by_method.values() if best]
     print_table(f"Best of each method for {found.metric}", header[1:], rows)
     measured = f"{len(found.table):,} settings on {found.table.done.shape[1]} folds"
-    out.print(f"{measured} in {seconds:.1f} s")
+    steps = ", ".join(found.preprocess) or "none"
+    out.print(f"{measured} in {seconds:.1f} s; preprocessing: {steps}")
 
 
 def _facts(best: "Best") -> dict[str, object]:

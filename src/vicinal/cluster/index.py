@@ -449,7 +449,7 @@ class ClusterIndex:
 
     def _threads(self) -> int:
         """Return how many tasks the workers run at the same time."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, int(sum(self._client.nthreads().values())))
 
 
 def _groups(shards: Sequence[Shard], max_memory: int) -> list[list[Shard]]:

@@ -6,7 +6,7 @@ with their provenance, records of the tests, and figures. The tests import only 
 
 ::
 
-    candidates, folds ─▶ trial ─▶ kept_trials, outcome ─▶ runner ─▶ experiment (run_comparison)
+    candidates, folds ─▶ selection.runner (one setting per method) ─▶ experiment (compare)
                                                                         │ results
                                                                         ▼
                                                            tables ─▶ ranking (of one metric)
@@ -20,7 +20,7 @@ with their provenance, records of the tests, and figures. The tests import only 
 
 from vicinal.comparison.candidates import Tuned
 from vicinal.comparison.diagram import critical_difference_diagram
-from vicinal.comparison.experiment import run_comparison
+from vicinal.comparison.experiment import Results, compare
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
 from vicinal.comparison.pairwise import (
     MeanDifference,
@@ -40,10 +40,12 @@ __all__ = [
     "MeanDifference",
     "PairedOrder",
     "Ranking",
+    "Results",
     "SignedRank",
     "Table",
     "Tuned",
     "Win",
+    "compare",
     "critical_difference",
     "critical_difference_diagram",
     "friedman_nemenyi",
@@ -54,6 +56,5 @@ __all__ = [
     "rank_table",
     "read_table",
     "results_table",
-    "run_comparison",
     "wilcoxon_holm",
 ]

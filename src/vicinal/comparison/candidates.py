@@ -18,11 +18,11 @@ from vicinal.errors import InvalidArgumentError
 from vicinal.methods import NeighborEstimator
 from vicinal.methods.pipeline import estimator_of
 from vicinal.methods.registry import make_method
-from vicinal.preprocess import TextVectorizer, make_steps
-from vicinal.results import data_hash, digest_of, plain
+from vicinal.preprocess import make_steps
+from vicinal.results import data_hash, digest_of, plain, source_hash
 from vicinal.scores import Scores
 from vicinal.selection import tune
-from vicinal.selection.folds import Step, read_steps
+from vicinal.selection.folds import Step, count_words, is_texts, read_steps
 from vicinal.selection.grid import ANY_SEARCH, Search, search_of
 
 Methods: TypeAlias = Sequence[str] | Mapping[str, Any]
@@ -77,6 +77,10 @@ class Candidate:
         params = self.estimator.get_params()
         kept = {name: plain(params[name]) for name in params if _last(name) not in NOT_KEPT}
         return {"estimator": type(self.estimator).__name__, **kept}
+
+    def source(self, steps: Sequence[Step] = ()) -> str:
+        """Return a hash of the code of the method and of preprocessing from outside the library."""
+        return source_hash(self.estimator, *(step for _, step in steps))
 
 
 def read_candidates(methods: Methods) -> list[Candidate]:
@@ -185,6 +189,7 @@ class Tuned(BaseEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=False,
+            preprocess=None,
         )
         if not result.complete or result.estimator is None:
             raise KeyboardInterrupt  # tuning would return the best setting so far
@@ -299,7 +304,7 @@ def _pair(given: Sequence[Any], name: str) -> ComparedData:
         expected = "a data set, a name, a file or a pair (X, Y)"
         raise InvalidArgumentError(f"datasets[{name!r}]", expected, f"{len(given)} parts")
     X, Y = given
-    if _is_texts(X):
+    if is_texts(X):
         labels = read_labels(Y, len(X))
         return _texts(list(map(str, X)), labels.matrix, labels.names, name)
     if hasattr(X, "iloc"):  # a frame may have columns that only a step of the caller's can read
@@ -314,14 +319,5 @@ def _pair(given: Sequence[Any], name: str) -> ComparedData:
 
 def _texts(X: list[str], Y: Csr, names: tuple[str, ...], source: str) -> ComparedData:
     """Return texts, whose words are counted as ``vicinal train`` counts them."""
-    words = TextVectorizer(weighting="counts", tokens="unicode")
     digest = digest_of(repr(X), Y)[:16]
-    return ComparedData(X, Y, names, source, steps=[("words", words)], digest=digest)
-
-
-def _is_texts(X: Any) -> bool:
-    """Tell whether rows are texts."""
-    if isinstance(X, list | tuple):
-        return bool(X) and all(isinstance(row, str) for row in X)
-    is_column = len(getattr(X, "shape", ())) == 1
-    return is_column and all(isinstance(row, str) for row in X)
+    return ComparedData(X, Y, names, source, steps=[count_words()], digest=digest)

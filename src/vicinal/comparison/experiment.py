@@ -1,9 +1,7 @@
 """Methods × data sets × folds, from one search per fold; stored results are not run again."""
 
-import math
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -12,89 +10,41 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from vicinal._core.checks import check_integer, check_sequence
-from vicinal._core.progress import progress as with_bar
+from vicinal._core.checks import check_flag, check_integer, check_sequence
 from vicinal.comparison.candidates import (
     Candidate,
     ComparedData,
     Methods,
-    Tuned,
     compared_data,
     read_candidates,
 )
 from vicinal.datasets import Dataset
 from vicinal.errors import InvalidArgumentError, logger
-from vicinal.methods.folds import Fold, answers, answers_on, fit_on
-from vicinal.metrics import evaluate, metric_info
-from vicinal.metrics._sums import check_labels, ratio
+from vicinal.graph import NeighborGraph
+from vicinal.metrics import metric_info
+from vicinal.metrics._sums import ratio
 from vicinal.metrics.catalogue import every_metric
-from vicinal.metrics.label_based import LabelCounts, count_labels
-from vicinal.results import Key, Result, ResultStore, ResumableStore, digest_of, plain, provenance
-from vicinal.selection.folds import CurrentFold, PreparedFolds, Widths
-from vicinal.selection.grid import Search
+from vicinal.results import (
+    Key,
+    Result,
+    ResultStore,
+    digest_of,
+    plain,
+    provenance,
+    run_provenance,
+)
+from vicinal.selection.folds import Folds, Widths
+from vicinal.selection.grid import Grid, Search
+from vicinal.selection.measure import Measured, Metrics
+from vicinal.selection.runner import FEW_LABELS, FoldStore, Runner
 from vicinal.selection.stratification import Split, read_splits
 
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """The results of one fold.
-
-    Parameters
-    ----------
-    values : dict of metric to float
-    counts : LabelCounts
-        Correct and wrong predictions of each label.
-    seconds : dict of step to float
-        ``"search"`` is the time of the search shared by all methods with the same distance.
-    has_scores : bool
-        Whether the method has scores to rank labels by.
-    chosen : dict of parameter to value
-        The settings chosen by a method that is tuned in each fold.
-    """
-
-    values: dict[str, float]
-    counts: LabelCounts
-    seconds: dict[str, float]
-    has_scores: bool
-    chosen: dict[str, object] = field(default_factory=dict)
-
-
-def run_trial(
-    candidate: Candidate,
-    fold: Fold,
-    metrics: Sequence[str],
-    seed: int | None,
-    n_jobs: int | None,
-) -> Trial:
-    """Fit a method on a fold's training rows and evaluate it on the test rows."""
-    model = candidate.fresh(seed, n_jobs)
-    began = time.perf_counter()
-    fit_on(model, fold)
-    fitted = time.perf_counter()
-    if isinstance(model, Tuned):  # may have chosen another k or distance than the fold's graph
-        labels, scores = answers(model.model_, fold.X)
-    else:
-        labels, scores = answers_on(model, fold)
-    predicted = time.perf_counter()
-    wanted = [m for m in metrics if scores is not None or metric_info(m).needs == "labels"]
-    train_labels = fold.training.Y
-    values = evaluate(
-        fold.Y, labels, scores, metrics=wanted, train_label_counts=train_labels, n_jobs=n_jobs
-    )
-    seconds = {"fit": fitted - began, "predict": predicted - fitted}
-    if candidate.n_neighbors:
-        seconds["search"] = fold.search_seconds
-    counts = count_labels(fold.Y, check_labels(labels, fold.Y))
-    chosen = model.chosen_ if isinstance(model, Tuned) else {}
-    return Trial(values, counts, seconds, scores is not None, chosen)
-
-
-Folds: TypeAlias = Any
+FoldsArgument: TypeAlias = Any
 """A number, ``"split"``, a scikit-learn splitter, or pairs of training and test rows."""
 SPLIT = "split"
 
 
-def fold_splits(dataset: ComparedData, folds: Folds, seed: int | None) -> list[Split]:
+def fold_splits(dataset: ComparedData, folds: FoldsArgument, seed: int | None) -> list[Split]:
     """Return the training and test rows of each fold.
 
     A number of folds gives stratified folds (:class:`vicinal.selection.IterativeStratification`).
@@ -110,17 +60,17 @@ def fold_splits(dataset: ComparedData, folds: Folds, seed: int | None) -> list[S
     return read_splits(check_integer("folds", folds, low=2), dataset.X, dataset.Y, seed)
 
 
-def is_custom(folds: Folds) -> bool:
+def is_custom(folds: FoldsArgument) -> bool:
     """Tell whether folds are the caller's own: a splitter, or pairs of rows."""
     return not isinstance(folds, str) and (hasattr(folds, "split") or isinstance(folds, Iterable))
 
 
-def read_folds(folds: Folds) -> Folds:
+def read_folds(folds: FoldsArgument) -> FoldsArgument:
     """Return folds that can be iterated more than once."""
     return folds if hasattr(folds, "split") or not is_custom(folds) else list(folds)
 
 
-def folds_text(folds: Folds) -> str:
+def folds_text(folds: FoldsArgument) -> str:
     """Return a text that identifies a caller's own folds.
 
     Examples
@@ -134,7 +84,7 @@ def folds_text(folds: Folds) -> str:
     return str(plain(folds))
 
 
-def count_folds(folds: Folds) -> int:
+def count_folds(folds: FoldsArgument) -> int:
     """Return the validated number of folds."""
     if folds == SPLIT:
         return 1
@@ -151,7 +101,8 @@ def prepared_folds(
     candidates: Sequence[Candidate],
     preprocess: object,
     n_jobs: int | None,
-) -> PreparedFolds:
+    graph: NeighborGraph | None,
+) -> Folds:
     """Return folds preprocessed on their training rows, with the neighbours all methods need.
 
     Memory: 12 bytes per row and neighbour.
@@ -160,16 +111,15 @@ def prepared_folds(
     for each in candidates:
         widest[each.search] = max(each.n_neighbors, widest.get(each.search, 0))
     steps = dataset.preprocessing(preprocess)
-    return PreparedFolds(dataset.X, dataset.Y, splits, Widths(widest), steps, n_jobs)
+    widths = Widths(widest)
+    return Folds(dataset.X, dataset.Y, splits, widths, n_jobs, steps, graph=graph)
 
 
 EXPERIMENT = "compare"
 NO_SCORES = "has no scores: ranking metrics are left out"
-MOST_LABELS = 5000
-"""With more labels than this, no values per label are stored, as a result is one line of text."""
 
 
-def experiment_name(folds: Folds) -> str:
+def experiment_name(folds: FoldsArgument) -> str:
     """Return the name of the experiment in results.
 
     Examples
@@ -182,19 +132,26 @@ def experiment_name(folds: Folds) -> str:
     return f"{EXPERIMENT}/{folds}" if folds == SPLIT else f"{EXPERIMENT}/{folds} folds"
 
 
-def as_result(trials: Sequence[Trial], *, label_names: tuple[str, ...], **fields: Any) -> Result:
+def as_result(
+    folds: Sequence[Measured],
+    metrics: Sequence[str],
+    *,
+    label_names: tuple[str, ...],
+    **more: Any,
+) -> Result:
     """Return the folds of a method as one result."""
-    first = trials[0]
-    few = len(label_names) <= MOST_LABELS
+    first = folds[0]
+    measured = [name for name in metrics if name in first.values]
+    few = len(label_names) <= FEW_LABELS
+    by_step = {step: tuple(each.seconds.get(step, 0.0) for each in folds) for step in first.seconds}
     return Result(
-        values={name: tuple(trial.values[name] for trial in trials) for name in first.values},
-        seconds={
-            step: sum(trial.seconds.get(step, 0.0) for trial in trials) for step in first.seconds
-        },
-        per_label=_per_label(trials) if few else {},
+        values={name: tuple(each.values[name] for each in folds) for name in measured},
+        seconds={step: sum(seconds) for step, seconds in by_step.items()},
+        fold_seconds=by_step,
+        per_label=_per_label(folds) if few else {},
         label_names=label_names if few else (),
-        note=_chosen(trials) if first.has_scores else NO_SCORES,
-        **fields,
+        note=_chosen(folds) if first.has_scores else NO_SCORES,
+        **more,
     )
 
 
@@ -212,18 +169,22 @@ def is_current(
     wanted = [name for name in metrics if scored or metric_info(name).needs == "labels"]
     return (
         dict(known.settings) == dict(settings)
-        and all(known.provenance.get(name) == provenance[name] for name in ("data", "vicinal"))
+        and all(known.provenance.get(name) == provenance.get(name) for name in SAME)
         and all(name in known.values for name in wanted)
     )
 
 
-def _chosen(trials: Sequence[Trial]) -> str:
+SAME = ("data", "vicinal", "source", "graph")
+"""The parts of the provenance that must be equal for a stored result to be reused."""
+
+
+def _chosen(trials: Sequence[Measured]) -> str:
     """Return the settings that a tuned method chose in each fold; empty for other methods."""
     said = [", ".join(f"{name}={value}" for name, value in t.chosen.items()) for t in trials]
     return "chosen, fold by fold: " + "; ".join(said) if any(said) else ""
 
 
-def _per_label(trials: Sequence[Trial]) -> dict[str, tuple[float, ...]]:
+def _per_label(trials: Sequence[Measured]) -> dict[str, tuple[float, ...]]:
     """Return F1 and number of rows of each label, over the test rows of all folds together.
 
     A rare label occurs in few folds, so its F1 per fold would not be meaningful. NaN if no row has
@@ -237,58 +198,14 @@ def _per_label(trials: Sequence[Trial]) -> dict[str, tuple[float, ...]]:
     return {"f1": tuple(f1.tolist()), "rows": tuple((tp + fn).astype(float).tolist())}
 
 
-COUNTS = ("tp", "fp", "fn")
-
-
-KeptTrials: TypeAlias = ResumableStore[str, Trial]
-
-
-def kept_trials(path: Path | None) -> KeptTrials:
-    """Return the trials that an interrupted run stored for the current data set and seed.
-
-    Memory: 24 bytes per label, method and fold; about the same in the file if there are few enough
-    labels to store a value for each.
-    """
-    return ResumableStore(path, "a fold of a comparison", _read, _parts)
-
-
-def _parts(key: str, trial: Trial) -> dict[str, Any]:
-    """Return a trial as JSON values."""
-    values = {name: None if math.isnan(x) else x for name, x in trial.values.items()}
-    counts = [getattr(trial.counts, name) for name in COUNTS]
-    return {
-        "trial": key,
-        "values": values,
-        "counts": [each.tolist() if len(each) <= MOST_LABELS else [] for each in counts],
-        "seconds": trial.seconds,
-        "has_scores": trial.has_scores,
-        "chosen": plain(trial.chosen),
-    }
-
-
-def _read(parts: Mapping[str, Any]) -> tuple[str, Trial]:
-    """Return the key and the trial of a line."""
-    try:
-        counts = [np.array(each, dtype=np.int64) for each in parts["counts"]]
-        trial = Trial(
-            values={
-                name: math.nan if x is None else float(x) for name, x in parts["values"].items()
-            },
-            counts=LabelCounts(*counts),
-            seconds={name: float(x) for name, x in parts["seconds"].items()},
-            has_scores=bool(parts["has_scores"]),
-            chosen=dict(parts["chosen"]),
-        )
-        return str(parts["trial"]), trial
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InvalidArgumentError("line", "a trial", repr(error)) from None
-
-
 FAILURES = (
     ArithmeticError,
+    AssertionError,
     AttributeError,
+    ImportError,
     LookupError,
     MemoryError,
+    OSError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -304,11 +221,12 @@ class Run:
     dataset: ComparedData
     seed: int
     provenance: Mapping[str, str]
+    graph: NeighborGraph | None = None
 
 
 @dataclass(eq=False)
-class Runner:
-    """Evaluates methods, reusing stored results.
+class Experiment:
+    """Evaluates methods on one data set after the other, reusing stored results.
 
     Parameters
     ----------
@@ -318,6 +236,10 @@ class Runner:
     preprocess : str, transformer or several
     n_jobs : int or None
     store : ResultStore or None
+    rerun : bool
+        Whether stored results are computed again.
+    kept_scores : ScoreStore or None
+        Where the scores of the held-out rows are kept.
     found : dict of (data, method, seed) to Result
         Filled as methods are evaluated.
     failed : dict of (data, method, seed) to str
@@ -326,71 +248,67 @@ class Runner:
 
     candidates: Sequence[Candidate]
     metrics: Sequence[str]
-    folds: Folds
+    folds: FoldsArgument
     preprocess: object
     n_jobs: int | None
     store: ResultStore | None
+    rerun: bool = False
+    progress: bool = False
     found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
     failed: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
-    def run(self, at: Run) -> Iterator[None]:
-        """Evaluate the methods, one step per fold; results are stored when all folds are done."""
+    def run(self, at: Run) -> None:
+        """Evaluate the methods; a result is stored when all its folds are done."""
         missing = [each for each in self.candidates if not self._is_known(at, each)]
         if not missing:
-            yield from [None] * count_folds(self.folds)
             return
-        splits = fold_splits(at.dataset, self.folds, at.seed)
-        prepared = prepared_folds(at.dataset, splits, missing, self.preprocess, self.n_jobs)
-        current = CurrentFold(prepared)
-        for number in range(len(splits)):
-            for candidate in missing:
-                key = self._key(at, candidate, number)
-                if key not in self._trials and not self._has_failed(at, candidate):
-                    fold = current.fold(number, candidate.search)
-                    try:
-                        trial = run_trial(candidate, fold, self.metrics, at.seed, self.n_jobs)
-                    except FAILURES as error:
-                        self._fail(at, candidate, number, error)
-                    else:
-                        self._trials[key] = trial
-            yield
+        runner = self._runner(at, missing)
+        grids = {each.name: self._grid(at, each) for each in missing}
+        runner.run({name: (grid, [()]) for name, grid in grids.items()}, f"Comparing on {at.data}")
+        if not runner.complete:
+            raise KeyboardInterrupt
         for candidate in missing:
-            if self._has_failed(at, candidate):
-                continue
-            keys = [self._key(at, candidate, number) for number in range(len(splits))]
-            self._keep(at, candidate, [self._trials[key] for key in keys])
-        self._trials.clear()
+            if candidate.name in runner.failed:
+                self._fail(at, candidate, runner.failed[candidate.name])
+            else:
+                of_folds = runner.measured(candidate.name)
+                self._keep(at, candidate, [of_folds[n] for n in sorted(of_folds)], runner.folds)
+        self._unfinished.clear()
 
-    @cached_property
-    def _trials(self) -> KeptTrials:
-        """The completed folds of the current run, in a file next to the store."""
-        path = None if self.store is None else self.store.path
-        return kept_trials(path if path is None else path.with_name(f"{path.name}.unfinished"))
-
-    def _has_failed(self, at: Run, candidate: Candidate) -> bool:
-        """Tell whether a method failed on a fold of this run."""
-        return (at.data, candidate.name, at.seed) in self.failed
-
-    def _fail(self, at: Run, candidate: Candidate, fold: int, error: BaseException) -> None:
-        """Report a method that failed; if it is the only method, the comparison ends."""
-        if len(self.candidates) == 1:
-            raise error
-        why = f"{type(error).__name__}: {error}"
-        self.failed[at.data, candidate.name, at.seed] = why
-        logger.warning(
-            "%s failed on %s, fold %d, and is left out there: %s",
-            candidate.name,
-            at.data,
-            fold + 1,
-            why,
+    def _runner(self, at: Run, candidates: Sequence[Candidate]) -> Runner:
+        """Return the runner of one data set and seed."""
+        splits = fold_splits(at.dataset, self.folds, at.seed)
+        given = at.dataset, splits, candidates, self.preprocess, self.n_jobs, at.graph
+        origin = tuple(at.provenance.get(name, "") for name in ("data", "vicinal", "graph"))
+        return Runner(
+            prepared_folds(*given),
+            Metrics(tuple(self.metrics)),
+            self._unfinished,
+            self.n_jobs,
+            self.progress,
+            detailed=True,
+            failures=FAILURES,
+            common=(at.data, *origin, folds_text(self.folds), at.seed),
         )
 
-    def _key(self, at: Run, candidate: Candidate, fold: int) -> str:
-        """Return a key that identifies a trial."""
-        origin = (at.provenance["data"], at.provenance["vicinal"])
-        asked = (folds_text(self.folds), at.seed, fold, sorted(self.metrics))
-        settings = sorted(self._settings(candidate).items())
-        return digest_of(at.data, candidate.name, origin, asked, settings)
+    def _grid(self, at: Run, candidate: Candidate) -> Grid:
+        """Return the only setting of a method."""
+        model = candidate.fresh(at.seed, self.n_jobs)
+        return Grid(candidate.name, {}, template=model, about=self._settings(at, candidate))
+
+    @cached_property
+    def _unfinished(self) -> FoldStore:
+        """The completed folds of the current data set and seed, in a file next to the store."""
+        path = None if self.store is None else self.store.path
+        beside = path if path is None else path.with_name(f"{path.name}.unfinished")
+        if self.rerun and beside is not None:
+            beside.unlink(missing_ok=True)
+        return FoldStore(beside, what="a fold of a comparison")
+
+    def _fail(self, at: Run, candidate: Candidate, why: str) -> None:
+        """Report a method that failed."""
+        self.failed[at.data, candidate.name, at.seed] = why
+        logger.warning("%s failed on %s and is left out there: %s", candidate.name, at.data, why)
 
     @cached_property
     def _stored(self) -> dict[Key, Result]:
@@ -399,33 +317,63 @@ class Runner:
 
     def _is_known(self, at: Run, candidate: Candidate) -> bool:
         """Reuse a result from the store if it exists and is current."""
+        if self.rerun:
+            return False
         known = self._stored.get((experiment_name(self.folds), at.data, candidate.name, at.seed))
-        settings = self._settings(candidate)
-        if known is None or not is_current(known, settings, self.metrics, at.provenance):
+        settings, origin = self._settings(at, candidate), self._origin(at, candidate)
+        if known is None or not is_current(known, settings, self.metrics, origin):
             return False
         self.found[at.data, candidate.name, at.seed] = known
         return True
 
-    def _keep(self, at: Run, candidate: Candidate, trials: Sequence[Trial]) -> None:
+    def _origin(self, at: Run, candidate: Candidate) -> dict[str, str]:
+        """Return the provenance of a method's results; its source if it is not the library's."""
+        source = candidate.source(at.dataset.preprocessing(self.preprocess))
+        return {**at.provenance, **({"source": source} if source else {})}
+
+    def _keep(self, at: Run, candidate: Candidate, folds: Sequence[Measured], made: Folds) -> None:
         """Keep a result, and add it to the store."""
         result = as_result(
-            trials,
+            folds,
+            self.metrics,
             experiment=experiment_name(self.folds),
             data=at.data,
             method=candidate.name,
             seed=at.seed,
-            settings=self._settings(candidate),
-            provenance=at.provenance,
+            settings=self._settings(at, candidate),
+            provenance={**self._origin(at, candidate), "folds": made.digest},
             label_names=tuple(at.dataset.label_names),
         )
         if self.store is not None:
             self.store.add(result)
         self.found[at.data, candidate.name, at.seed] = result
 
-    def _settings(self, candidate: Candidate) -> dict[str, object]:
-        """Return everything a result depends on other than data, folds and seed."""
+    def _settings(self, at: Run, candidate: Candidate) -> dict[str, object]:
+        """Return everything a result depends on other than data, folds and seed.
+
+        ``preprocess`` is what was asked for; ``steps`` is what it means for this data set.
+        """
         own = {"folds": folds_text(self.folds)} if is_custom(self.folds) else {}
-        return {**candidate.settings(), "preprocess": plain(self.preprocess), **own}
+        steps = [plain(step) for _, step in at.dataset.preprocessing(self.preprocess)]
+        asked = {"preprocess": plain(self.preprocess), "steps": steps}
+        return {**candidate.settings(), **asked, **own}
+
+
+class Results(list[Result]):
+    """The results of a comparison.
+
+    Parameters
+    ----------
+    results : iterable of Result
+    failed : mapping of (data, method, seed) to str
+        The methods that failed on a data set, and why.
+    """
+
+    def __init__(
+        self, results: Iterable[Result], failed: Mapping[tuple[str, str, int], str] | None = None
+    ) -> None:
+        super().__init__(results)
+        self.failed = dict(failed or {})
 
 
 One: TypeAlias = Any
@@ -433,18 +381,20 @@ One: TypeAlias = Any
 Data: TypeAlias = Sequence[One] | Mapping[str, One] | tuple[Any, Any]
 
 
-def run_comparison(
+def compare(
     datasets: Data,
     methods: Methods,
     *,
     metrics: Sequence[str] | None = None,
-    folds: Folds = 10,
+    folds: FoldsArgument = 10,
     seeds: Sequence[int] = (0,),
     preprocess: object = "auto",
     store: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> list[Result]:
+    graphs: Mapping[str, NeighborGraph] | NeighborGraph | None = None,
+    rerun: bool = False,
+) -> Results:
     """Evaluate methods on data sets with every metric on every fold.
 
     Parameters
@@ -478,13 +428,20 @@ def run_comparison(
     n_jobs : int or None
     progress : bool
         Whether to show a progress bar on a terminal.
+    graphs : mapping of data set to NeighborGraph, NeighborGraph, or None
+        Leave-one-out graphs of all rows that replace the neighbour search on these data sets, for
+        example of a similarity of your own. Each list needs enough neighbours that the largest k of
+        them are training rows in every fold.
+    rerun : bool
+        Whether to compute stored results again.
 
     Returns
     -------
-    list of Result
-        Sorted by data set, method and seed. A method that fails is skipped on that data set, with a
-        warning from the logger ``vicinal``; the other methods continue. ``per_label`` contains the
-        F1 and the number of rows of each label over all test rows of a result.
+    Results
+        A list of :class:`vicinal.results.Result`, sorted by data set, method and seed. A method
+        that fails is left out on that data set, with a warning from the logger ``vicinal``, and
+        listed with its error in the attribute ``failed``; the other methods continue. ``per_label``
+        contains the F1 and the number of rows of each label over all test rows of a result.
 
     Notes
     -----
@@ -499,45 +456,67 @@ def run_comparison(
     >>> data = Dataset(X, Y, feature_names=("f",), label_names=("near", "far"))
     >>> from vicinal.methods import BRkNN, LPkNN
     >>> pair = {"BR": BRkNN(1), "LP": LPkNN(1)}
-    >>> for result in run_comparison({"line": data}, pair, folds=3, metrics=["hamming-loss"]):
+    >>> for result in compare({"line": data}, pair, folds=3, metrics=["hamming-loss"]):
     ...     print(result.data, result.method, result.values)
     line BR {'hamming-loss': (0.0, 0.0, 0.0)}
     line LP {'hamming-loss': (0.0, 0.0, 0.0)}
     """
-    runner = Runner(
+    experiment = Experiment(
         candidates=read_candidates(methods),
         metrics=_metric_names(metrics),
         folds=read_folds(folds),
         preprocess=preprocess,
         n_jobs=n_jobs,
         store=None if store is None else ResultStore(store),
+        rerun=check_flag("rerun", rerun),
+        progress=progress,
     )
     named = _named(datasets)
     seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
     if not named or not seeds:
         raise InvalidArgumentError("datasets, seeds", "at least one of each", "none")
-    n_steps = len(named) * len(seeds) * count_folds(runner.folds)
-    steps = _steps(runner, named, seeds)
-    for _ in with_bar(steps, "Comparing", n_steps) if progress else steps:
-        pass
-    keys = [(data, method.name, s) for data in named for method in runner.candidates for s in seeds]
-    if not runner.found:
-        raise InvalidArgumentError("methods", "a method that works", "; ".join(_reasons(runner)))
-    return [runner.found[key] for key in keys if key in runner.found]
-
-
-def _reasons(runner: Runner) -> list[str]:
-    """Return why each method failed."""
-    return [f"{method} on {data}: {why}" for (data, method, _), why in runner.failed.items()]
-
-
-def _steps(runner: Runner, named: Mapping[str, One], seeds: Sequence[int]) -> Iterator[None]:
-    """Evaluate one data set after the other, one step per fold; only one data set is in memory."""
-    for name, given in named.items():
-        dataset = compared_data(given, name)
-        origin = {**provenance(), "data": dataset.digest}
+    count_folds(experiment.folds)
+    own = read_graphs(graphs, named)
+    about = run_provenance()
+    for name, given in named.items():  # only one data set is in memory
+        dataset, graph = compared_data(given, name), own.get(name)
+        origin = {**provenance(), **about, "data": dataset.digest}
+        if graph is not None:
+            origin["graph"] = digest_of(graph.ids, graph.values, graph.metric)[:16]
         for seed in seeds:
-            yield from runner.run(Run(name, dataset, seed, origin))
+            experiment.run(Run(name, dataset, seed, origin, graph))
+    order = [
+        (data, each.name, s) for data in named for each in experiment.candidates for s in seeds
+    ]
+    if not experiment.found:
+        raise InvalidArgumentError(
+            "methods", "a method that works", "; ".join(_reasons(experiment))
+        )
+    kept = [experiment.found[key] for key in order if key in experiment.found]
+    return Results(kept, experiment.failed)
+
+
+def read_graphs(graphs: object, named: Mapping[str, One]) -> dict[str, NeighborGraph]:
+    """Return the caller's graphs by data set."""
+    if graphs is None:
+        return {}
+    if isinstance(graphs, NeighborGraph):
+        if len(named) > 1:
+            raise InvalidArgumentError("graphs", "a mapping of data set to graph", "one graph")
+        return dict.fromkeys(named, graphs)
+    if not isinstance(graphs, Mapping):
+        raise InvalidArgumentError("graphs", "a mapping of data set to graph", type(graphs))
+    for name, graph in graphs.items():
+        if name not in named:
+            raise InvalidArgumentError("graphs", f"names of data sets ({', '.join(named)})", name)
+        if not isinstance(graph, NeighborGraph):
+            raise InvalidArgumentError("graphs", "values of NeighborGraph", type(graph))
+    return dict(graphs)
+
+
+def _reasons(experiment: Experiment) -> list[str]:
+    """Return why each method failed."""
+    return [f"{method} on {data}, {why}" for (data, method, _), why in experiment.failed.items()]
 
 
 def _named(datasets: Data) -> dict[str, One]:

@@ -23,7 +23,7 @@ Communications in Statistics 9, 1980.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import factorial, prod
+from math import ceil, factorial, prod
 from types import MappingProxyType
 
 import numpy as np
@@ -102,6 +102,13 @@ class FriedmanNemenyi(Tabular):
     def least_p(self) -> float:
         """The smallest possible `p_f` with this number of samples: that of complete agreement."""
         return float(factorial(len(self.mean_ranks)) ** -(self.n_samples - 1))
+
+    @property
+    def needed_samples(self) -> int:
+        """The smallest number of samples with which Nemenyi's test can tell any methods apart."""
+        n_methods = len(self.mean_ranks)
+        unit = critical_difference(n_methods, 1, self.alpha)
+        return max(1, ceil((unit / (n_methods - 1)) ** 2))
 
     @property
     def rejected(self) -> bool:

@@ -90,11 +90,19 @@ def weights_of(features: Sequence[Part]) -> dict[str, float]:
 
 
 def part_note(part: Part, metric: str) -> str:
-    """Return the kind of a part and its value."""
+    """Return the kind of a part and its value.
+
+    Examples
+    --------
+    >>> part_note(Part("neighbor", "row 3", -0.125, 3, 0.5, has_label=True), "cosine")
+    'neighbour, similarity 0.5, has the label but counts against it'
+    """
     if part.kind == "neighbor":
         measure = "" if part.value is None else f"{measure_name(metric)} {number(part.value)}"
-        without = "without the label" if part.has_label is False else ""
-        return ", ".join(filter(None, ["neighbour", measure, without]))
+        note = "without the label" if part.has_label is False else ""
+        if part.has_label and part.share < 0:
+            note = "has the label but counts against it"
+        return ", ".join(filter(None, ["neighbour", measure, note]))
     return part.kind if part.value is None else f"{part.kind}, value {number(part.value)}"
 
 

@@ -191,7 +191,7 @@ def down(values: Tensor) -> Tensor:
 
 def cuda_available() -> bool:
     """Tell whether there is a CUDA device."""
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def device_name() -> str:

@@ -101,6 +101,19 @@ class FolderStore:
         """Read the manifest of a folder."""
         return cls(folder, read_manifest(folder))
 
+    @classmethod
+    def open_whole(cls, folder: Path, verify: bool) -> tuple["FolderStore", tuple[RowRun, ...]]:
+        """Read the manifest and map its runs; both again if a writer replaced them meanwhile."""
+        store = cls.open(folder)
+        while True:
+            try:
+                return store, store.runs(verify)
+            except (ModelFormatError, OSError):
+                newer = cls.open(folder)
+                if newer.manifest.version == store.manifest.version:
+                    raise
+                store = newer
+
     def runs(self, verify: bool) -> tuple[RowRun, ...]:
         """Map all runs and check that their ids ascend and have been assigned."""
         runs = tuple(self._open(entry, verify) for entry in self.manifest.runs)

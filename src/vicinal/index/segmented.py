@@ -405,12 +405,12 @@ class SegmentedIndex:
         verify : bool
             Whether to compare every file with its checksum. The structure is always checked.
         """
-        store = FolderStore.open(Path(folder))
+        store, runs = FolderStore.open_whole(Path(folder), verify)
         known = store.manifest
         index = cls.__new__(cls)
         memory = known.max_memory if max_memory is None else max_memory
         index._set_up(known.metric, memory, n_jobs, store)
-        index._version = index._of(store.runs(verify), known.n_ids, known.n_features)
+        index._version = index._of(runs, known.n_ids, known.n_features)
         return index
 
     def _set_up(

@@ -21,7 +21,7 @@ from vicinal.decision import Decision, FittedDecision
 from vicinal.decision.rule import fit_blocks, fit_weighted, is_fitted, needs_of
 from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError
-from vicinal.graph import NeighborGraph, check_training_graph
+from vicinal.graph import NeighborGraph, check_training_graph, metric_of_rows
 from vicinal.index import TrainingRows
 from vicinal.index.build import index_factory
 from vicinal.methods._arguments import (
@@ -161,7 +161,9 @@ class NeighborEstimator(
             label; predictions are then one-dimensional too.
         graph : NeighborGraph, optional
             The leave-one-out graph of `X` (``index.query_self(k)``), with at least as many
-            neighbours as the method uses. It replaces the search, and the model uses its metric.
+            neighbours as the method uses. It replaces the search, and the model uses its metric. If
+            its values are not distances of `X`, the model cannot search: then every later call
+            needs a graph too.
         label_names : sequence of str, optional
             Names of the columns of `Y`; by default the columns of a data frame, or the label names
             in `Y`, sorted.
@@ -206,7 +208,7 @@ class NeighborEstimator(
             names = None if names is None else tuple(names[row] for row in kept.tolist())
         if graph is not None:
             graph = check_training_graph(graph, rows.shape[0], k)
-            metric = graph.metric
+            metric = metric_of_rows(graph, rows)
         search = TrainingRows(rows, metric, self.n_jobs, algorithm=self.algorithm)
         near = search.query_self(k) if graph is None else graph
         self._adopt(search, near, labels, names, weights)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from vicinal._core.arrays import Features, Int
+from vicinal._core.arrays import Csr, Features, Int
 from vicinal._core.checks import check_flag, check_integer, check_sequence
 from vicinal._core.csr import take_rows
 from vicinal._core.progress import blocks
@@ -55,7 +55,7 @@ class ExplainedRow:
     def named(self, name: str | int) -> Explanation:
         """Return the explanation, with `name` as the name of the row."""
         explainer, model = self.explainer, self.explainer.model
-        places = neighbor_places(self.near, model.scoring_.k)
+        places = neighbor_places(self.near, self.near.k)
         neighbors = self._neighbors(places)
         labels = self._labels(places, neighbors)
         text = explainer.source.text(self.row)
@@ -295,11 +295,7 @@ class Explainer:
 
     def explain(self, X: Features, first: int) -> Iterator[ExplainedRow]:
         """Yield what is needed to explain each row of a block whose first row is number `first`."""
-        model = self.model
-        near = model.search_.query(X, model.scoring_.k)
-        with using_threads(model.search_.n_jobs):
-            scores = model.scoring_.scores(near, X)
-        decided = model.decision_.decide(scores)
+        near, scores, decided = self.model._explained(X)
         best = scores.top(self.top)[0] if self.top else np.empty((X.shape[0], 0), dtype=np.int32)
         for row in range(X.shape[0]):
             predicted = decided.indices[decided.indptr[row] : decided.indptr[row + 1]]
@@ -382,6 +378,21 @@ class Explainable:
         if feature_names is not None:
             names = check_row_names(feature_names, rows.shape[1], "feature_names")
         return explain_rows(model, rows, labels, top, what_if, row_names, FeatureNames(names))
+
+    def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
+        """Return the neighbours, the scores and the predicted labels of rows to be explained."""
+        model = cast("NeighborEstimator", self)
+        near = model.search_.query(X, model.scoring_.k)
+        with using_threads(model.search_.n_jobs):
+            scores = model.scoring_.scores(near, X)
+        return near, scores, model.decision_.decide(scores)
+
+    def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores | None:
+        """Return the scores of a row without each group of training rows, by place.
+
+        None for methods whose scores follow from the graph alone.
+        """
+        return None
 
     def _explain_scores(
         self, graph: NeighborGraph, X: Features, labels: Sequence[int]

@@ -7,13 +7,18 @@ A feature *f* and a label *y* are compared by their columns over the training ro
     sim_{FL}(f, y) &= \frac{\vec f \cdot \vec y}{\lVert \vec f \rVert \lVert \vec y \rVert} \\
     \mathrm{conf}_{FL}(x, y) &= \frac{\sum_j x_j \cdot sim_{FL}(f_j, y)}{\sum_j x_j}
 
-Each feature keeps only its k most similar labels; the numerator runs over the features *j* that
-keep *y*, the denominator over all features of *x*. Two switches deviate from the paper's text:
+Each feature keeps only its k most similar labels. The paper does not say how the kept labels enter
+the formula, so ``aggregate`` selects one of four readings:
 
-- ``neighbors_of="label"``: each label keeps its k most similar features instead;
-- ``aggregate="max"``: the largest :math:`sim_{FL}(f_j, y)` of the features *x* has, 0 if none;
-  ``aggregate="kept-mean"``: the mean over only the features that keep *y*, 0 if none does. This one
-  reproduces the paper's figures; its formula does not.
+- ``"literal"``, the formula (3) as printed: the numerator and the denominator run over all features
+  of *x*, and k only limits which labels are candidates: those that some feature of *x* keeps;
+- ``"mean"``: the numerator runs over the features that keep *y*, the denominator over all features;
+- ``"kept-mean"``: both run over the features that keep *y*;
+- ``"max"``: the largest :math:`sim_{FL}(f_j, y)` of the features that keep *y*.
+
+A label that no feature of *x* keeps scores 0. ``neighbors_of="label"`` is a variant that is not in
+the paper: each label keeps its k most similar features instead. ``docs/lcif.md`` compares all
+readings with the paper's figures.
 
 The search takes place in ``fit`` and includes all rows; a prediction is one sparse product.
 Features are expected to be in [0, 1]; then scores are too. Negative values of *x* and negative
@@ -38,7 +43,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, row_ids
+from vicinal._core.arrays import Bool, Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, trust, with_values
 from vicinal._core.state import State, read_csr, read_plain
@@ -64,7 +69,7 @@ from vicinal.methods.training import Scoring, Training, check_given, read_indica
 from vicinal.scores import Scores
 
 NEIGHBORS_OF = ("feature", "label")
-AGGREGATES = ("mean", "max", "kept-mean")
+AGGREGATES = ("mean", "max", "kept-mean", "literal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +79,13 @@ class FeatureKNNScoring:
     Parameters
     ----------
     similarity : csr_array of float64, shape (m, L)
-        :math:`sim_{FL}`, at most k entries per feature (or label), all above 0.
-    aggregate : {"mean", "max", "kept-mean"}
+        :math:`sim_{FL}`, all above 0: at most k entries per feature (or label), or for
+        ``"literal"`` one per feature and label that share a training row.
+    aggregate : {"mean", "max", "kept-mean", "literal"}
     Y : csr_array of int32, shape (n, L)
         Training labels.
+    kept : csr_array of float64, shape (m, L), or None
+        For ``"literal"``: the similarities that are kept, which determine the candidate labels.
 
     Examples
     --------
@@ -100,10 +108,15 @@ class FeatureKNNScoring:
     similarity: Csr
     aggregate: str
     Y: Csr
+    kept: Csr | None = None
 
     def __post_init__(self) -> None:
         """Check the parts against each other."""
         check_option("aggregate", self.aggregate, AGGREGATES)
+        if (self.kept is not None) != (self.aggregate == "literal"):
+            raise InvalidArgumentError("kept", 'a matrix exactly for "literal"', self.aggregate)
+        if self.kept is not None and self.kept.shape != self.similarity.shape:
+            raise InvalidArgumentError("kept", f"shape {self.similarity.shape}", self.kept.shape)
         if self.similarity.shape[1] != self.Y.shape[1]:
             raise InvalidArgumentError(
                 "similarity", f"{self.Y.shape[1]} labels", self.similarity.shape[1]
@@ -147,9 +160,15 @@ class FeatureKNNScoring:
         of_label = check_option("neighbors_of", neighbors_of, NEIGHBORS_OF) == "label"
         A, B = (training.Y, training.X) if of_label else (training.X, training.Y)
         graph = column_graph(A, B, max(wanted), n_jobs)
+        literal = check_option("aggregate", aggregate, AGGREGATES) == "literal"
+        every = column_cosines(training.X, training.Y) if literal else None
         for k in wanted:
             kept = kept_similarities(graph.prefix(min(k, graph.k)))
-            yield cls(kept.T.tocsr() if of_label else kept, aggregate, training.Y)
+            kept = kept.T.tocsr() if of_label else kept
+            if every is None:
+                yield cls(kept, aggregate, training.Y)
+            else:
+                yield cls(every, aggregate, training.Y, kept)
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the rows of `X`; `graph` is not used."""
@@ -157,6 +176,9 @@ class FeatureKNNScoring:
             raise InvalidArgumentError("X", "the features of the rows to score", None)
         rows = as_csr(X)
         sums = combined_rows(rows, self.similarity, self.aggregate)
+        if self.kept is not None:
+            candidates = combined_rows(rows, self.kept, "max").values
+            return Scores.sparse(only_stored(sums.means(), candidates))
         if self.aggregate == "mean":
             return Scores.sparse(sums.means())
         if self.aggregate == "kept-mean":
@@ -180,6 +202,9 @@ class FeatureKNNScoring:
         has = row.data > 0
         columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
         similarities = label_values(self.similarity, columns, labels)
+        if self.kept is not None:
+            is_candidate = (label_values(self.kept, columns, labels) > 0).any(axis=0)
+            similarities = np.where(is_candidate, similarities, 0.0)
         found = []
         for similarity in similarities.T:
             kept = similarity > 0
@@ -200,20 +225,61 @@ class FeatureKNNScoring:
 
     def get_state(self) -> dict[str, State]:
         """Return the state as plain values and arrays."""
-        return {"similarity": self.similarity, "aggregate": self.aggregate, "Y": self.Y}
+        kept: dict[str, State] = {} if self.kept is None else {"kept": self.kept}
+        return {"similarity": self.similarity, "aggregate": self.aggregate, "Y": self.Y, **kept}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
         Y = read_indicator(state, "Y")
-        similarity = read_csr(state, "similarity", (None, Y.shape[1]))
-        if similarity.nnz and not 0 < similarity.data.min() <= similarity.data.max() < 1 + 1e-9:
-            raise ModelFormatError("similarity: expected cosines above 0")
+        similarity = _read_cosines(state, "similarity", Y.shape[1])
+        kept = _read_cosines(state, "kept", Y.shape[1]) if "kept" in state else None
         aggregate = read_plain(state, "aggregate", str)
         try:
-            return cls(similarity.astype(np.float64, copy=False), aggregate, Y)
+            return cls(similarity, aggregate, Y, kept)
         except InvalidArgumentError as error:
             raise ModelFormatError(str(error)) from None
+
+
+def _read_cosines(state: Mapping[str, State], name: str, n_labels: int) -> Csr:
+    """Return a stored matrix of positive cosines."""
+    matrix = read_csr(state, name, (None, n_labels))
+    if matrix.nnz and not 0 < matrix.data.min() <= matrix.data.max() < 1 + 1e-9:
+        raise ModelFormatError(f"{name}: expected cosines above 0")
+    return matrix.astype(np.float64, copy=False)
+
+
+def column_cosines(X: Features, Y: Csr) -> Csr:
+    """Return the positive cosines of every column of `X` with every column of `Y`, shape (m, L).
+
+    Memory: 12 bytes per pair of a feature and a label that share a row.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array(np.array([[1], [1]], dtype=np.int32))
+    >>> column_cosines(np.array([[3.0, 0.0], [4.0, 1.0]]), Y).toarray().round(4)
+    array([[0.9899],
+           [0.7071]])
+    """
+    rows = as_csr(X).astype(np.float64)
+    products = (rows.T.tocsr() @ Y.astype(np.float64)).tocsr()
+    lengths = np.sqrt(np.bincount(rows.indices, rows.data**2, minlength=rows.shape[1]))
+    label_lengths = np.sqrt(np.bincount(Y.indices, minlength=Y.shape[1]))
+    lengths_of_pairs = np.repeat(lengths, np.diff(products.indptr))
+    products.data = products.data / (lengths_of_pairs * label_lengths[products.indices])
+    products.data[~(products.data > 0)] = 0.0
+    products.eliminate_zeros()
+    products.sort_indices()
+    return trust(products)
+
+
+def only_stored(values: Csr, pattern: Csr) -> Csr:
+    """Return the entries of `values` that are stored in `pattern` too."""
+    kept = is_stored(pattern, values)
+    counts = np.bincount(row_ids(values)[kept], minlength=values.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return checked_csr(values.data[kept], values.indices[kept], indptr, values.shape)
 
 
 MOST_RECENT = 1024
@@ -442,10 +508,11 @@ class FeatureKNN(IncrementalEstimator):
     neighbors_of : {"feature", "label"}
         ``"feature"``: each feature keeps its most similar labels. ``"label"``: each label keeps its
         most similar features.
-    aggregate : {"mean", "max", "kept-mean"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
         How a label's score is computed from its similarities to the features of a row: their mean,
         weighted by the feature values, or the largest. ``"mean"`` counts a feature that does not
-        keep the label as 0, ``"kept-mean"`` leaves it out.
+        keep the label as 0, ``"kept-mean"`` leaves it out. ``"literal"`` is the paper's formula as
+        printed: the mean over all features, for the labels that some feature of the row keeps.
     metric : {"cosine", "dot", "euclidean"}
         For ``kneighbors`` only. Features and labels are always compared by the cosine.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
@@ -530,8 +597,8 @@ class FeatureKNN(IncrementalEstimator):
         )
 
     def _can_update(self) -> bool:
-        """Tell whether a small change can be revised: not if labels keep features."""
-        return self.neighbors_of == "feature"
+        """Tell whether a small change can be revised: only if features keep few similarities."""
+        return self.neighbors_of == "feature" and self.aggregate != "literal"
 
     def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Compute the similarities that changed only when they are needed."""

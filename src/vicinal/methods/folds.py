@@ -163,6 +163,38 @@ class SweepScoring(Scoring, Protocol):
         """Score the queries of `graph` for each of the increasing `ks`."""
 
 
+@runtime_checkable
+class SharedSweepScoring(SweepScoring, Protocol):
+    """A scoring that has most of its work in common with those of other parameters."""
+
+    def sweep_with(
+        self, others: Sequence[Scoring], graph: NeighborGraph, ks: Iterable[int]
+    ) -> Iterator[list[Scores]]:
+        """Score the queries for each of the increasing `ks`, by this scoring and by the others."""
+
+
+def sweep_together(
+    models: Sequence["NeighborEstimator"], fold: Fold, ks: Sequence[int], with_training: bool
+) -> Iterator[list[FoldScores]]:
+    """Yield the scores of :func:`sweep_scores` of several models of one method, for each k.
+
+    They are computed in one pass if the scorings of the method support it.
+    """
+    if len(models) == 1:
+        yield from ([scores] for scores in sweep_scores(models[0], fold, ks, with_training))
+        return
+    training = fold.training
+    first, *states = (next(iter(learned_at_each(model, training, ks))) for model in models)
+    if not isinstance(first, SharedSweepScoring):
+        apart = (sweep_scores(model, fold, ks, with_training) for model in models)
+        yield from map(list, zip(*apart, strict=True))
+        return
+    held_out = at_each_k(partial(first.sweep_with, states, fold.graph), ks, fold.graph.k)
+    own = at_each_k(partial(first.sweep_with, states, training.graph), ks, training.graph.k)
+    for of_k in held_out:
+        yield [*zip(of_k, next(own) if with_training else [None] * len(of_k), strict=True)]
+
+
 def sweep_scores(
     model: "NeighborEstimator", fold: Fold, ks: Sequence[int], with_training: bool
 ) -> Iterator[FoldScores]:

@@ -44,8 +44,7 @@ from vicinal.decision.rule import fit_blocks, needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_training_graph, narrowed
 from vicinal.index import TrainingRows
-from vicinal.index.live_graph import LiveGraph, VoteGroups, can_follow
-from vicinal.index.training_rows import graph_with, graph_without
+from vicinal.index.training_rows import LiveGraph, VoteGroups, can_follow, graph_with, graph_without
 from vicinal.methods._arguments import check_decides, refuse_classes
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.fitted_state import (
@@ -199,7 +198,7 @@ class SmallChange:
     def fits_threshold(self) -> bool:
         """Whether the rule is fitted on leave-one-out scores."""
         _ = self.rule
-        return self.writer.fits_threshold
+        return self.writer.fits_threshold or not self.model._searches_rows
 
     def can_revise(self, n_changed: int, n_left: int, X: Features | None = None) -> bool:
         """Tell whether a change of `n_changed` rows that leaves `n_left` can be revised."""
@@ -208,6 +207,8 @@ class SmallChange:
             return False
         if not hasattr(version.scoring, "as_fitted"):
             return False
+        if not model._searches_rows:
+            return self.has_same_parameters
         if min(n_left, version.rows.n_rows) < max(FEWEST_ROWS, version.scoring.k + 2):
             return False
         if not self.has_same_parameters or not version.rows.is_mutable:
@@ -382,6 +383,9 @@ class IncrementalEstimator(NeighborEstimator):
     recalibrate_at: float | str = 0.01
     _keeps_graph = True
     _learns_from_graph = False
+    _searches_rows = True
+    """Whether the rows of the model are searched; a blend searches its own views of them, and is
+    outdated after a change even if its threshold is fixed."""
 
     def _can_update(self) -> bool:
         """Tell whether ``_update`` supports the current parameters."""
@@ -487,6 +491,33 @@ class IncrementalEstimator(NeighborEstimator):
         with self._changing() as reviser:
             self._commit(reviser, reviser.version, recalibrate=True)
         return self
+
+    def take_threshold(self, copy: Self) -> bool:
+        """Use the threshold of a copy that was recalibrated while this model changed further.
+
+        Parameters
+        ----------
+        copy : estimator
+            A :meth:`snapshot` of this model after :meth:`recalibrate`.
+
+        Returns
+        -------
+        bool
+            False, without an effect, if the method recalibrates more than its threshold; the copy
+            then has to learn what it missed and take the place of this model.
+        """
+        if type(self)._recalibrated is not IncrementalEstimator._recalibrated:
+            return False
+        with self._changing() as reviser:
+            version, fitted = reviser.version, copy._fitted()
+            learned = version.rows.n_ids - fitted.rows.n_ids
+            forgotten = fitted.rows.n_rows + learned - version.rows.n_rows
+            if decides(fitted.decision, version.scoring, version.rows):
+                since = fitted.calibration.after(learned, forgotten)
+                version = replace(version, decision=fitted.decision, calibration=since)
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return True
 
     def compact(self) -> Self:
         """Release the memory that forgotten rows still use."""
@@ -603,7 +634,12 @@ class IncrementalEstimator(NeighborEstimator):
         """Return the version without empty places, with a threshold fitted on its rows."""
         version = reviser.compacted(version)
         live, rows, scoring = reviser.writer.graph, version.rows, version.scoring
-        graph = rows.query_self(scoring.k) if live is None else live.graph(rows.gone)
+        if live is not None:
+            graph = live.graph(rows.gone)
+        elif version.graph is not None:
+            graph = narrowed(version.graph, scoring.k)
+        else:
+            graph = rows.query_self(scoring.k)
         training = Training(graph, scoring.Y, rows.X)
         with using_threads(rows.n_jobs):
             decision = self._fit_decision(reviser.rule, scoring, training, rows)

@@ -30,6 +30,17 @@ Training rows are compared by features and labels together, and each gets re-wei
 :math:`N_{ALL}(x)` contains k rows, the first of which is x itself with similarity 1. Therefore k =
 1 is instance kNN.
 
+The paper prints :math:`sim_{ALL}` with other norms, which ``second_order="literal"`` uses:
+
+.. math::
+
+    sim_{ALL}(x_i, x_j) = \frac{x_i \cdot x_j + Y_i \cdot Y_j}
+        {\sqrt{\lVert x_i \rVert_1 + \lVert Y_i \rVert_1}
+         \sqrt{\lVert x_j \rVert_1 + \lVert Y_j \rVert_1}}
+
+Both are equal for binary rows, as in the paper's data. For other rows the similarity of x to itself
+is :math:`\lVert [x, Y] \rVert_2^2 / \lVert [x, Y] \rVert_1` instead of 1.
+
 References
 ----------
 L. Feremans, B. Cule, C. Vens, B. Goethals, "Combining instance and feature neighbors for efficient
@@ -43,12 +54,12 @@ from typing import Self, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features
+from vicinal._core.arrays import Csr, Features, Float, row_ids
 from vicinal._core.checks import check_flag, check_positive
 from vicinal._core.csr import with_values
 from vicinal._core.state import FieldState, State, damage_if_refused, read_count, read_csr
 from vicinal.decision import CardinalityThreshold, NeverEmpty
-from vicinal.distances import COSINE
+from vicinal.distances import COSINE, DOT
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
 from vicinal.explain.breakdown import Breakdown, weighted_breakdowns
 from vicinal.graph import NeighborGraph, neighbor_cardinality
@@ -178,20 +189,30 @@ class SecondOrderScoring(FieldState):
     Y: Csr
 
     @classmethod
-    def fit(cls, training: Training, k: int) -> Self:
+    def fit(cls, training: Training, k: int, literal: bool = False) -> Self:
         """Re-weight the labels of the training rows."""
-        return next(cls.fit_sweep(training, [k]))
+        return next(cls.fit_sweep(training, [k], literal))
 
     @classmethod
-    def fit_sweep(cls, training: Training, ks: Iterable[int]) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), adding each neighbour once."""
-        if training.joint is None:
-            raise InvalidArgumentError("joint", "the graph over features and labels", None)
+    def fit_sweep(
+        cls, training: Training, ks: Iterable[int], literal: bool = False
+    ) -> Iterator[Self]:
+        """Fit for each k of `ks` (ascending), adding each neighbour once.
+
+        The literal similarity is searched here; ``training.joint`` has the cosines.
+        """
         wanted = list(ks)
-        others = [min(k - 1, training.joint.k) for k in wanted]
-        # x itself comes first: its labels, with weight 1.
-        own = RowSums(with_values(training.Y, np.ones(training.Y.nnz)), np.ones(training.n_rows))
-        sums = neighbor_sums(training.joint, training.Y, others, start=own)
+        if literal:
+            joint, to_itself = literal_joint_graph(training, max(wanted))
+        elif training.joint is None:
+            raise InvalidArgumentError("joint", "the graph over features and labels", None)
+        else:
+            joint, to_itself = training.joint, np.ones(training.n_rows)
+        others = [min(k - 1, joint.k) for k in wanted]
+        # x itself comes first: its labels, with its similarity to itself.
+        per_label = np.repeat(to_itself, np.diff(training.Y.indptr))
+        own = RowSums(with_values(training.Y, per_label), to_itself)
+        sums = neighbor_sums(joint, training.Y, others, start=own)
         for k, sum_of_k in zip(wanted, sums, strict=True):
             yield cls(k, sum_of_k.means(), training.Y)
 
@@ -215,6 +236,9 @@ class SecondOrderScoring(FieldState):
             raise ModelFormatError("rw: expected shares from 0 to 1")
         return cls(read_count(state, "k"), rw.astype(np.float64, copy=False), Y)
 
+
+LITERAL = "literal"
+"""The similarity of the second order as the paper prints it."""
 
 FAR_BELOW = 5
 """Rows have too few labels for the second order if features outnumber labels by this factor."""
@@ -244,6 +268,23 @@ def with_joint_graph(training: Training, k: int, n_jobs: int | None) -> Training
     return replace(training, joint=TrainingRows(both, COSINE.name, n_jobs).query_self(k - 1))
 
 
+def literal_joint_graph(training: Training, k: int) -> tuple[NeighborGraph, Float]:
+    """Return k − 1 neighbours of each row by the paper's literal similarity, and that to itself.
+
+    The similarity is a dot product of rows that are divided by the root of their sum. Rows without
+    any entry have no neighbours.
+    """
+    if training.X is None:
+        raise InvalidArgumentError("training.X", "the features of the training rows", None)
+    both = joined(training.X, training.Y).astype(np.float64)
+    lengths = np.bincount(row_ids(both), np.abs(both.data), minlength=both.shape[0])
+    scale = 1.0 / np.sqrt(np.where(lengths > 0, lengths, 1.0))
+    scaled = with_values(both, both.data * np.repeat(scale, np.diff(both.indptr)))
+    to_itself = np.bincount(row_ids(both), scaled.data**2, minlength=both.shape[0])
+    graph = TrainingRows(scaled, DOT.name, None).query_self(k - 1)
+    return graph, to_itself.astype(np.float64)  # bincount returns integers if there are no entries
+
+
 def joined(X: Features, Y: Csr) -> Csr:
     """Return features and labels side by side.
 
@@ -265,9 +306,10 @@ class InstanceKNN(IncrementalEstimator):
     Parameters
     ----------
     n_neighbors : int
-    second_order : bool
+    second_order : bool or "literal"
         Replace each neighbour's labels by the average labels of the rows that are most similar to
-        it in features and labels together. For data with about as many labels as features per row.
+        it in features and labels together: by the cosine if True, by the paper's printed formula if
+        ``"literal"``. For data with about as many labels as features per row.
     power : float
         A neighbour's weight is its similarity to this power: above 1 the nearest ones count more.
         Cannot be combined with `second_order`.
@@ -318,7 +360,7 @@ class InstanceKNN(IncrementalEstimator):
     def __init__(
         self,
         n_neighbors: int = 15,
-        second_order: bool = False,
+        second_order: bool | str = False,
         power: float = 1.0,
         *,
         metric: str = "cosine",
@@ -343,8 +385,8 @@ class InstanceKNN(IncrementalEstimator):
         power = check_positive("power", self.power)
         if power == 1:
             return fit_instance_part(training, self.n_neighbors, self.second_order, self.n_jobs)
-        if check_flag("second_order", self.second_order):
-            raise InvalidArgumentError("power", "1, because second_order=True", power)
+        if check_order(self.second_order):
+            raise InvalidArgumentError("power", "1, because second_order is set", power)
         return InstanceKNNScoring.fit(training, self.n_neighbors, power)
 
     def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
@@ -355,8 +397,8 @@ class InstanceKNN(IncrementalEstimator):
 
     def _sweep(self, training: Training, ks: Sequence[int]) -> Iterable[Scoring]:
         """Fit the second order once for all k; the first order has nothing to fit."""
-        if check_flag("second_order", self.second_order):
-            return SecondOrderScoring.fit_sweep(training, ks)
+        if check_order(self.second_order):
+            return SecondOrderScoring.fit_sweep(training, ks, self.second_order == LITERAL)
         return super()._sweep(training, ks)
 
 
@@ -364,6 +406,13 @@ def fit_instance_part(
     training: Training, k: int, second_order: object, n_jobs: int | None
 ) -> InstanceKNNScoring | SecondOrderScoring:
     """Fit instance kNN of the first or second order."""
-    if check_flag("second_order", second_order):
-        return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
-    return InstanceKNNScoring.fit(training, k)
+    if not check_order(second_order):
+        return InstanceKNNScoring.fit(training, k)
+    if second_order == LITERAL:
+        return SecondOrderScoring.fit(training, k, literal=True)
+    return SecondOrderScoring.fit(with_joint_graph(training, k, n_jobs), k)
+
+
+def check_order(second_order: object) -> bool:
+    """Return whether neighbours are of the second order, or raise for an invalid value."""
+    return second_order == LITERAL or check_flag("second_order", second_order)

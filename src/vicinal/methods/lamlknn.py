@@ -45,7 +45,7 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.index import build_index
-from vicinal.index.live_graph import VoteGroups
+from vicinal.index.training_rows import VoteGroups
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.folds import votes_at_each_k

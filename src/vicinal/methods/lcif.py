@@ -180,10 +180,10 @@ class LCIF(IncrementalEstimator):
         Number of labels that each feature keeps, or features per label (see :class:`FeatureKNN`).
     mixing : float
         Weight of instance kNN, from 0 to 1; feature kNN has the rest.
-    second_order : bool
-        Use second-order instance kNN (LCIF2 in the paper).
+    second_order : bool or "literal"
+        Use second-order instance kNN (LCIF2 in the paper; see :class:`InstanceKNN`).
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max", "kept-mean"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
         See :class:`FeatureKNN`.
     metric : {"cosine", "dot", "euclidean"}
         For instance kNN.
@@ -239,7 +239,7 @@ class LCIF(IncrementalEstimator):
         n_neighbors_instance: int = 15,
         n_neighbors_feature: int = 15,
         mixing: float = 0.5,
-        second_order: bool = False,
+        second_order: bool | str = False,
         neighbors_of: str = "feature",
         aggregate: str = "mean",
         *,
@@ -279,7 +279,8 @@ class LCIF(IncrementalEstimator):
 
     def _can_update(self) -> bool:
         """Tell whether a small change can be revised: not in the second order, nor by label."""
-        return self.neighbors_of == "feature" and self.second_order is False
+        few = self.neighbors_of == "feature" and self.aggregate != "literal"
+        return few and self.second_order is False
 
     def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
         """Revise both parts."""

@@ -38,7 +38,7 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.checks import check_flag, check_positive
 from vicinal._core.csr import checked_csr, take_rows
-from vicinal._core.state import State, damage_if_refused, read_count
+from vicinal._core.state import State, damage_if_refused, read_count, read_value
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import check_features, csr_parts
 from vicinal._native import label_weights, local_ridge_dense, local_ridge_sparse
@@ -234,24 +234,37 @@ class LocalRidgeScoring(KeptLabels):
         return next(self.sweep(near, [near.k]))
 
     def sweep(self, graph: NeighborGraph, ks: Iterable[int]) -> Iterator[Scores]:
-        """Score the queries for each k of `ks`, computing products of rows once.
+        """Score the queries for each k of `ks`, computing products of rows once."""
+        for (scores,) in self.sweep_with([], graph, ks):
+            yield scores
 
-        Memory: 8 bytes per query, k and neighbour, in groups of at most ``MOST_WEIGHTS`` weights.
+    def sweep_with(
+        self, others: Sequence[Scoring], graph: NeighborGraph, ks: Iterable[int]
+    ) -> Iterator[list[Scores]]:
+        """Score the queries for each k of `ks`, with this alpha and with those of other states.
+
+        All states have the same rows. Memory: 8 bytes per query, k, alpha and neighbour, in groups
+        of at most ``MOST_WEIGHTS`` weights.
         """
-        at_once = max(1, MOST_WEIGHTS // max(1, graph.n_queries * graph.k))
+        states = [self, *map(_checked, others)]
+        alphas = [state.alpha for state in states]
+        at_once = max(1, MOST_WEIGHTS // max(1, len(states) * graph.n_queries * graph.k))
         wanted = list(ks)
         for start in range(0, len(wanted), at_once):
             group = wanted[start : start + at_once]
             near = graph.prefix(max(group))
-            weights = self._weights(near, group)
+            weights = self._weights(near, group, alphas)
             for k, of_k in zip(group, weights, strict=True):
-                yield self._scored(near.prefix(k), of_k[:, :k])
+                yield [
+                    state._scored(near.prefix(k), of_alpha[:, :k])
+                    for state, of_alpha in zip(states, of_k, strict=True)
+                ]
 
-    def _weights(self, graph: NeighborGraph, ks: Sequence[int]) -> Float:
-        """Return the weights of each query's neighbours for each k."""
+    def _weights(self, graph: NeighborGraph, ks: Sequence[int], alphas: Sequence[float]) -> Float:
+        """Return the weights of each query's neighbours for each k and alpha."""
         if graph.n_queries == 0:
-            return np.zeros((len(ks), *graph.ids.shape))
-        return ridge_weights(graph, self._rows(), ks, [self.alpha])[:, 0]
+            return np.zeros((len(ks), len(alphas), *graph.ids.shape))
+        return ridge_weights(graph, self._rows(), ks, alphas)
 
     def _rows(self) -> Features:
         """Return the training rows, or raise if the state was saved without them."""
@@ -281,11 +294,9 @@ class LocalRidgeScoring(KeptLabels):
         """Return each neighbour's :math:`w_j (y_j(l) - μ_l)`; the base is :math:`μ_l`."""
         near = graph.prefix(min(self.k, graph.k))
         places = neighbor_places(near, self.k)
-        weights = self._weights(near, [near.k])[0, 0, : len(places)]
+        weights = self._weights(near, [near.k], [self.alpha])[0, 0, 0, : len(places)]
         has = label_values(self.Y, places, labels)
-        means = (
-            has.sum(axis=0) / max(1, len(places)) if self._is_centered else np.zeros(len(labels))
-        )
+        means = has.sum(axis=0) / max(1, len(places)) * self._is_centered
         return [
             Breakdown(
                 float(mean),
@@ -302,11 +313,11 @@ class LocalRidgeScoring(KeptLabels):
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        Y, X = read_indicator(state, "Y"), state.get("X")
+        Y, X = read_indicator(state, "Y"), read_value(state, "X")
         with damage_if_refused():
             rows = None if X is None else check_features(X)
-            alpha = check_positive("alpha", state.get("alpha"))
-            center = _check_center(state.get("center"))
+            alpha = check_positive("alpha", read_value(state, "alpha"))
+            center = _check_center(read_value(state, "center"))
         if rows is not None and rows.shape[0] != Y.shape[0]:
             raise ModelFormatError(f"X: expected {Y.shape[0]} rows, got {rows.shape[0]}")
         return cls(read_count(state, "k"), Y, rows, alpha, center)
@@ -380,6 +391,7 @@ class LocalRidge(IncrementalEstimator):
         name="local-ridge",
         grid={"n_neighbors": (20, 50, 100), "alpha": (0.1, 0.3, 1.0, 3.0)},
         beyond_edge={"n_neighbors": (150, 200), "alpha": (10.0,)},
+        sweeps="alpha",
         rule=NeverEmpty(CardinalityThreshold()),
         scoring=(LocalRidgeScoring,),
     )

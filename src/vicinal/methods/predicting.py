@@ -14,6 +14,7 @@ from vicinal._core.labels import Kind
 from vicinal._core.progress import blocks
 from vicinal._core.threads import using_threads
 from vicinal._core.validation import read_features
+from vicinal.distances import get_distance
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_graph, narrowed
 from vicinal.methods._arguments import check_sample_weight
@@ -278,9 +279,15 @@ class Predictions(NeighborQueries):
         if graph is not None:
             check_graph(graph, n_rows, known.n_ids, min(k, known.n_rows))
             graph = known.by_place(graph)
-            if graph.metric != known.metric:
+            if graph.metric not in (known.metric, known.metric.partition(":")[2]):
                 expected = f"a graph of the model's metric, {known.metric}"
                 raise InvalidArgumentError("graph", expected, graph.metric)
+        elif k and get_distance(known.metric).is_given:
+            expected = (
+                f"the neighbours of these rows among the training rows ({known.metric}), because "
+                "the model was fitted on a graph that its rows cannot be searched for"
+            )
+            raise InvalidArgumentError("graph", expected, None)
         elif k and known.prefers_whole_batches:
             graph = known.query(queries, k)
         for start, stop in blocks(n_rows, block_rows(scoring), "Scoring rows"):

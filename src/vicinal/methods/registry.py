@@ -42,6 +42,9 @@ class Method:
         Quick: the cost grows with rows × k only. Slow: also with labels, clusters or rows².
     neighbors : str or None
         The parameter that is the number of neighbours k; None for a method without neighbours.
+    sweeps : str or None
+        A parameter of which one pass scores many values, besides the number of neighbours
+        (:class:`vicinal.methods.folds.SharedSweepScoring`).
     decides_by : tuple of str
         Parameters that change what is predicted but not what is scored, besides ``threshold`` and
         ``never_empty``. Settings that differ only in these share their scores.
@@ -64,6 +67,7 @@ class Method:
     beyond_edge: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     cost: Literal["quick", "slow"] = "quick"
     neighbors: str | None = "n_neighbors"
+    sweeps: str | None = None
     decides_by: tuple[str, ...] = ()
     rule: Decision | None = None
     scoring: tuple[type[Saveable], ...] = ()

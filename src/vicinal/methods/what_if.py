@@ -24,6 +24,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells, with_neighbors
 from vicinal.methods.fitted_state import row_name
 from vicinal.preprocess import TextVectorizer, WordPlace
+from vicinal.scores import Scores
 
 if TYPE_CHECKING:
     from vicinal.methods.base import NeighborEstimator
@@ -181,7 +182,11 @@ class RemovalSearch:
         names = {id_: row_name(self.model.row_names_, ids, place[id_]) for id_ in supporting}
 
         def predict_without(groups: Sequence[Collection[int]]) -> tuple[Float, Bool]:
-            near = self._graph_without([[place[id_] for id_ in group] for group in groups])
+            places = [[place[id_] for id_ in group] for group in groups]
+            scores = self.model._scores_without(self.x, places)
+            if scores is not None:
+                return self._judge(scores)
+            near = self._graph_without(places)
             return self._predict(near, take_rows(self.x, np.zeros(len(groups), dtype=np.int64)))
 
         return _decisive("neighbor", supporting, supporting, names, predict_without)
@@ -205,11 +210,15 @@ class RemovalSearch:
         """Return the scores of the label and whether it is predicted, for each query."""
         with using_threads(self.model.search_.n_jobs):
             scores = self.model.scoring_.scores(near, rows)
+        return self._judge(scores)
+
+    def _judge(self, scores: Scores) -> tuple[Float, Bool]:
+        """Return the score of the label and whether it is predicted, for each row of scores."""
         labels = self.model.decision_.decide(scores)
-        decided = np.zeros(near.n_queries, dtype=np.bool_)
+        n_rows = scores.shape[0]
+        decided = np.zeros(n_rows, dtype=np.bool_)
         decided[row_ids(labels)[labels.indices == self.label]] = True
-        found = np.array([cells(scores, i, [self.label])[0] for i in range(near.n_queries)])
-        return found, decided
+        return np.array([cells(scores, i, [self.label])[0] for i in range(n_rows)]), decided
 
     def _graph_without(self, groups: Sequence[Collection[int]]) -> NeighborGraph:
         """Return one query per group: the row's neighbours without the group's rows."""

@@ -14,10 +14,25 @@ all later layers.
     summed        metrics as sums over rows                  score_tally: areas in blocks
 """
 
-from vicinal.metrics.at_k import ndcg_at_k, precision_at_k, propensities, psndcg_at_k, psp_at_k
-from vicinal.metrics.auc import macro_auc, micro_auc
+from vicinal.metrics.at_k import (
+    f1_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    propensities,
+    psndcg_at_k,
+    psp_at_k,
+    recall_at_k,
+)
+from vicinal.metrics.auc import macro_auc, macro_auc_pr, micro_auc, micro_auc_pr
 from vicinal.metrics.blocks import MetricAccumulator
-from vicinal.metrics.catalogue import CONVENTIONS, METRICS, Conventions, MetricInfo, metric_info
+from vicinal.metrics.catalogue import (
+    CONVENTIONS,
+    METRICS,
+    Conventions,
+    Metric,
+    MetricInfo,
+    metric_info,
+)
 from vicinal.metrics.evaluate import align_labels, evaluate
 from vicinal.metrics.example_based import (
     cardinality,
@@ -39,11 +54,14 @@ from vicinal.metrics.label_based import (
     micro_precision,
     micro_recall,
 )
+from vicinal.metrics.per_label import LabelTable, label_table
+from vicinal.metrics.probability import brier_score, calibration_error, log_loss, reliability
 from vicinal.metrics.ranking import (
     average_precision,
     coverage,
     coverage_normalised,
     one_error,
+    r_precision,
     ranking_loss,
 )
 from vicinal.metrics.table import MetricScorer, MetricsTable, metrics_table, scorer
@@ -52,12 +70,16 @@ __all__ = [
     "CONVENTIONS",
     "METRICS",
     "Conventions",
+    "LabelTable",
+    "Metric",
     "MetricAccumulator",
     "MetricInfo",
     "MetricScorer",
     "MetricsTable",
     "align_labels",
     "average_precision",
+    "brier_score",
+    "calibration_error",
     "cardinality",
     "coverage",
     "coverage_normalised",
@@ -68,15 +90,20 @@ __all__ = [
     "example_f1_of_means",
     "example_precision",
     "example_recall",
+    "f1_at_k",
     "hamming_loss",
     "jaccard_loss",
+    "label_table",
+    "log_loss",
     "macro_auc",
+    "macro_auc_pr",
     "macro_f1",
     "macro_precision",
     "macro_recall",
     "metric_info",
     "metrics_table",
     "micro_auc",
+    "micro_auc_pr",
     "micro_f1",
     "micro_precision",
     "micro_recall",
@@ -86,7 +113,10 @@ __all__ = [
     "propensities",
     "psndcg_at_k",
     "psp_at_k",
+    "r_precision",
     "ranking_loss",
+    "recall_at_k",
+    "reliability",
     "scorer",
     "subset_accuracy",
 ]

@@ -117,6 +117,40 @@ def precision_at_k(
     return AT_K["precision"](ranks, rules, check_integer("k", k, low=1))
 
 
+def recall_at_k(
+    Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Share of the true labels that are among the first k, averaged over rows.
+
+    .. math:: |\{y \in Y_i : r_i(y) \le k\}| / |Y_i|
+
+    Examples
+    --------
+    >>> recall_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    return AT_K["recall"](ranks, rules, check_integer("k", k, low=1))
+
+
+def f1_at_k(
+    Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""F1 of the first k labels as the prediction, averaged over rows.
+
+    .. math:: 2 \, |\{y \in Y_i : r_i(y) \le k\}| / (k + |Y_i|)
+
+    Examples
+    --------
+    One of the first two labels is true, and one of two true labels is found:
+
+    >>> f1_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
+    0.5
+    """
+    ranks, rules = _check(Y_true, scores, conventions)
+    return AT_K["f1"](ranks, rules, check_integer("k", k, low=1))
+
+
 def ndcg_at_k(
     Y_true: object, scores: object, k: int = 1, *, conventions: str | Conventions = "vicinal"
 ) -> float:
@@ -218,6 +252,19 @@ def _hits(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
     return total(ranks.under(rules.ties) <= k), float(k * ranks.n_rows)
 
 
+def _row_hits(ranks: TrueRanks, rules: Conventions, k: int) -> Float:
+    """Return how many true labels of each row are among the first k."""
+    return ranks.row_sums((ranks.under(rules.ties) <= k).astype(np.float64))
+
+
+def _found_shares(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
+    return (total(ratio(_row_hits(ranks, rules, k), ranks.sizes, 0.0)),)
+
+
+def _f1_values(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
+    return (total(2.0 * _row_hits(ranks, rules, k) / (k + ranks.sizes)),)
+
+
 def _relative_gains(ranks: TrueRanks, rules: Conventions, k: int) -> Sums:
     gains = ranks.row_sums(_discount(ranks.under(rules.ties), k))
     return (total(ratio(gains, _attainable(ranks.sizes, k), 0.0)),)
@@ -255,6 +302,8 @@ def _share(sums: Sums, _: Size) -> float:
 AT_K: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
     {
         "precision": SummedMetric(_hits, _share),
+        "recall": SummedMetric(_found_shares, mean),
+        "f1": SummedMetric(_f1_values, mean),
         "ndcg": SummedMetric(_relative_gains, mean),
     }
 )

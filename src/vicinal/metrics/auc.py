@@ -1,4 +1,4 @@
-r"""Areas under ROC curves (AUC).
+r"""Areas under ROC curves (AUC) and under precision-recall curves (AUC-PR).
 
 The area is the share of (true, false) pairs of cells in which the true cell scores higher, with
 ties counting half. *Macro* is the mean over labels, *micro* the area over all cells together. The
@@ -12,10 +12,16 @@ true and of false cells at each distinct score of each label are enough, exactly
 .. math:: 2 \cdot \text{pairs won} + \text{ties} =
           \sum_v p_v \Bigl(2 \sum_{u < v} q_u + q_v\Bigr).
 
+The area under a precision-recall curve is the sum over distinct scores, from high to low, of the
+precision of the cells so far times the recall that the cells at this score add:
+
+.. math:: \frac{1}{P} \sum_v p_v \, \frac{\sum_{u \ge v} p_u}{\sum_{u \ge v} p_u + q_u}.
+
 Methods of votes have few distinct scores (ML-kNN at most k + 1 per label), whatever the number of
 rows. Where there are more than a limit, scores lose their last binary digits until they fit.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -27,7 +33,7 @@ from vicinal._core.validation import csr_parts
 from vicinal._native import label_areas, merged_counts, pooled_area, true_scores
 from vicinal.errors import logger
 from vicinal.metrics._sums import check_ranking, check_truth, ratio
-from vicinal.metrics.catalogue import Conventions, check_conventions
+from vicinal.metrics.catalogue import VICINAL, Conventions, check_conventions
 from vicinal.scores import Scores
 
 MOST_SCORES = 2**22
@@ -113,6 +119,31 @@ class ScoreTally:
         )
         return float(twice) / (2.0 * n_positive * n_negative)
 
+    def label_pr_areas(self) -> Float:
+        """Return the area under the precision-recall curve of each label; NaN without true rows."""
+        labels, _, n_true, n_all = self._all_merged()
+        starts = np.searchsorted(labels, np.arange(self._n_labels + 1))
+        true_above, all_above = (_sums_from_the_end(each, starts) for each in (n_true, n_all))
+        parts = n_true * ratio(true_above, all_above, 0.0)
+        sums = np.bincount(labels, parts, minlength=self._n_labels)
+        return ratio(sums, _sum_by(labels, n_true, self._n_labels), np.nan)
+
+    def pooled_counts(self) -> tuple[Float, Int, Int]:
+        """Return the distinct scores, ascending, with their numbers of true and of false cells."""
+        _, values, n_true, n_all = self._all_merged()
+        distinct, group = np.unique(values, return_inverse=True)
+        true = _sum_by(group, n_true, len(distinct))
+        return distinct, true, _sum_by(group, n_all, len(distinct)) - true
+
+    def micro_pr_area(self) -> float:
+        """Return the area under the precision-recall curve of all cells; NaN without true ones."""
+        _, true, false = self.pooled_counts()
+        if not true.sum():
+            return float("nan")
+        ends = np.array([0, len(true)])
+        true_above, all_above = (_sums_from_the_end(each, ends) for each in (true, true + false))
+        return float(np.sum(true * ratio(true_above, all_above, 0.0)) / true.sum())
+
     def _true_cells(self, truth: Csr, scores: Scores) -> "_Counted":
         """Return the scores of true cells, one by one."""
         indptr, indices = csr_parts(truth)
@@ -141,7 +172,7 @@ class ScoreTally:
         if self.digits < DIGITS[0] and not self._said:
             self._said = True
             logger.info(
-                "macro-auc and micro-auc: more than %d different scores; compared by their first "
+                "areas under curves: more than %d different scores; compared by their first "
                 "%d binary digits",
                 self._most,
                 self.digits + 1,
@@ -194,6 +225,19 @@ def cut(values: Float, digits: int) -> Float:
     return bits.view(np.float64)
 
 
+def _sums_from_the_end(counts: Int, starts: Int) -> Float:
+    """Return, for each entry, the sum from it to the end of its run.
+
+    Examples
+    --------
+    >>> _sums_from_the_end(np.array([1, 2, 4, 8]), np.array([0, 3, 4]))
+    array([7., 6., 4., 8.])
+    """
+    before = np.concatenate([[0], np.cumsum(counts)])
+    run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return (before[starts[1:]][run] - before[:-1]).astype(np.float64)
+
+
 def _sum_by(group: Int | Int32, counts: Int, n_groups: int) -> Int:
     """Return the sum of whole numbers in each group, exactly."""
     sums = np.zeros(n_groups, dtype=np.int64)
@@ -231,6 +275,56 @@ def micro_auc(Y_true: object, scores: object) -> float:
     """
     truth = check_truth(Y_true)
     return micro_area(truth, check_ranking(scores, truth))
+
+
+def macro_auc_pr(Y_true: object, scores: object) -> float:
+    """Mean area under the precision-recall curve over the labels that some row has.
+
+    The area is the average precision of scikit-learn, without interpolation. NaN if no label has a
+    row.
+
+    Examples
+    --------
+    The true row is second of three: precision 1/2 at recall 1.
+
+    >>> macro_auc_pr([[0], [1], [0]], [[0.9], [0.5], [0.1]])
+    0.5
+    """
+    truth = check_truth(Y_true)
+    return macro_pr_area(truth, check_ranking(scores, truth))
+
+
+def micro_auc_pr(Y_true: object, scores: object) -> float:
+    """Area under the precision-recall curve over all cells together; NaN without a true cell.
+
+    Examples
+    --------
+    >>> micro_auc_pr([[1, 0], [0, 1]], [[0.9, 0.5], [0.1, 0.2]])
+    0.8333333333333333
+    """
+    truth = check_truth(Y_true)
+    return micro_pr_area(truth, check_ranking(scores, truth))
+
+
+def tallied(truth: Csr, scores: Scores) -> ScoreTally:
+    """Return the exact counts of the cells of all rows, which are never made dense."""
+    tally = ScoreTally(int(truth.shape[1]), sys.maxsize)
+    tally.add(truth, scores)
+    return tally
+
+
+def macro_pr_area(
+    truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
+) -> float:
+    """Compute macro AUC-PR from validated input."""
+    return mean_area(tallied(truth, scores).label_pr_areas(), VICINAL)
+
+
+def micro_pr_area(
+    truth: Csr, scores: Scores, _: Conventions | None = None, n_jobs: int | None = None
+) -> float:
+    """Compute micro AUC-PR from validated input."""
+    return tallied(truth, scores).micro_pr_area()
 
 
 def macro_area(truth: Csr, scores: Scores, rules: Conventions, n_jobs: int | None = None) -> float:
@@ -272,5 +366,10 @@ def _carriers(truth: Csr) -> Int:
 
 
 AREAS: Mapping[str, Callable[[Csr, Scores, Conventions, int | None], float]] = MappingProxyType(
-    {"macro-auc": macro_area, "micro-auc": micro_area}
+    {
+        "macro-auc": macro_area,
+        "micro-auc": micro_area,
+        "macro-auc-pr": macro_pr_area,
+        "micro-auc-pr": micro_pr_area,
+    }
 )

@@ -9,8 +9,14 @@ from vicinal._core.labels import as_column
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics._sums import Size, Sums, check_labels, check_ranking, check_truth
 from vicinal.metrics.at_k import inverse_propensities
-from vicinal.metrics.auc import AREAS, MOST_SCORES, ScoreTally
-from vicinal.metrics.catalogue import DEPTHS, Conventions, MetricInfo, check_conventions
+from vicinal.metrics.auc import AREAS, MOST_SCORES, ScoreTally, mean_area
+from vicinal.metrics.catalogue import (
+    DEPTHS,
+    VICINAL,
+    Conventions,
+    MetricInfo,
+    check_conventions,
+)
 from vicinal.metrics.evaluate import Evidence, align_labels, chosen_metrics, summed_metric
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
 
@@ -27,7 +33,7 @@ class MetricAccumulator:
         names. A name that is not among them is an error: how many labels there are must be known
         from the start.
     most_scores : int
-        Limits the memory of macro-auc and micro-auc; see the notes.
+        Limits the memory of areas under curves; see the notes.
 
     Notes
     -----
@@ -131,6 +137,17 @@ class MetricAccumulator:
         return None if counts is None else inverse_propensities(counts, n_rows, n_labels)
 
 
+def area_of(tally: ScoreTally, name: str, rules: Conventions) -> float:
+    """Return an area under a curve from counts of cells."""
+    if name == "macro-auc":
+        return tally.macro_area(rules)
+    if name == "micro-auc":
+        return tally.micro_area()
+    if name == "macro-auc-pr":
+        return mean_area(tally.label_pr_areas(), VICINAL)
+    return tally.micro_pr_area()
+
+
 class _Running:
     """Sums and counts of the rows so far."""
 
@@ -175,7 +192,6 @@ class _Running:
         if info.name in LABEL_BASED and self._labels is not None:
             return LABEL_BASED[info.name](self._labels, rules)
         if info.name in AREAS and self.tally is not None:
-            macro = info.name == "macro-auc"
-            return self.tally.macro_area(rules) if macro else self.tally.micro_area()
+            return area_of(self.tally, info.name, rules)
         size = Size(self.n_rows, self.n_labels)
         return summed_metric(info).value(self._sums[info.name], size)

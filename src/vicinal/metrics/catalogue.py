@@ -6,10 +6,11 @@ is not, and it can change published figures by more than the differences between
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from vicinal._core.checks import check_option
 from vicinal.errors import InvalidArgumentError
@@ -35,6 +36,10 @@ class MetricInfo:
         The k of a metric at k.
     needs_counts : bool
         Whether it also needs the label counts of the training rows.
+    function : callable or None
+        The function of a metric from outside the library, see :class:`Metric`.
+    per_row : bool
+        Whether that function returns one value per row, of which the metric is the mean.
     """
 
     name: str
@@ -43,6 +48,8 @@ class MetricInfo:
     group: str
     k: int | None = None
     needs_counts: bool = False
+    function: Callable[..., Any] | None = None
+    per_row: bool = False
 
 
 def _group(group: str, needs: Needs, **better_by_name: Better) -> tuple[MetricInfo, ...]:
@@ -85,10 +92,16 @@ _ALL = (
         coverage_normalised="low",
         ranking_loss="low",
         average_precision="high",
+        r_precision="high",
         macro_auc="high",
         micro_auc="high",
+        macro_auc_pr="high",
+        micro_auc_pr="high",
     ),
+    *_group("probabilities", "scores", log_loss="low", brier_score="low", calibration_error="low"),
     MetricInfo("precision@k", "high", "scores", "first k labels"),
+    MetricInfo("recall@k", "high", "scores", "first k labels"),
+    MetricInfo("f1@k", "high", "scores", "first k labels"),
     MetricInfo("ndcg@k", "high", "scores", "first k labels"),
     MetricInfo("psp@k", "high", "scores", "first k labels", needs_counts=True),
     MetricInfo("psndcg@k", "high", "scores", "first k labels", needs_counts=True),
@@ -96,6 +109,81 @@ _ALL = (
 
 METRICS: Mapping[str, MetricInfo] = MappingProxyType({info.name: info for info in _ALL})
 """All metrics, in the order of tables."""
+
+
+_OWN: dict[str, MetricInfo] = {}
+"""Metrics from outside the library, by name."""
+
+
+class Metric:
+    """Declare a metric of your own, once, in any module.
+
+    Every function and command that takes names of metrics then takes its name; commands import the
+    module with ``--import module``, or by the name ``module:variable``.
+
+    Parameters
+    ----------
+    name : str
+        Its name in tables; other metrics must not have it.
+    function : callable
+        ``function(Y, labels)`` or ``function(Y, scores)``: `Y` and `labels` are 0/1 matrices
+        (``csr_array``), `scores` is a :class:`vicinal.Scores`. Returns a number or, with
+        `per_row`, one number per row.
+    better : {"low", "high", "none"}
+    needs : {"labels", "scores"}
+    per_row : bool
+        Whether the metric is the mean of one number per row, so that rows can be read in blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vicinal.metrics import evaluate
+    >>> def too_many(Y, labels):
+    ...     return np.diff(labels.indptr) > np.diff(Y.indptr)
+    >>> Metric("too-many-share", too_many, better="low", needs="labels", per_row=True)
+    Metric('too-many-share')
+    >>> evaluate([[1, 0], [0, 1]], [[1, 1], [0, 1]], metrics=["too-many-share"])
+    {'too-many-share': 0.5}
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        better: Better,
+        needs: Needs,
+        per_row: bool = False,
+    ) -> None:
+        if not isinstance(name, str) or not name or set(name) & set("@:,"):
+            raise InvalidArgumentError("name", "a name without '@', ':' and ','", repr(name))
+        if name in METRICS:
+            raise InvalidArgumentError("name", "a name that vicinal does not use", repr(name))
+        if not callable(function):
+            raise InvalidArgumentError("function", "a function", type(function))
+        check_option("better", better, ("low", "high", "none"))
+        check_option("needs", needs, ("labels", "scores"))
+        self.info = MetricInfo(
+            name, better, needs, "own metrics", function=function, per_row=per_row
+        )
+        _OWN[name] = self.info
+
+    def __repr__(self) -> str:
+        """Return the name."""
+        return f"Metric({self.info.name!r})"
+
+
+def _imported(name: str) -> MetricInfo:
+    """Return the metric that a module defines, by ``module:variable``."""
+    module, _, variable = name.partition(":")
+    try:
+        found: object = getattr(import_module(module), variable, None)
+    except (ImportError, SyntaxError, ValueError) as error:
+        expected = f"module:variable with a module that can be imported ({error})"
+        raise InvalidArgumentError("metrics", expected, repr(name)) from error
+    if not isinstance(found, Metric):
+        raise InvalidArgumentError("metrics", f"a Metric in {module}", repr(name))
+    return found.info
 
 
 DEPTHS = (1, 3, 5)
@@ -108,7 +196,7 @@ def every_metric(depths: Sequence[int] = DEPTHS) -> list[str]:
     Examples
     --------
     >>> every_metric([2])[-5:]
-    ['micro-auc', 'precision@2', 'ndcg@2', 'psp@2', 'psndcg@2']
+    ['recall@2', 'f1@2', 'ndcg@2', 'psp@2', 'psndcg@2']
     """
     return [
         name.removesuffix("k") + str(depth) if depth else name
@@ -138,12 +226,16 @@ def metric_info(name: object) -> MetricInfo:
             return replace(METRICS[at_k[1] + "k"], name=name, k=int(at_k[2]))
         if name in METRICS and not name.endswith("@k"):
             return METRICS[name]
+        if name in _OWN:
+            return _OWN[name]
+        if ":" in name:
+            return _imported(name)
     raise InvalidArgumentError("metrics", f"the name of a metric{_hint(name)}", repr(name))
 
 
 def _hint(name: object) -> str:
     """Suggest metrics with similar names, including how to write k."""
-    close = difflib.get_close_matches(str(name), METRICS, n=2)
+    close = difflib.get_close_matches(str(name), [*METRICS, *_OWN], n=2)
     if not close:
         return f" ({', '.join(METRICS)})"
     return f" (did you mean {' or '.join(repr(each.replace('@k', '@1')) for each in close)}?)"

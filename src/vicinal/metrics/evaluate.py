@@ -20,7 +20,15 @@ from vicinal._core.labels import (
     listed,
 )
 from vicinal.errors import InvalidArgumentError
-from vicinal.metrics._sums import Size, SummedMetric, Sums, check_labels, check_ranking, check_truth
+from vicinal.metrics._sums import (
+    Size,
+    SummedMetric,
+    Sums,
+    check_labels,
+    check_ranking,
+    check_truth,
+    mean,
+)
 from vicinal.metrics.at_k import AT_K, PROPENSITY_AT_K, inverse_propensities
 from vicinal.metrics.auc import AREAS
 from vicinal.metrics.catalogue import (
@@ -33,6 +41,7 @@ from vicinal.metrics.catalogue import (
 )
 from vicinal.metrics.example_based import EXAMPLE_BASED, RowCounts, count_rows
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts, count_labels
+from vicinal.metrics.probability import PROBABILITY, CellCounts
 from vicinal.metrics.ranking import RANKING, TrueRanks, rank_truth
 from vicinal.scores import Scores, check_scores
 
@@ -67,11 +76,17 @@ class Evidence:
         if info.name in AREAS:
             scores = _given(self.scores, "scores")
             return AREAS[info.name](self.truth, scores, self.rules, self.n_jobs)
+        if info.function is not None and not info.per_row:
+            return own_value(info, self._given_to(info))
         return summed_metric(info).value(self.sums(info), Size(*self.truth.shape))
 
     def sums(self, info: MetricInfo) -> Sums:
         """Return the sums over rows that a metric follows from."""
         metric = summed_metric(info)
+        if info.function is not None:
+            return (float(np.sum(own_rows(info, self._given_to(info)))),)
+        if info.name in PROBABILITY:
+            return metric.sums(self._cells, self.rules)
         if info.name in EXAMPLE_BASED:
             return metric.sums(self._row_counts, self.rules)
         if info.k is None:
@@ -80,6 +95,16 @@ class Evidence:
             return metric.sums(self._ranks, self.rules, info.k)
         weights = _given(self.inverse_propensity, "train_label_counts")
         return metric.sums(self._ranks, self.rules, info.k, weights)
+
+    def _given_to(self, info: MetricInfo) -> tuple[Csr, Any]:
+        """Return what a metric from outside the library gets: truth, and labels or scores."""
+        if info.needs == "labels":
+            return self.truth, _given(self.labels, "labels")
+        return self.truth, _given(self.scores, "scores")
+
+    @cached_property
+    def _cells(self) -> CellCounts:
+        return CellCounts(self.truth, _given(self.scores, "scores"))
 
     @cached_property
     def _row_counts(self) -> RowCounts:
@@ -98,12 +123,38 @@ class Evidence:
 
 def summed_metric(info: MetricInfo) -> SummedMetric[Any]:
     """Return a metric that follows from sums over rows: all but label-based ones and areas."""
+    if info.function is not None:
+        if not info.per_row:
+            expected = "metrics that can be computed by blocks (per_row=True)"
+            raise InvalidArgumentError("metrics", expected, repr(info.name))
+        return SummedMetric(lambda *_: (), mean)
     if info.name in EXAMPLE_BASED:
         return EXAMPLE_BASED[info.name]
+    if info.name in PROBABILITY:
+        return PROBABILITY[info.name]
     if info.k is None:
         return RANKING[info.name]
     family = info.name.partition("@")[0]
     return PROPENSITY_AT_K[family] if info.needs_counts else AT_K[family]
+
+
+def own_value(info: MetricInfo, given: tuple[Csr, Any]) -> float:
+    """Return a metric from outside the library, which must be a number."""
+    found = None if info.function is None else info.function(*given)
+    if not isinstance(found, int | float | np.number):
+        expected = f"a function that returns a number for {info.name}"
+        raise InvalidArgumentError("metrics", expected, type(found))
+    return float(found)
+
+
+def own_rows(info: MetricInfo, given: tuple[Csr, Any]) -> Float:
+    """Return the value of each row of a metric from outside the library."""
+    found = np.asarray([] if info.function is None else info.function(*given), dtype=np.float64)
+    n_rows = int(given[0].shape[0])
+    if found.shape != (n_rows,):
+        expected = f"a function that returns one number per row for {info.name}"
+        raise InvalidArgumentError("metrics", expected, f"shape {found.shape}")
+    return found
 
 
 def _given(value: Given | None, name: str) -> Given:

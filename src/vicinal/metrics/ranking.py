@@ -204,6 +204,29 @@ def average_precision(
     return RANKING["average-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
 
 
+def r_precision(
+    Y_true: object, scores: object, *, conventions: str | Conventions = "vicinal"
+) -> float:
+    r"""Share of true labels among the first :math:`|Y_i|`; a row without true labels counts 0.
+
+    .. math:: |\{y \in Y_i : r_i(y) \le |Y_i|\}| / |Y_i|
+
+    Examples
+    --------
+    Two labels are true, and one of the first two is:
+
+    >>> r_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]])
+    0.5
+    """
+    rules = check_conventions(conventions)
+    return RANKING["r-precision"](check_ranks(Y_true, scores, rules.tie_tolerance), rules)
+
+
+def _hits_at_size(ranks: TrueRanks, rules: Conventions) -> Sums:
+    hits = ranks.under(rules.ties) <= ranks.sizes[ranks.row_of]
+    return (total(ratio(ranks.row_sums(hits.astype(np.float64)), ranks.sizes, 0.0)),)
+
+
 def _missed_first(ranks: TrueRanks, rules: Conventions) -> Sums:
     rows_right = np.bincount(ranks.row_of[ranks.under(rules.ties) == 1], minlength=ranks.n_rows)
     return (total(rows_right == 0),)
@@ -244,5 +267,6 @@ RANKING: Mapping[str, SummedMetric[TrueRanks]] = MappingProxyType(
         "coverage-normalised": SummedMetric(_depths, mean_per_label),
         "ranking-loss": SummedMetric(_wrong_pairs, mean),
         "average-precision": SummedMetric(_precisions, _mean_of_used),
+        "r-precision": SummedMetric(_hits_at_size, mean),
     }
 )

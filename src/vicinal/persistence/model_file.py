@@ -15,6 +15,7 @@ import json
 import math
 import os
 import platform
+import re
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -137,7 +138,8 @@ def _ordered(arrays: Arrays) -> Arrays:
 
 def _bytes(array: NDArray[Any]) -> memoryview:
     """Return the bytes of an array without a copy."""
-    return memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+    flat: Any = array.reshape(-1).view(np.uint8) if array.size else b""
+    return memoryview(flat)
 
 
 def _header(encoded: Json, arrays: Arrays) -> bytes:
@@ -147,6 +149,7 @@ def _header(encoded: Json, arrays: Arrays) -> bytes:
         "written_by": {
             "vicinal": version("vicinal"),
             "numpy": np.__version__,
+            "scikit-learn": version("scikit-learn"),
             "python": platform.python_version(),
         },
         "model": encoded,
@@ -197,7 +200,7 @@ def check_replaceable(path: FilePath) -> Path:
     if target.is_file():
         with target.open("rb") as stream:
             start = stream.read(200)
-        if not start or start[8:].startswith(b'{"__metadata__":{"sha256":"'):
+        if not start or re.match(rb'\{ *"__metadata__": *\{ *"sha256"', start[8:]):
             return Path(os.path.realpath(target))
     got = f"{target}, {'a folder' if target.is_dir() else 'something else'}"
     raise InvalidArgumentError("path", "a new path or an older model", got)
@@ -254,13 +257,13 @@ def damaged_arrays(path: FilePath) -> list[str]:
 
 @contextmanager
 def _naming_damage(path: FilePath) -> Iterator[None]:
-    """Report whatever wrong values raise as damage of that file."""
+    """Report whatever wrong values raise as damage of that file, on one line."""
     try:
         yield
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{path}: {error}") from None
     except _WRONG_VALUES as error:
-        raise ModelFormatError(f"{path}: {type(error).__name__}: {error}") from None
+        kind = "" if isinstance(error, ModelFormatError) else f"{type(error).__name__}: "
+        reason = " ".join(f"{kind}{error}".split())
+        raise ModelFormatError(f"{path}: {reason:.500}") from None
 
 
 @contextmanager

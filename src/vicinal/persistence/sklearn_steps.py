@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from vicinal._core.arrays import Csr
 from vicinal._core.state import Saveable, State, read_array, read_names, read_part, read_value
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.persistence.saved_types import TRUSTED, name_of, register, type_named
@@ -84,6 +86,8 @@ RANDOM = (np.random.RandomState, np.random.Generator)
 FEW_BYTES, FEW_NAMES = 1024, 50
 """Smaller arrays and shorter vocabularies are left to skops."""
 MOST_JOBS = 1024
+FIRST_PROTOCOL = 2
+"""Older numbers of skops's format were never written, and have laxer checks."""
 _WRONG_VALUES = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, ImportError, OSError,
     EOFError, MemoryError, RuntimeError, SyntaxError, AssertionError, NotFittedError, Warning,
@@ -138,9 +142,10 @@ class SklearnStep:
             elif (piece := _piece(value, with_arrays=not self.trusted)) is not None:
                 memo[id(value)] = StoredPiece(len(pieces))
                 pieces.append(piece)
-        content = _skops().dumps(copy.deepcopy(self.estimator, memo))
+        content = _numbered(_skops().dumps(copy.deepcopy(self.estimator, memo)))
         _audit(content, self.trusted)
-        return {"skops": np.frombuffer(content, dtype=np.uint8), "pieces": pieces}
+        skops = np.frombuffer(content, dtype=np.uint8)
+        return {"kind": _type_name(self.estimator), "skops": skops, "pieces": pieces}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
@@ -159,6 +164,8 @@ class SklearnStep:
             }
             model = copy.deepcopy(model, dict(memo)) if memo else model
             check_step(model, trusted)
+            if _type_name(model) != read_value(state, "kind"):
+                raise ValueError(f"got a {_type_name(model)}, which the header does not name")
         except ModelFormatError:
             raise
         except _WRONG_VALUES as error:
@@ -191,9 +198,7 @@ def restored(part: object) -> Any:
 
 def _skops() -> Any:
     """Import skops late: it imports all of scikit-learn."""
-    import skops.io
-
-    return skops.io
+    return import_module("skops.io")
 
 
 def _walk(root: Any) -> Iterator[Any]:
@@ -224,9 +229,11 @@ def _piece(value: Any, with_arrays: bool) -> State:
     if isinstance(value, Saveable):
         return _saved_transformer(value)
     if sparse.issparse(value):
-        if value.format != "csr":
-            raise ValueError(f"a sparse matrix in {value.format} format cannot be saved")
-        return {"csr": sparse.csr_array(value), "is_matrix": sparse.isspmatrix(value)}
+        matrix: Any = value
+        if matrix.format != "csr":
+            raise ValueError(f"a sparse matrix in {matrix.format} format cannot be saved")
+        rows: Csr = sparse.csr_array(matrix)
+        return {"csr": rows, "is_matrix": sparse.isspmatrix(value)}
     if isinstance(value, dict) and len(value) > FEW_NAMES:
         return _saved_vocabulary(value)
     if not isinstance(value, np.ndarray) or not with_arrays:
@@ -239,7 +246,7 @@ def _piece(value: Any, with_arrays: bool) -> State:
     return None
 
 
-def _saved_transformer(part: Saveable) -> State:
+def _saved_transformer(part: Any) -> State:
     """Return a transformer of vicinal: fitted, or its parameters if it is not."""
     try:
         check_is_fitted(part)
@@ -301,6 +308,28 @@ def _restored_piece(piece: State) -> Any:
     return array if isinstance(array, np.memmap) else array.copy()
 
 
+def _numbered(content: bytes) -> bytes:
+    """Return a description with small numbers and no times, so that equal steps have equal files.
+
+    skops numbers objects and files by their addresses in memory.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(members.pop("schema.json"))
+    numbers: dict[int, int] = {}
+    files: dict[str, str] = {}
+    for node in _nodes(schema):
+        node["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+        if "file" in node:
+            node["file"] = files.setdefault(node["file"], f"{len(files)}.npy")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, file in files.items():
+            archive.writestr(zipfile.ZipInfo(file), members[name])
+        archive.writestr(zipfile.ZipInfo("schema.json"), json.dumps(schema))
+    return buffer.getvalue()
+
+
 def _audit(content: bytes, trusted: Collection[str]) -> None:
     """Check skops's description: an archive without compression that names trusted types only."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -311,10 +340,9 @@ def _audit(content: bytes, trusted: Collection[str]) -> None:
         if sum(info.file_size for info in archive.infolist()) > len(content):
             raise ValueError("the members of the archive overlap")
         schema = json.loads(archive.read("schema.json"))
-    from skops.io._protocol import PROTOCOL
-
-    if not isinstance(schema, dict) or schema.get("protocol") != PROTOCOL:
-        raise ValueError("written by another version of skops")
+    protocol = schema.get("protocol") if isinstance(schema, dict) else None
+    if type(protocol) is not int or protocol < FIRST_PROTOCOL:
+        raise ValueError("not written by a known version of skops")
     users: dict[str, Any] = {}
     for node in _nodes(schema):
         _check_node(node, trusted)

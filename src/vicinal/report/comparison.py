@@ -56,7 +56,7 @@ def conclusion(tests: FriedmanNemenyi | None) -> str:
     be 0.17.'
     >>> conclusion(rank_tests({"A": [9, 8, 9, 7], "B": [5, 6, 5, 8], "C": [1, 2, 3, 1]}, 0.05))
     "Friedman's test finds differences between the methods (p = 0.007). By Nemenyi's test, A differs
-    from C and cannot be told apart from B."
+    from C and cannot be told apart from B: with 4 samples, mean ranks must differ by 1.66."
     """
     if tests is None:
         return "A test requires at least two samples and two methods."
@@ -79,13 +79,20 @@ def _nemenyi(tests: FriedmanNemenyi) -> str:
     apart = [name for name in rest if tests.differ(best[0], name)]
     alike = [name for name in rest if name not in apart]
     differ = "differs" if len(best) == 1 else "differ"
+    needed = tests.needed_samples
+    if tests.n_samples < needed:
+        return (
+            f"Nemenyi's test, which shows which of them differ, needs at least {needed} samples "
+            f"of {len(ranks)} methods; there are {tests.n_samples}."
+        )
     if not apart:
         return "Nemenyi's test, which is weaker, cannot tell which methods differ."
     if not alike:
         return f"By Nemenyi's test, {named(best)} {differ} from every other method."
     return (
         f"By Nemenyi's test, {named(best)} {differ} from {named(apart)} and cannot be told apart "
-        f"from {named(alike)}."
+        f"from {named(alike)}: with {tests.n_samples} samples, mean ranks must differ by "
+        f"{tests.critical_difference:.2f}."
     )
 
 
@@ -321,7 +328,7 @@ def comparison_report(
     Parameters
     ----------
     results : iterable of Result
-        Results of one experiment, e.g. from :func:`vicinal.comparison.run_comparison` or a store.
+        Results of one experiment, e.g. from :func:`vicinal.compare` or a store.
     path : path
         Output file. The same results give the same bytes.
     metrics : sequence of str or None

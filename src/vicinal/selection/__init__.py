@@ -6,9 +6,9 @@ metric, the full table of results, and an estimator fitted with the best setting
 
 ::
 
-    tuning ─▶ explore ─▶ runner ─▶ measure ─▶ sweeps, lcif_sweep     settings × folds × metrics
-       │         └ strategy, grid     └ fold_source ─▶ shared_search   one search, every fold
-       └ problem                      └ kept_values                    interrupted runs resume
+    tuning ─▶ explore ─▶ runner ─▶ measure, lcif      settings × folds × metrics, stored as computed
+       │         └ grid      └ folds                  one search for every fold, or one per fold
+       └ table
 """
 
 from vicinal.selection.stratification import IterativeStratification

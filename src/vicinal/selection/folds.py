@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from vicinal._core.arrays import Csr, Features, Int, Int32
@@ -24,12 +25,13 @@ from vicinal._core.labels import Labels, read_labels
 from vicinal._core.validation import check_features
 from vicinal.distances import COSINE
 from vicinal.errors import InvalidArgumentError
-from vicinal.graph import NeighborGraph, no_neighbors
+from vicinal.graph import NeighborGraph, check_graph, no_neighbors
 from vicinal.index import TrainingRows
 from vicinal.methods import NeighborEstimator
 from vicinal.methods.folds import Fold
 from vicinal.methods.instance_knn import joined
 from vicinal.methods.training import Training
+from vicinal.preprocess import TextVectorizer, make_steps
 from vicinal.results import digest_of
 from vicinal.selection.grid import Grid, Position, Search, farthest, search_of
 from vicinal.selection.stratification import Split, read_splits, train_share
@@ -169,43 +171,30 @@ class Widths:
         return self.by_search.get(search, 0)
 
 
-class SharedFolds:
-    """Folds of rows that were preprocessed once, with one search of each kind for all folds.
+class Folds:
+    """The folds of some rows, with the neighbours that each search finds.
 
-    Memory: the graph of all rows, and the rows of one fold at a time.
+    Rows are preprocessed on the training rows of each fold, and then searched in each fold. If
+    there are no steps and `shared` is True, all rows are searched once for all folds. If a graph of
+    all rows is given, the folds are derived from it and nothing is searched.
+
+    Parameters
+    ----------
+    X : rows
+        As the first step takes them; features if there are no steps.
+    Y : csr_array of int32, shape (n, L)
+    splits : sequence of Split
+    widths : Widths
+    n_jobs : int or None
+    steps : sequence of (name, transformer)
+    shared : bool
+    graph : NeighborGraph or None
+        A leave-one-out graph of all rows, which replaces every search but the joint one.
+
+    Notes
+    -----
+    Memory: the graph of all rows if it is shared or given, and the rows of one fold at a time.
     """
-
-    def __init__(
-        self, X: Features, Y: Csr, splits: Sequence[Split], widths: Widths, n_jobs: int | None
-    ) -> None:
-        self.X, self.Y, self.splits = X, Y, splits
-        self._widths, self._n_jobs = widths, n_jobs
-        self._searches: dict[Search, SharedSearch] = {}
-
-    def search(self, wanted: Search) -> SharedSearch:
-        """Return the search of all rows."""
-        if wanted not in self._searches:
-            k, share = self._widths.of(wanted), train_share(self.splits, self.Y.shape[0])
-            rows, metric = self.X, wanted.metric
-            if wanted == JOINT:
-                rows, metric = joined(self.X, self.Y), COSINE.name
-            self._searches[wanted] = SharedSearch(
-                rows, metric, k, share, self._n_jobs, algorithm=wanted.algorithm
-            )
-        return self._searches[wanted]
-
-    def fold(self, number: int, search: Search) -> Fold:
-        """Return a fold with the neighbours that a search finds."""
-        split = self.splits[number]
-        graph, held_out = self.search(search).fold(split)
-        training = Training(graph, self.Y[split.train], self.X[split.train])
-        if self._widths.of(JOINT):
-            training = replace(training, joint=self.search(JOINT).training(split))
-        return Fold(training, held_out, self.X[split.test], self.Y[split.test])
-
-
-class PreparedFolds:
-    """Folds that are preprocessed separately on their training rows, with one search per fold."""
 
     def __init__(
         self,
@@ -213,28 +202,73 @@ class PreparedFolds:
         Y: Csr,
         splits: Sequence[Split],
         widths: Widths,
-        steps: Sequence[Step],
         n_jobs: int | None,
+        steps: Sequence[Step] = (),
+        *,
+        shared: bool = False,
+        graph: NeighborGraph | None = None,
     ) -> None:
         self.X, self.Y, self.splits = X, Y, splits
         self._widths, self._steps, self._n_jobs = widths, steps, n_jobs
+        self._shared, self._graph = shared and not steps, graph
+        self._searches: dict[Search, SharedSearch] = {}
         self._last: tuple[int, tuple[Features, Features] | None] = (-1, None)
+        if graph is not None:
+            check_graph(graph, Y.shape[0], Y.shape[0], 1)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the row ids of all folds."""
+        return digest_of(*(rows for each in self.splits for rows in (each.train, each.test)))[:16]
+
+    def graph_of(self, wanted: Search) -> NeighborGraph | None:
+        """Return the graph of all rows, or None if each fold is searched on its own."""
+        if self._graph is not None:
+            return self._graph
+        return self._search(wanted).graph if self._shared else None
 
     def fold(self, number: int, search: Search) -> Fold:
         """Return a fold with the neighbours that a search finds."""
         split = self.splits[number]
         train, test = self._rows(number)
         began = perf_counter()
-        rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
-        k = self._widths.of(search)
-        graph, held_out = rows.query_self(k), rows.query(test, k)
+        graph, held_out = self._graphs(split, search, train, test)
         seconds = perf_counter() - began
         training = Training(graph, self.Y[split.train], train)
-        k = self._widths.of(JOINT)
-        if k:
-            both = TrainingRows(joined(train, training.Y), COSINE.name, self._n_jobs)
-            training = replace(training, joint=both.query_self(k))
+        if self._widths.of(JOINT):
+            training = replace(training, joint=self._joint(split, training))
         return Fold(training, held_out, test, self.Y[split.test], seconds)
+
+    def _graphs(
+        self, split: Split, search: Search, train: Features, test: Features
+    ) -> tuple[NeighborGraph, NeighborGraph]:
+        """Return the neighbours of a fold's training rows and of its held-out rows."""
+        k = self._widths.of(search)
+        if self._graph is not None:
+            return given_fold(self._graph, split, k)
+        if self._shared:
+            return self._search(search).fold(split)
+        rows = TrainingRows(train, search.metric, self._n_jobs, algorithm=search.algorithm)
+        return rows.query_self(k), rows.query(test, k)
+
+    def _joint(self, split: Split, training: Training) -> NeighborGraph:
+        """Return the neighbours of the training rows by features and labels together."""
+        if self._shared:
+            return self._search(JOINT).training(split)
+        both = joined(check_features(training.X), training.Y)
+        return TrainingRows(both, COSINE.name, self._n_jobs).query_self(self._widths.of(JOINT))
+
+    def _search(self, wanted: Search) -> SharedSearch:
+        """Return the search of all rows."""
+        if wanted not in self._searches:
+            k, share = self._widths.of(wanted), train_share(self.splits, self.Y.shape[0])
+            rows, metric = check_features(self.X), wanted.metric
+            if wanted == JOINT:
+                rows, metric = joined(rows, self.Y), COSINE.name
+            self._searches[wanted] = SharedSearch(
+                rows, metric, k, share, self._n_jobs, algorithm=wanted.algorithm
+            )
+        return self._searches[wanted]
 
     def _rows(self, number: int) -> tuple[Features, Features]:
         """Return the preprocessed rows of a fold; those of the most recent fold are cached."""
@@ -248,7 +282,34 @@ class PreparedFolds:
         return rows
 
 
-Folds = SharedFolds | PreparedFolds
+def given_fold(graph: NeighborGraph, split: Split, k: int) -> tuple[NeighborGraph, NeighborGraph]:
+    """Return the graphs of a fold's training and held-out rows, from a given graph of all rows.
+
+    A list that loses rows outside the training set must still have k entries, because a given graph
+    cannot be searched again. Lists that were not full contain all their candidates.
+
+    Examples
+    --------
+    >>> ids = np.array([[1, 2], [0, 2], [1, 0]], np.int32)
+    >>> near = NeighborGraph(ids, np.ones((3, 2)), "dot", n_rows=3)
+    >>> training, held_out = given_fold(near, Split(np.array([0, 2]), np.array([1])), 1)
+    >>> training.ids.tolist(), held_out.ids.tolist()
+    ([[1], [0]], [[0]])
+    """
+    n_train = len(split.train)
+    if k == 0:
+        empty = no_neighbors(n_train, n_train, graph.metric)
+        return empty, no_neighbors(len(split.test), n_train, graph.metric)
+
+    def refuse(short: Int) -> NeighborGraph:
+        expected = f"enough neighbours per row that {k} of them are training rows in every fold"
+        got = f"{graph.k} neighbours per row: too few for {len(short)} rows of a fold"
+        raise InvalidArgumentError("graphs", expected, got)
+
+    kept = _Kept(graph, split.train)
+    width = min(k, n_train - 1)
+    training = kept.nearest(split.train, max(width, 1), refuse)
+    return training, kept.nearest(split.test, min(k, n_train), refuse)
 
 
 class CurrentFold:
@@ -319,6 +380,8 @@ class Problem:
     per_fold : bool
         Whether preprocessing is fitted in each fold, on its training rows only.
     splits : list of Split
+    graph : NeighborGraph or None
+        The caller's leave-one-out graph of all rows, which replaces the search.
     """
 
     given: object
@@ -328,20 +391,23 @@ class Problem:
     steps: list[Step]
     per_fold: bool
     splits: list[Split]
+    graph: NeighborGraph | None = None
 
     @property
     def digest(self) -> str:
         """A digest of rows, labels, folds and the version of the library."""
         ids: list[Int] = [rows for split in self.splits for rows in (split.train, split.test)]
         steps = repr(self.steps) if self.per_fold else ""
-        return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids)
+        own = () if self.graph is None else (self.graph.ids, self.graph.values, self.graph.metric)
+        return digest_of(version("vicinal"), self.features, self.labels.matrix, steps, *ids, *own)
 
     def folds(self, grids: Sequence[Grid], n_jobs: int | None) -> Folds:
         """Return the folds, with as many neighbours as the grids may need."""
         widths, Y = neighbor_widths(grids), self.labels.matrix
         if self.per_fold and self.steps:
-            return PreparedFolds(self.given, Y, self.splits, widths, self.steps, n_jobs)
-        return SharedFolds(self.features, Y, self.splits, widths, n_jobs)
+            return Folds(self.given, Y, self.splits, widths, n_jobs, self.steps, graph=self.graph)
+        features = self.features
+        return Folds(features, Y, self.splits, widths, n_jobs, shared=True, graph=self.graph)
 
     def try_values(self, grids: Sequence[Grid]) -> None:
         """Fit every given value on a few rows, so that an invalid value is rejected immediately."""
@@ -363,28 +429,43 @@ def read_problem(
     per_fold: bool,
     random_state: int | None,
     label_names: Sequence[str] | None = None,
+    graph: NeighborGraph | None = None,
 ) -> Problem:
     """Validate rows, labels, folds and preprocessing."""
     if random_state is not None:
         check_integer("random_state", random_state, low=0)
-    steps = read_steps(preprocess)
+    steps = read_steps(preprocess, X)
     features = fit_steps(steps, X, Y) if steps else check_features(X)
     labels = read_labels(Y, features.shape[0], label_names)
     splits = read_splits(cv, features, labels.matrix, random_state)
-    return Problem(X, Y, features, labels, steps, per_fold, splits)
+    return Problem(X, Y, features, labels, steps, per_fold, splits, graph)
 
 
-def read_steps(preprocess: object) -> list[Step]:
-    """Return one or several given transformers as unfitted, named steps.
+def read_steps(preprocess: object, X: object = None) -> list[Step]:
+    """Return preprocessing as unfitted, named steps.
+
+    Parameters
+    ----------
+    preprocess : str, transformer, list of transformers, or None
+        A str is a list of names separated by commas (:func:`vicinal.preprocess.make_steps`); it is
+        preceded by counting words if rows are texts. ``"auto"`` scales dense features to [0, 1] and
+        does not change sparse ones. None for no steps.
+    X : rows
+        Determines what ``"auto"`` means.
 
     Examples
     --------
     >>> from vicinal.preprocess import MinMax
     >>> read_steps(MinMax()), read_steps(None)
     ([('minmax', MinMax())], [])
+    >>> read_steps("auto", np.zeros((2, 2))), [name for name, _ in read_steps("auto", ["a text"])]
+    ([('minmax', MinMax())], ['words'])
     """
     if preprocess is None:
         return []
+    if isinstance(preprocess, str):
+        words = [count_words()] if is_texts(X) else []
+        return [*words, *make_steps(preprocess, bool(words) or sparse.issparse(X))]
     listed: list[Any] = list(preprocess) if isinstance(preprocess, list | tuple) else [preprocess]
     named = [
         each if isinstance(each, tuple) else (type(each).__name__.lower(), each) for each in listed
@@ -393,6 +474,25 @@ def read_steps(preprocess: object) -> list[Step]:
         if not (isinstance(name, str) and hasattr(step, "fit") and hasattr(step, "transform")):
             raise InvalidArgumentError("preprocess", "transformers", repr(step))
     return [(name, clone(step)) for name, step in named]
+
+
+def count_words() -> Step:
+    """Return the step that counts the words of texts, as ``vicinal train`` counts them."""
+    return "words", TextVectorizer(weighting="counts", tokens="unicode")
+
+
+def is_texts(X: Any) -> bool:
+    """Tell whether rows are texts.
+
+    Examples
+    --------
+    >>> is_texts(["a text"]), is_texts(np.zeros((1, 1)))
+    (True, False)
+    """
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(row, str) for row in X)
+    is_column = len(getattr(X, "shape", ())) == 1
+    return is_column and all(isinstance(row, str) for row in X)
 
 
 def neighbor_widths(grids: Sequence[Grid]) -> Widths:
@@ -406,7 +506,7 @@ def neighbor_widths(grids: Sequence[Grid]) -> Widths:
             k = model.needed_neighbors()
             search = search_of(model)
             widths[search] = max(widths.get(search, 0), k)
-            if getattr(model, "second_order", False):
+            if getattr(model, "second_order", False) is True:
                 widths[JOINT] = max(widths.get(JOINT, 1), k - 1)
     deepest = max(widths.values(), default=0)
     # Axes are inspected one by one, so combinations of k and search that do not occur are covered

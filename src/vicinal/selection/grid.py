@@ -7,6 +7,7 @@ from itertools import combinations, product, starmap
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.base import clone
 
 from vicinal._core.checks import check_sequence
 from vicinal.errors import InvalidArgumentError
@@ -52,6 +53,11 @@ class Grid:
         Parameters that are the same in every setting.
     is_default : bool
         Whether the values are the method's own, which the edge rule may extend.
+    template : estimator or None
+        An estimator whose parameters are those of all settings that are not in the grid; then
+        `method` may be any name.
+    about : mapping of str to object, or None
+        What identifies the template in stored results.
 
     Examples
     --------
@@ -64,6 +70,8 @@ class Grid:
     axes: Mapping[str, tuple[object, ...]]
     fixed: Mapping[str, object] | None = None
     is_default: bool = False
+    template: Any = None
+    about: Mapping[str, object] | None = None
 
     def positions(self) -> list[Position]:
         """Return every setting, in grid order: the last axis varies fastest."""
@@ -85,7 +93,7 @@ class Grid:
     @cached_property
     def kind(self) -> type[Any]:
         """The estimator class of the method."""
-        return find_method(self.method)
+        return find_method(self.method) if self.template is None else type(self.template)
 
     @property
     def declared(self) -> Method:
@@ -103,7 +111,9 @@ class Grid:
 
     def make(self, params: Mapping[str, object]) -> Any:
         """Return an unfitted estimator of the method."""
-        return make_method(self.method, params)
+        if self.template is None:
+            return make_method(self.method, params)
+        return clone(self.template).set_params(**params)
 
     def search(self, position: Position) -> Search:
         """Return the search of a setting; for a method that uses no neighbours, any works."""
@@ -112,7 +122,7 @@ class Grid:
     def settings(self, position: Position) -> dict[str, object]:
         """Return all parameters of a setting on which results depend, including fixed ones."""
         fixed = {name: value for name, value in (self.fixed or {}).items() if name != "n_jobs"}
-        return {**fixed, **self.params(position)}
+        return {**(self.about or {}), **fixed, **self.params(position)}
 
     def value(self, position: Position, name: str) -> Any:
         """Return a parameter of a setting, whether it varies, is fixed, or is the default."""

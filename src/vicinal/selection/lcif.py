@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from vicinal._core.arrays import Csr, Float, Int
-from vicinal._core.checks import check_flag, check_integer, check_option, check_real
+from vicinal._core.checks import check_integer, check_option, check_real
 from vicinal._core.progress import Advance, part, unseen
 from vicinal._core.threads import thread_count, using_threads
 from vicinal._core.validation import csr_parts
@@ -36,7 +36,12 @@ from vicinal.methods import NeighborEstimator
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.feature_knn import FeatureKNNScoring
 from vicinal.methods.folds import Fold, FoldScores, score_states
-from vicinal.methods.instance_knn import InstanceKNNScoring, SecondOrderScoring
+from vicinal.methods.instance_knn import (
+    LITERAL,
+    InstanceKNNScoring,
+    SecondOrderScoring,
+    check_order,
+)
 from vicinal.methods.lcif import mix, stored
 from vicinal.methods.training import Scoring
 from vicinal.metrics import metric_info
@@ -46,7 +51,7 @@ from vicinal.metrics.example_based import EXAMPLE_BASED, RowCounts
 from vicinal.metrics.label_based import LABEL_BASED, LabelCounts
 from vicinal.scores import Scores
 from vicinal.selection.grid import Grid, Position
-from vicinal.selection.measure import Metrics, Scored, measure_sweep
+from vicinal.selection.measure import Measured, Metrics, Scored, measure_sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +67,16 @@ class PartScores:
         return cls(native_matrix(stored(training)), native_matrix(stored(held_out)))
 
 
-def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool) -> Iterator[PartScores]:
+def instance_parts(fold: Fold, ks: Sequence[int], second_order: bool | str) -> Iterator[PartScores]:
     """Yield the instance part for each k of `ks` (ascending), of the first or second order."""
     graphs = (fold.training.graph, fold.graph)
     _check_width("training.graph", graphs[0], min(ks[-1], fold.training.n_rows - 1))
     _check_width("graph", graphs[1], min(ks[-1], fold.training.n_rows))
-    if second_order:
-        joint = fold.training.joint
-        if joint is not None:
+    if check_order(second_order):
+        joint, literal = fold.training.joint, second_order == LITERAL
+        if joint is not None and not literal:
             _check_width("joint", joint, min(ks[-1], fold.training.n_rows) - 1)
-        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks):
+        for scoring in SecondOrderScoring.fit_sweep(fold.training, ks, literal):
             yield PartScores.of(*(scoring.scores(graph) for graph in graphs))
         return
     first = InstanceKNNScoring.fit(fold.training, ks[-1])
@@ -188,7 +193,7 @@ def lcif_grid(
     ks_instance: Sequence[int],
     ks_feature: Sequence[int],
     mixings: Sequence[float],
-    second_order: bool = False,
+    second_order: bool | str = False,
     neighbors_of: str = "feature",
     aggregate: str = "mean",
     threshold: str = "cardinality",
@@ -207,9 +212,9 @@ def lcif_grid(
         Numbers of neighbours of the two parts, in any order.
     mixings : sequence of float
         Shares of the instance part, from 0 to 1.
-    second_order : bool
+    second_order : bool or "literal"
     neighbors_of : {"feature", "label"}
-    aggregate : {"mean", "max", "kept-mean"}
+    aggregate : {"mean", "max", "kept-mean", "literal"}
         As in :class:`vicinal.methods.LCIF`.
     threshold : {"cardinality", "two-pass"}
         Fitted for every setting on the leave-one-out scores of the training rows; every row gets at
@@ -251,27 +256,56 @@ def lcif_grid(
     >>> values.min()
     np.float64(1.0)
     """
+    options: dict[str, Any] = {
+        "ks_instance": ks_instance,
+        "ks_feature": ks_feature,
+        "mixings": mixings,
+        "second_order": second_order,
+        "neighbors_of": neighbors_of,
+        "aggregate": aggregate,
+        "threshold": threshold,
+        "metrics": metrics,
+        "conventions": conventions,
+        "n_jobs": n_jobs,
+    }
+    by_k = dict(lcif_grid_by_k(fold, **options))
+    return np.stack([by_k[k] for k in ks_instance])
+
+
+def lcif_grid_by_k(
+    fold: Fold,
+    *,
+    ks_instance: Sequence[int],
+    ks_feature: Sequence[int],
+    mixings: Sequence[float],
+    second_order: bool | str,
+    neighbors_of: str,
+    aggregate: str,
+    threshold: str,
+    metrics: Sequence[str],
+    conventions: str | Conventions,
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Float]]:
+    """Yield each k_ins, ascending, and the metrics by k_feat, λ and metric, as computed."""
     names = check_set_metrics(metrics)
     shares = np.array([check_real("mixings", each, 0, 1) for each in mixings], dtype=np.float64)
-    first_ks, second_ks = (
-        _ascending("ks_instance", ks_instance),
-        _ascending("ks_feature", ks_feature),
-    )
+    first_ks = _ascending("ks_instance", ks_instance)
+    second_ks = _ascending("ks_feature", ks_feature)
+    in_order = np.searchsorted(second_ks, ks_feature)
     truth = TrueCounts.of(check_truth(fold.Y))
-    with using_threads(n_jobs):
+    with using_threads(n_jobs):  # not kept open while the caller works with a slice
         n_threads = thread_count()
         features = list(feature_parts(fold, second_ks, neighbors_of, aggregate, n_threads))
         core = _core(fold, features, shares, threshold, n_threads)
-        parts = instance_parts(fold, first_ks, check_flag("second_order", second_order))
-        found: list[Float] = []
-        with part("Label sets of LCIF", len(first_ks)) as advance:
-            for each in parts:
-                cells = _counts(core, each, len(features), len(shares), fold, n_threads)
-                found.extend(truth.values(*counts, names, conventions) for counts in cells)
-                advance(1)
-    values = np.array(found).reshape(len(first_ks), len(second_ks), len(shares), len(names))
-    in_order = np.searchsorted(first_ks, ks_instance), np.searchsorted(second_ks, ks_feature)
-    return values[np.ix_(*in_order)]
+    parts = instance_parts(fold, first_ks, second_order)
+    shape = len(second_ks), len(shares), len(names)
+    with part("Label sets of LCIF", len(first_ks)) as advance:
+        for k in first_ks:
+            with using_threads(n_jobs):
+                cells = _counts(core, next(parts), len(features), len(shares), fold, n_threads)
+                found = [truth.values(*counts, names, conventions) for counts in cells]
+            advance(1)
+            yield k, np.array(found).reshape(shape)[in_order]
 
 
 def _ascending(name: str, ks: Sequence[int]) -> list[int]:
@@ -365,8 +399,9 @@ def _block(
     scores = score_states(states, fold, ks_feature, with_training)
     features = dict(zip(ks_feature, scores, strict=True))
     parts: Iterable[Scoring] = (InstanceKNNScoring.fit(fold.training, k) for k in ks_instance)
-    if model.second_order:
-        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance)
+    if check_order(model.second_order):
+        literal = model.second_order == LITERAL
+        parts = SecondOrderScoring.fit_sweep(fold.training, ks_instance, literal)
     instances = score_states(parts, fold, ks_instance, with_training)
     for ins, instance in zip(ks_instance, instances, strict=True):
         for (feat, mixing), same in wanted[ins].items():
@@ -388,24 +423,28 @@ def measure_lcif(
     metrics: Metrics,
     n_jobs: int | None = None,
     advance: Advance = unseen,
-) -> dict[Position, Float]:
-    """Return the metrics of each setting, as :func:`measure_sweep` does."""
-    found: dict[Position, Float] = {}
+) -> Iterator[dict[Position, Measured]]:
+    """Yield the metrics of each setting, as :func:`measure_sweep` does."""
     only_ranked = partial(lcif_swept, rankings_only=True)
     for block in _blocks(grid, positions):
         rule = compiled_rule(grid.estimator(block[0]))
         if rule is None or not metrics.labels:
             sweep = lcif_swept if metrics.labels else only_ranked
-            found |= measure_sweep(sweep, grid, block, fold, metrics, n_jobs, advance)
+            yield from measure_sweep(sweep, grid, block, fold, metrics, n_jobs, advance)
             continue
         sets = _of_sets(grid, block, fold, metrics, rule, n_jobs)
+        if not metrics.scores:
+            for of_k in sets:
+                yield {position: metrics.measured(found) for position, found in of_k.items()}
+                advance(len(of_k))
+            continue
+        of_sets = {position: found for of_k in sets for position, found in of_k.items()}
         rankings = Metrics(metrics.scores, metrics.rules)
-        ranked = measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs, advance)
-        for position in block:
-            values = dict(zip(metrics.labels, sets[position], strict=True))
-            values |= zip(metrics.scores, ranked[position], strict=True)
-            found[position] = metrics.values(values)
-    return found
+        for group in measure_sweep(only_ranked, grid, block, fold, rankings, n_jobs, advance):
+            yield {
+                position: metrics.measured({**of_sets[position], **found.values})
+                for position, found in group.items()
+            }
 
 
 def compiled_rule(model: NeighborEstimator) -> str | None:
@@ -431,12 +470,14 @@ def _of_sets(
     metrics: Metrics,
     rule: str,
     n_jobs: int | None,
-) -> dict[Position, Float]:
-    """Return the metrics of predicted sets from one pass over the grid of a block."""
-    wanted = [tuple(grid.value(position, name) for name in MIXED_AXES) for position in block]
-    axes = [list(dict.fromkeys(values)) for values in zip(*wanted, strict=True)]
+) -> Iterator[dict[Position, dict[str, float]]]:
+    """Yield the metrics of predicted sets from one pass over the grid, one group per k_ins."""
+    wanted = {
+        position: tuple(grid.value(position, name) for name in MIXED_AXES) for position in block
+    }
+    axes = [list(dict.fromkeys(values)) for values in zip(*wanted.values(), strict=True)]
     model = grid.estimator(block[0])
-    values = lcif_grid(
+    slices = lcif_grid_by_k(
         fold,
         ks_instance=axes[0],
         ks_feature=axes[1],
@@ -447,11 +488,15 @@ def _of_sets(
         conventions=metrics.rules,
         n_jobs=n_jobs,
     )
-    places = [{value: place for place, value in enumerate(axis)} for axis in axes]
-    return {
-        position: values[tuple(place[each] for place, each in zip(places, cell, strict=True))]
-        for position, cell in zip(block, wanted, strict=True)
-    }
+    places = [{value: place for place, value in enumerate(axis)} for axis in axes[1:]]
+    for k, values in slices:
+        yield {
+            position: dict(
+                zip(metrics.labels, values[places[0][feat], places[1][mixing]], strict=True)
+            )
+            for position, (ins, feat, mixing) in wanted.items()
+            if ins == k
+        }
 
 
 def _blocks(grid: Grid, positions: Sequence[Position]) -> list[list[Position]]:

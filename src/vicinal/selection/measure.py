@@ -4,9 +4,11 @@ Settings that differ only in their decision rule share their scores. Settings th
 are computed in one sweep, which adds votes, weights and similarities neighbour by neighbour.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,15 +16,46 @@ from vicinal._core.arrays import Csr, Float
 from vicinal._core.progress import Advance, unseen
 from vicinal.decision.rule import is_fitted, needs_of
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.folds import Fold, answers_on, fit_on, sweep_scores
+from vicinal.methods.folds import Fold, answers, answers_on, fit_on, sweep_together
 from vicinal.methods.training import k_fold_scores
 from vicinal.metrics import metric_info
 from vicinal.metrics._sums import check_labels, check_ranking
 from vicinal.metrics.at_k import inverse_propensities
 from vicinal.metrics.catalogue import Conventions, MetricInfo, check_conventions
 from vicinal.metrics.evaluate import Evidence
+from vicinal.metrics.label_based import LabelCounts, count_labels
 from vicinal.scores import Scores
 from vicinal.selection.grid import Grid, Position
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured of one setting on one fold.
+
+    Parameters
+    ----------
+    values : mapping of metric to float
+    counts : LabelCounts or None
+        Correct and wrong predictions of each label, if they were recorded.
+    seconds : mapping of step to float
+        ``"search"`` is the time of the search shared by all methods with the same distance.
+    has_scores : bool
+        Whether the method has scores to rank labels by.
+    chosen : mapping of parameter to value
+        The settings chosen by a method that is tuned in each fold.
+    scores : Scores or None
+        Scores of the held-out rows, if they were recorded; never stored with the values.
+    labels : csr_array or None
+        Predicted labels of the held-out rows, likewise.
+    """
+
+    values: Mapping[str, float]
+    counts: LabelCounts | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    has_scores: bool = True
+    chosen: Mapping[str, object] = field(default_factory=dict)
+    scores: Scores | None = None
+    labels: Csr | None = None
 
 
 class Metrics:
@@ -55,9 +88,9 @@ class Metrics:
         """The ranking metrics."""
         return tuple(name for name in self.names if self.infos[name].needs == "scores")
 
-    def values(self, found: dict[str, float]) -> Float:
+    def measured(self, found: Mapping[str, float]) -> Measured:
         """Return values in the order of the names."""
-        return np.array([found[name] for name in self.names])
+        return Measured({name: float(found[name]) for name in self.names})
 
 
 class Meter:
@@ -115,12 +148,16 @@ def swept(
         k = 0 if neighbors is None else int(grid.value(position, neighbors))
         sweep = grid.places(position, without=apart)
         sweeps.setdefault(sweep, {}).setdefault(k, []).append(position)
+    together: dict[tuple[Position, tuple[int, ...]], list[dict[int, list[Position]]]] = {}
     for by_k in sweeps.values():
-        ks = sorted(by_k)
-        model = grid.estimator(by_k[ks[0]][0])
-        scores = sweep_scores(model, fold, ks, with_training)
-        for k, (held_out, training) in zip(ks, scores, strict=True):
-            yield Scored(by_k[k], held_out, training)
+        ks = tuple(sorted(by_k))
+        rest = grid.places(by_k[ks[0]][0], without=(*apart, grid.declared.sweeps or ""))
+        together.setdefault((rest, ks), []).append(by_k)
+    for (_, ks), members in together.items():
+        models = [grid.estimator(by_k[ks[0]][0]) for by_k in members]
+        for k, of_k in zip(ks, sweep_together(models, fold, ks, with_training), strict=True):
+            for by_k, (held_out, training) in zip(members, of_k, strict=True):
+                yield Scored(by_k[k], held_out, training)
 
 
 Sweep: TypeAlias = Callable[[Grid, Sequence[Position], Fold, bool], Iterator[Scored]]
@@ -134,8 +171,8 @@ def measure_sweep(
     metrics: Metrics,
     n_jobs: int | None = None,
     advance: Advance = unseen,
-) -> dict[Position, Float]:
-    """Return the metrics of each setting, fitted on a fold's training rows, tested on the rest.
+) -> Iterator[dict[Position, Measured]]:
+    """Yield the metrics of each setting, fitted on a fold's training rows, tested on the rest.
 
     Each value equals :func:`vicinal.metrics.evaluate` of a newly fitted estimator.
 
@@ -151,25 +188,24 @@ def measure_sweep(
     advance : callable
         Called with the number of settings just evaluated.
 
-    Returns
-    -------
-    dict of setting to ndarray of float64
-        Values in the order of the metrics.
+    Yields
+    ------
+    dict of setting to Measured
+        The settings that were scored together.
     """
-    found: dict[Position, Float] = {}
     if not metrics.names:
         advance(len(positions))
-        return {position: np.empty(0) for position in positions}
+        yield {position: Measured({}) for position in positions}
+        return
     rules = (grid.estimator(position).decision_rule() for position in positions)
     with_training = bool(metrics.labels) and any(needs_of(rule).needs_scores for rule in rules)
     meter = Meter(fold, metrics, n_jobs)
     for scored in sweep(grid, positions, fold, with_training):
-        found.update(measured(grid, scored, fold, meter))
+        yield measured(grid, scored, fold, meter)
         advance(len(scored.positions))
-    return found
 
 
-def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Position, Float]:
+def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Position, Measured]:
     """Return the metrics of settings that share their scores; ranking metrics are computed once."""
     ranked = meter.of_scores(scored.held_out)
     found = {}
@@ -177,7 +213,7 @@ def measured(grid: Grid, scored: Scored, fold: Fold, meter: Meter) -> dict[Posit
         values = dict(ranked)
         if meter.metrics.labels:
             values |= meter.of_labels(decided(grid.estimator(position), scored, fold))
-        found[position] = meter.metrics.values(values)
+        found[position] = meter.metrics.measured(values)
     return found
 
 
@@ -195,27 +231,54 @@ def decided(model: NeighborEstimator, scored: Scored, fold: Fold) -> Csr:
     return rule.fit(scores, fold.training.Y).decide(scored.held_out)
 
 
-def measure_refits(
+def measure_fits(
     grid: Grid,
     positions: Sequence[Position],
     fold: Fold,
     metrics: Metrics,
     n_jobs: int | None = None,
     advance: Advance = unseen,
-) -> dict[Position, Float]:
-    """Return the metrics of each setting of any classifier, fitting each setting separately.
+    *,
+    detailed: bool = False,
+) -> Iterator[dict[Position, Measured]]:
+    """Yield the metrics of each setting of any classifier, fitting each setting separately.
 
-    Ranking metrics are NaN if the classifier has no scores.
+    If the classifier has no scores, ranking metrics are NaN, or missing if `detailed`.
+
+    Parameters
+    ----------
+    grid, positions, fold, metrics, n_jobs, advance
+        As for :func:`measure_sweep`.
+    detailed : bool
+        Whether to record times, counts per label, scores and predicted labels.
     """
     meter = Meter(fold, metrics, n_jobs)
-    found = {}
     for position in positions:
-        labels, scores = answers_on(fit_on(grid.estimator(position), fold), fold)
-        values = meter.of_labels(check_labels(labels, fold.Y)) if metrics.labels else {}
-        if scores is None:
-            values |= dict.fromkeys(metrics.scores, np.nan)
-        else:
-            values |= meter.of_scores(check_ranking(scores, fold.Y))
-        found[position] = metrics.values(values)
+        found = _fitted(grid.estimator(position), fold, meter)
+        if not detailed:
+            undefined = {} if found.has_scores else dict.fromkeys(metrics.scores, np.nan)
+            found = metrics.measured({**found.values, **undefined})
+        yield {position: found}
         advance(1)
-    return found
+
+
+def _fitted(model: Any, fold: Fold, meter: Meter) -> Measured:
+    """Fit a classifier on a fold's training rows and evaluate it on the held-out rows."""
+    began = perf_counter()
+    fit_on(model, fold)
+    fitted = perf_counter()
+    # A method that tunes itself may have chosen another k or distance than the fold's graph.
+    tuned = getattr(model, "chosen_", None)
+    answered = answers_on(model, fold) if tuned is None else answers(model.model_, fold.X)
+    seconds = {"fit": fitted - began, "predict": perf_counter() - fitted}
+    if isinstance(model, NeighborEstimator) and model.needed_neighbors():
+        seconds["search"] = fold.search_seconds
+    labels = check_labels(answered[0], fold.Y)
+    scores = None if answered[1] is None else check_ranking(answered[1], fold.Y)
+    values = meter.of_labels(labels) if meter.metrics.labels else {}
+    if scores is not None:
+        values |= meter.of_scores(scores)
+    ordered = {name: float(values[name]) for name in meter.metrics.names if name in values}
+    counts = count_labels(fold.Y, labels)
+    chosen = {} if tuned is None else dict(tuned)
+    return Measured(ordered, counts, seconds, scores is not None, chosen, scores, labels)

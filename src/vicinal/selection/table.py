@@ -63,7 +63,7 @@ class TuningTable(Tabular):
     >>> table
     TuningTable(2 settings of mlknn; 2 folds, 1 metrics)
     >>> table.best("micro-f1")
-    Best(method='mlknn', params={'n_neighbors': 2}, mean=0.5, std=0.25)
+    Best(method='mlknn', params={'n_neighbors': 2}, mean=0.5, std=0.3535533905932738)
     """
 
     methods: tuple[str, ...]
@@ -95,11 +95,8 @@ class TuningTable(Tabular):
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def std(self, metric: str) -> Float:
-        """Return the standard deviation over the evaluated folds (of n, not n − 1)."""
-        far = self.of(metric) - self.mean(metric)[:, None]
-        counts = self.done.sum(axis=1)
-        squares = np.where(self.done, far * far, 0.0).sum(axis=1)
-        return np.where(counts > 0, np.sqrt(squares / np.maximum(counts, 1)), np.nan)
+        """Return the standard deviation (n − 1) over the evaluated folds; 0 for a single fold."""
+        return spread(self.of(metric), self.done)
 
     def best_row(self, metric: str, among: Sequence[int] | None = None) -> int | None:
         """Return the setting with the best mean, the first of equals; None if all means are NaN.
@@ -185,6 +182,22 @@ class TuningTable(Tabular):
         header, rows = self.cells()
         with Path(path).open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows([header, *rows])
+
+
+def spread(values: Float, done: Bool) -> Float:
+    """Return the standard deviation (n − 1) of each row over the columns that are done.
+
+    It is 0 for a single column and NaN for none.
+
+    Examples
+    --------
+    >>> spread(np.array([[1.0, 3.0, 9.0], [5.0, 0.0, 0.0]]), np.array([[1, 1, 0], [1, 0, 0]]) > 0)
+    array([1.41421356, 0.        ])
+    """
+    counts = done.sum(axis=1)
+    means = np.where(done, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
+    squares = np.where(done, (values - means[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.where(counts > 0, np.sqrt(squares / np.maximum(counts - 1, 1)), np.nan)
 
 
 def settings_text(params: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,27 +13,18 @@ from vicinal._core.arrays import Csr, Float
 from vicinal._core.checks import check_flag, check_integer
 from vicinal._core.html import Cells, Tabular
 from vicinal._core.labels import read_labels
-from vicinal._core.progress import Advance, part, shown, unseen
-from vicinal._core.threads import using_threads
 from vicinal.errors import InvalidArgumentError
-from vicinal.methods import LCIF, NeighborEstimator, prepared
-from vicinal.methods.folds import Fold, answers, dense_labels
+from vicinal.graph import NeighborGraph
+from vicinal.methods import NeighborEstimator, prepared
+from vicinal.methods.folds import answers, dense_labels
 from vicinal.methods.pipeline import Model, Pipeline, estimator_of
 from vicinal.metrics import Conventions, evaluate, metric_info
 from vicinal.metrics.catalogue import every_metric
-from vicinal.results import ResumableStore, digest_of
-from vicinal.selection.folds import (
-    CurrentFold,
-    Folds,
-    Problem,
-    SharedFolds,
-    read_problem,
-    take_rows,
-)
+from vicinal.results import plain
+from vicinal.selection.folds import Folds, Problem, read_problem, take_rows
 from vicinal.selection.grid import (
     Grid,
     Position,
-    Search,
     around,
     beyond,
     beyond_edge,
@@ -41,155 +32,14 @@ from vicinal.selection.grid import (
     make_grids,
     search_of,
 )
-from vicinal.selection.lcif import measure_lcif
-from vicinal.selection.measure import Metrics, measure_refits, measure_sweep, swept
+from vicinal.selection.measure import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors, plot_threshold
+from vicinal.selection.runner import FoldStore, Runner
 from vicinal.selection.stratification import Split, read_splits
-from vicinal.selection.table import Best, TuningTable, settings_text
+from vicinal.selection.table import Best, TuningTable, settings_text, spread
 
 HEAD = "tuning of"
 """The name that the first line gives to the digest of rows, labels and folds."""
-
-KeptValues: TypeAlias = ResumableStore[str, Float]
-
-
-def kept_values(path: str | os.PathLike[str] | None, digest: str) -> KeptValues:
-    """Return the store of a tuning run; its results are only reused for the same digest."""
-    return ResumableStore(path, "results of a tuning", _read, _line, (HEAD, digest))
-
-
-def _line(name: str, values: Float) -> dict[str, Any]:
-    """Return a task and its values in hexadecimal."""
-    text = np.ascontiguousarray(values, dtype="<f8").tobytes().hex()
-    return {"work": name, "shape": values.shape, "values": text}
-
-
-def _read(parts: Mapping[str, Any]) -> tuple[str, Float]:
-    """Return the task and the values of a line."""
-    try:
-        numbers = np.frombuffer(bytes.fromhex(parts["values"]), dtype="<f8")
-        return str(parts.get("work")), numbers.reshape(parts["shape"]).astype(np.float64)
-    except (KeyError, TypeError, ValueError):
-        expected = "numbers in hexadecimal and their shape"
-        raise InvalidArgumentError("values", expected, repr(parts)[:60]) from None
-
-
-class Task(NamedTuple):
-    """Settings of one method that share a search."""
-
-    grid: Grid
-    positions: list[Position]
-    search: Search
-
-
-class Runner:
-    """Evaluates settings on every fold and stores the results.
-
-    Parameters
-    ----------
-    folds : SharedFolds or PreparedFolds
-    metrics : Metrics
-    store : KeptValues
-    n_jobs : int or None
-    show : bool
-        Whether to show a progress bar with the remaining time on a terminal.
-    """
-
-    def __init__(
-        self, folds: Folds, metrics: Metrics, store: KeptValues, n_jobs: int | None, show: bool
-    ) -> None:
-        self._folds, self._metrics, self._store = folds, metrics, store
-        self._n_jobs, self._show = n_jobs, show
-        self._found: dict[str, dict[Position, dict[int, Float]]] = {}
-        self.complete = True
-
-    def run(self, work: Mapping[str, tuple[Grid, Sequence[Position]]], description: str) -> None:
-        """Evaluate the settings that were not evaluated before; an interrupt stops early."""
-        tasks = [task for grid, positions in work.values() for task in self._tasks(grid, positions)]
-        pieces = [(fold, task) for fold in range(len(self._folds.splits)) for task in tasks]
-        if not self.complete or not pieces:
-            return
-        try:
-            current = CurrentFold(self._folds)
-            total = sum(len(task.positions) for _, task in pieces)
-            with shown(self._show), part(description, total) as advance:
-                for number, task in pieces:
-                    self._keep(task, number, self._values(task, number, current, advance))
-        except KeyboardInterrupt:
-            self.complete = False
-            if not self._found:
-                raise
-
-    def known(self, method: str) -> list[Position]:
-        """Return the settings of a method evaluated so far, in grid order."""
-        return sorted(self._found.get(method, {}))
-
-    def table(self, grids: Sequence[Grid]) -> TuningTable:
-        """Return the results so far."""
-        rows = [(grid, position) for grid in grids for position in self.known(grid.method)]
-        n_folds = len(self._folds.splits)
-        values = np.full((len(rows), n_folds, len(self._metrics.names)), np.nan)
-        done = np.zeros((len(rows), n_folds), dtype=np.bool_)
-        for row, (grid, position) in enumerate(rows):
-            for fold, measured in self._found[grid.method][position].items():
-                values[row, fold] = measured
-                done[row, fold] = True
-        methods = tuple(grid.method for grid, _ in rows)
-        params = tuple(grid.settings(position) for grid, position in rows)
-        return TuningTable(methods, params, self._metrics.names, values, done)
-
-    def _tasks(self, grid: Grid, positions: Sequence[Position]) -> Iterator[Task]:
-        """Yield settings not evaluated before, grouped by search."""
-        before = self._found.get(grid.method, {})
-        by_search: dict[Search, list[Position]] = {}
-        for position in positions:
-            if position not in before:
-                by_search.setdefault(grid.search(position), []).append(position)
-        for search, asked in by_search.items():
-            yield Task(grid, asked, search)
-
-    def _values(self, task: Task, number: int, current: CurrentFold, advance: Advance) -> Float:
-        """Return the values of a task, one row per setting, stored or newly computed."""
-        key = self._key(task, number)
-        values = self._store.get(key)
-        if values is not None:
-            advance(len(task.positions))
-            return values
-        fold = current.fold(number, task.search)
-        with using_threads(self._n_jobs):
-            found = measure(task.grid, task.positions, fold, self._metrics, self._n_jobs, advance)
-        values = np.stack([found[position] for position in task.positions])
-        self._store[key] = values
-        return values
-
-    def _key(self, task: Task, number: int) -> str:
-        """Return a key that identifies a task."""
-        settings = [task.grid.settings(position) for position in task.positions]
-        parts = [part for each in settings for item in each.items() for part in item]
-        about = task.grid.method, number, self._metrics.names, self._metrics.rules
-        return digest_of(*about, *parts)
-
-    def _keep(self, task: Task, number: int, values: Float) -> None:
-        """Store the values of a task."""
-        of_method = self._found.setdefault(task.grid.method, {})
-        for position, measured in zip(task.positions, values, strict=True):
-            of_method.setdefault(position, {})[number] = measured
-
-
-def measure(
-    grid: Grid,
-    positions: Sequence[Position],
-    fold: Fold,
-    metrics: Metrics,
-    n_jobs: int | None = None,
-    advance: Advance = unseen,
-) -> dict[Position, Float]:
-    """Return the metrics of settings of any method on a fold."""
-    if grid.kind is LCIF:
-        return measure_lcif(grid, positions, fold, metrics, n_jobs, advance)
-    if not issubclass(grid.kind, NeighborEstimator):
-        return measure_refits(grid, positions, fold, metrics, n_jobs, advance)
-    return measure_sweep(swept, grid, positions, fold, metrics, n_jobs, advance)
 
 
 def explore(
@@ -246,6 +96,8 @@ class TuningResult(Tabular):
         Fitted on all rows with the best setting for `metric`; after preprocessing, a pipeline.
     complete : bool
         False if tuning was interrupted; then `best` is the best so far.
+    preprocess : tuple of str
+        The preprocessing steps that were applied to the rows, such as ``"MinMax()"``.
     """
 
     metric: str
@@ -253,13 +105,15 @@ class TuningResult(Tabular):
     table: TuningTable
     estimator: Model | None
     complete: bool = True
+    preprocess: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Summarise the result in one line."""
         best = self.best.get(self.metric)
         found = "no setting" if best is None else f"{best.method}, mean {best.mean:.4f}"
         state = "" if self.complete else ", interrupted"
-        return f"TuningResult({self.metric}: {found}; {len(self.table)} settings{state})"
+        steps = f" after {', '.join(self.preprocess)}" if self.preprocess else ""
+        return f"TuningResult({self.metric}: {found}; {len(self.table)} settings{steps}{state})"
 
     def cells(self) -> Cells:
         """Return the best setting for each metric."""
@@ -296,7 +150,7 @@ def tune(
     grid: Mapping[str, object] | None = None,
     *,
     params: Mapping[str, object] | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
     conventions: str | Conventions = "vicinal",
     edge_metrics: Sequence[str] | None = None,
     fast: bool = False,
@@ -304,12 +158,14 @@ def tune(
     n_jobs: int | None = None,
     progress: bool = True,
     store: str | os.PathLike[str] | None = None,
-    preprocess: object = None,
+    preprocess: object = "auto",
     per_fold: bool = False,
     refit: bool = True,
     label_names: Sequence[str] | None = None,
+    graph: NeighborGraph | None = None,
+    rerun: bool = False,
 ) -> TuningResult:
-    """Cross-validate every setting of methods, for every metric at once, from one search.
+    """Cross-validate every setting of methods, for several metrics at once, from one search.
 
     Parameters
     ----------
@@ -329,8 +185,9 @@ def tune(
         applies to the method of that name. None for each method's default grid.
     params : mapping of parameter to value, or None
         Parameters that are the same in every setting.
-    metrics : sequence of str, or None
-        Metrics to compute; None for every metric of :func:`vicinal.metrics.evaluate`.
+    metrics : sequence of str, "all", or None
+        Metrics to compute beside `metric`; None for `metric` alone, ``"all"`` for every metric of
+        :func:`vicinal.metrics.evaluate`, which may take many times as long.
     conventions : {"vicinal", "sklearn", "mulan", "meka"} or Conventions
         Conventions for edge cases.
     edge_metrics : sequence of str, or None
@@ -345,15 +202,26 @@ def tune(
     progress : bool
         Whether to show a progress bar with the remaining time on a terminal.
     store : path or None
-        Results file; completed runs are reused. An interrupted run resumes from it and gives the
-        same table.
-    preprocess : transformer, list of transformers, or None
+        Results file, to which results are added as they are computed. An interrupted run resumes
+        from it and gives the same table. Results are only reused for equal settings, metrics and
+        source code of classes that are not part of the library.
+    preprocess : str, transformer, list of transformers, or None
+        Steps before the method, as on the command line: ``"auto"`` scales dense features to [0, 1],
+        counts the words of texts, and does not change sparse features; names separated by commas
+        (:func:`vicinal.preprocess.make_steps`); or transformers. None for no steps. The result
+        states which steps were used.
     per_fold : bool
         Whether preprocessing is fitted on the training rows of each fold; otherwise it is fitted
         once on all rows (without the labels).
     refit : bool
         Whether to fit the best setting on all rows.
     label_names : sequence of str, optional
+    graph : NeighborGraph or None
+        A leave-one-out graph of all rows that replaces the neighbour search, for example one of
+        your own similarity. Each list needs enough neighbours that the largest k of them are
+        training rows in every fold.
+    rerun : bool
+        Whether to compute everything again and replace the results in `store`.
 
     Returns
     -------
@@ -387,26 +255,37 @@ def tune(
     edge = (metric,) if edge_metrics is None else _with_a_better_side(edge_metrics)
     grids = make_grids(methods, grid, params, random_state, n_jobs)
     problem = read_problem(
-        X, Y, cv, preprocess, check_flag("per_fold", per_fold), random_state, label_names
+        X, Y, cv, preprocess, check_flag("per_fold", per_fold), random_state, label_names, graph
     )
     problem.try_values(grids)
     folds = problem.folds(grids, n_jobs)
     measured = Metrics(tuple(dict.fromkeys((*wanted, *edge))), conventions)
-    kept = kept_values(store, problem.digest)
+    if check_flag("rerun", rerun) and store is not None:
+        Path(store).unlink(missing_ok=True)
+    kept = FoldStore(store, (HEAD, problem.digest), "results of a tuning")
     runner = Runner(folds, measured, kept, n_jobs, check_flag("progress", progress))
     grids = explore(runner, grids, metric, edge, check_flag("fast", fast))
     table = runner.table(grids)
     model = _refitted(problem, folds, table, grids, metric) if refit else None
-    return TuningResult(metric, _best(table), table, model, runner.complete)
+    steps = tuple(str(plain(step)) for _, step in problem.steps)
+    return TuningResult(metric, _best(table), table, model, runner.complete, steps)
 
 
-def metric_names(metric: str, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the distinct metrics to compute, including the one to optimise."""
+def metric_names(metric: str, metrics: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Return the distinct metrics to compute, including the one to optimise.
+
+    Examples
+    --------
+    >>> metric_names("micro-f1", None), metric_names("micro-f1", ["one-error"])
+    (('micro-f1',), ('one-error', 'micro-f1'))
+    """
     _with_a_better_side([metric])
     if metrics is None:
+        return (metric_info(metric).name,)
+    if metrics == "all":
         return tuple(dict.fromkeys((*every_metric(), metric)))
     if isinstance(metrics, str):
-        raise InvalidArgumentError("metrics", "a sequence of names", repr(metrics))
+        raise InvalidArgumentError("metrics", "'all', or a sequence of names", repr(metrics))
     return tuple(dict.fromkeys((*(metric_info(name).name for name in metrics), metric)))
 
 
@@ -439,9 +318,7 @@ def _refitted(
     model = grid.make({**(grid.fixed or {}), **best.params})
     X = problem.features if problem.steps else problem.given
     if isinstance(model, NeighborEstimator):
-        graph = None
-        if isinstance(folds, SharedFolds) and model.needed_neighbors():
-            graph = folds.search(search_of(model)).graph
+        graph = folds.graph_of(search_of(model)) if model.needed_neighbors() else None
         model.fit(X, problem.Y, graph=graph, label_names=problem.labels.names)
     else:
         model.fit(X, dense_labels(problem.labels.matrix))
@@ -492,8 +369,9 @@ class NestedResult(Tabular):
         return dict(zip(self.metrics, self.values.mean(axis=0).tolist(), strict=True))
 
     def std(self) -> dict[str, float]:
-        """Return the standard deviation of each metric over the outer folds (of n, not n − 1)."""
-        return dict(zip(self.metrics, self.values.std(axis=0).tolist(), strict=True))
+        """Return the standard deviation (n − 1) of each metric over the outer folds."""
+        done = np.ones(self.values.shape[::-1], dtype=np.bool_)
+        return dict(zip(self.metrics, spread(self.values.T, done).tolist(), strict=True))
 
 
 def nested(
@@ -505,7 +383,7 @@ def nested(
     inner: int = 10,
     grid: Mapping[str, object] | None = None,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = "all",
     conventions: str | Conventions = "vicinal",
     random_state: int | None = 0,
     store: str | os.PathLike[str] | None = None,
@@ -515,8 +393,10 @@ def nested(
 
     Parameters
     ----------
-    methods, X, Y, metric, grid, metrics, conventions, random_state
+    methods, X, Y, metric, grid, conventions, random_state
         As for :func:`tune`.
+    metrics : sequence of str, "all", or None
+        Metrics of the test rows; tuning itself only computes `metric`.
     outer : int, splitter or iterable of (train, test)
         The outer folds.
     inner : int
@@ -548,7 +428,7 @@ def nested(
     chosen: list[Best] = []
     values: list[list[float]] = []
     complete = True
-    given = options | {"metrics": names, "conventions": conventions, "random_state": random_state}
+    given = options | {"conventions": conventions, "random_state": random_state}
     files = _files(store)
     try:
         for split in read_splits(outer, rows, labels, random_state):

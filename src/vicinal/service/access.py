@@ -27,6 +27,8 @@ from vicinal.service.telemetry import ServiceMetrics
 
 Need = Literal["open", "read", "write"]
 LOOPBACK_NAMES = frozenset(["localhost", "127.0.0.1", "[::1]"])
+METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+"""Methods that are counted by name: clients cannot make further counters."""
 CHUNK_BYTES = 2**16
 """Replies are sent in parts of this size, so that a client that does not read is noticed."""
 SEND_RATE = 100_000
@@ -318,7 +320,8 @@ class Gate:
     def _record(self, scope: Scope, reply: "_Reply", seconds: float) -> None:
         """Count and log the request; never its texts, its query or its tokens."""
         route = getattr(scope.get("route"), "path", "unmatched")
-        self._metrics.requests.labels(scope["method"], route, reply.status).inc()
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._metrics.requests.labels(method, route, reply.status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         log.info(
             "request",

@@ -83,7 +83,7 @@ class BatchDocument(BaseModel):
     """A document of a batch."""
 
     text: Text
-    document_id: str | None = None
+    document_id: Annotated[str, Field(max_length=1000)] | None = None
     metadata: dict[str, Any] = {}
 
 

@@ -174,7 +174,7 @@ async def list_examples(request: Request, model_id: ModelId) -> Response:
 async def list_taught(
     request: Request, model_id: ModelId, limit: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> Response:
-    """List the most recent changes, newest first."""
+    """List the most recent changes, newest first; fewer than `limit` if they are large."""
     return sent(await engine_of(request, model_id).taught(limit))
 
 

@@ -13,9 +13,17 @@ from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from scipy import sparse
 
+from vicinal._core.arrays import Int
 from vicinal.service import served_model
 from vicinal.service.access import Access
-from vicinal.service.learner import Learner, Outcome, Replacement, Request, Upkeep
+from vicinal.service.learner import (
+    Learner,
+    Outcome,
+    Replacement,
+    Request,
+    Upkeep,
+    contains_id,
+)
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
 from vicinal.service.rows import Row
 from vicinal.service.served_model import MOST_ROWS, Answer, ServedModel, add_contributions
@@ -195,6 +203,8 @@ class Batcher(Generic[Item, Result]):
 
 SHOWN_CHARACTERS = 300
 """How much of a taught text the list of changes shows."""
+TAUGHT_BYTES = 2**22
+"""Bytes of changes that one list of them is made from: 4 MiB."""
 SHOWN_EXAMPLES = 6
 """Training rows offered as examples where none were given."""
 
@@ -266,15 +276,16 @@ class Description:
 
     def taught(self, count: int) -> tuple[list[dict[str, Any]], int]:
         """Return the newest changes, newest first, and the version."""
-        version = self._served.version
+        with self._served.reading() as (estimator, version, _):
+            known = served_model.row_ids(estimator)
         if self._learner is None:
             return [], version
-        events = self._learner.store.latest(self._id, count)
-        return [_shown(event, self._learner) for event in events], version
+        events = self._learner.store.latest(self._id, version, count, TAUGHT_BYTES)
+        return [_shown(event, known) for event in events], version
 
 
-def _shown(event: Event, learner: Learner) -> dict[str, Any]:
-    """Return a change as the page lists it."""
+def _shown(event: Event, known: Int) -> dict[str, Any]:
+    """Return a change as the page lists it; `known` are the ids of the rows that are there."""
     is_learned = event.change.kind == "learn"
     rows = [
         {"labels": row["labels"], "text": row.get("text", "(features)")[:SHOWN_CHARACTERS]}
@@ -286,7 +297,7 @@ def _shown(event: Event, learner: Learner) -> dict[str, Any]:
         "row_ids": list(event.row_ids),
         "taught_at": event.taught_at,
         "rows": rows,
-        "undone": is_learned and not learner.alive(event.row_ids),
+        "undone": is_learned and not any(contains_id(known, row) for row in event.row_ids),
     }
 
 

@@ -34,8 +34,8 @@ from vicinal.service.rows import Row
 from vicinal.service.served_model import ServedModel, graph_file, read_graph, write_graph
 from vicinal.service.store import Change, Event, EventStore
 
-REPLAY_BYTES = 2**25
-"""Events read from the store at once, in bytes of their rows: 32 MiB."""
+REPLAY_BYTES = 2**23
+"""Events read from the store at once, in bytes of their rows: 8 MiB."""
 ATTEMPTS = 5
 """Tries of a commit while another process teaches the same model."""
 _VERSION = re.compile(r"[0-9]{12}")
@@ -217,12 +217,11 @@ class Draft:
 
     def alive_from(self, origin: str) -> list[int]:
         """Return the rows that came from one object of another program and are still there."""
-        events = [
-            *self._store.by_origin(self._model_id, origin),
-            *(event for event in self.events if event.change.origin == origin),
-        ]
+        ids = self._store.learned_from(self._model_id, origin)
+        for event in self.events:
+            if event.change.origin == origin and event.change.kind == "learn":
+                ids += event.row_ids
         known = self._served.draft_row_ids()
-        ids = [i for event in events if event.change.kind == "learn" for i in event.row_ids]
         return [row_id for row_id in ids if contains_id(known, row_id)]
 
 
@@ -380,12 +379,6 @@ class Learner:
             ) from error
         self.saved_version, self._saved_rows = version, applied
         return name, version
-
-    def alive(self, ids: Iterable[int]) -> list[int]:
-        """Return those of the row ids that the model still contains."""
-        with self.served.reading() as held:
-            known = served_model.row_ids(held.estimator)
-            return [row_id for row_id in ids if contains_id(known, row_id)]
 
 
 class Snapshots:

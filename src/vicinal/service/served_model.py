@@ -485,20 +485,34 @@ class ServedModel:
     def recalibrate(self) -> None:
         """Fit the threshold again on a copy, while readers and lessons go on; then put it in place.
 
-        The copy catches up with the lessons that were taught meanwhile. Memory: a second live
-        graph, until the copy has taken the model's place.
+        If a method recalibrates more than its threshold, the copy learns the lessons that were
+        taught meanwhile, and takes the model's place.
         """
         with self._writing:
             twin, self._since = self._estimator.snapshot(), []
+            graph = _known_graph(self._estimator)
         if not isinstance(twin, IncrementalEstimator):
             return
         try:
-            twin.recalibrate().prepare()
-            while not self._has_replaced(twin):
-                pass
+            if graph is not None and not state_of(twin).rows.n_empty:
+                twin.use_graph(graph)
+            twin.recalibrate()
+            if not self._has_taken_threshold(twin):
+                twin.prepare()
+                while not self._has_replaced(twin):
+                    pass
         finally:
             with self._writing:
                 self._since = None
+
+    def _has_taken_threshold(self, twin: IncrementalEstimator) -> bool:
+        """Let the model use the threshold of a recalibrated copy; tell whether that was enough."""
+        with self._writing:
+            model = self._estimator
+            if not isinstance(model, IncrementalEstimator) or not model.take_threshold(twin):
+                return False
+            self.publish(self.version, self.history)
+            return True
 
     def _has_replaced(self, twin: IncrementalEstimator) -> bool:
         """Teach a copy what it missed; if that was little, put it in the model's place."""

@@ -237,9 +237,12 @@ class EventStore:
         found = self._select("WHERE model = ? AND key = ?", (model, key))
         return found[0] if found else None
 
-    def by_origin(self, model: str, origin: str) -> list[Event]:
-        """Return the events that came from one object of another program, oldest first."""
-        return self._select("WHERE model = ? AND origin = ? ORDER BY version", (model, origin))
+    def learned_from(self, model: str, origin: str) -> list[int]:
+        """Return the ids of all rows that ever came from one object of another program."""
+        where = "WHERE model = ? AND origin = ? AND kind = 'learn' ORDER BY version"
+        with self._reading, _clear_errors(self.path):
+            found = self._reader.execute(f"SELECT row_ids FROM events {where}", (model, origin))
+            return [row_id for (text,) in found for row_id in json.loads(text)]
 
     def after(self, model: str, version: int, most_bytes: int) -> list[Event]:
         """Return the next events later than `version`, in order.
@@ -249,9 +252,10 @@ class EventStore:
         where = "WHERE model = ? AND version > ? ORDER BY version"
         return self._select(where, (model, version), most_bytes)
 
-    def latest(self, model: str, count: int) -> list[Event]:
-        """Return the newest events, newest first."""
-        return self._select("WHERE model = ? ORDER BY version DESC LIMIT ?", (model, count))
+    def latest(self, model: str, version: int, count: int, most_bytes: int) -> list[Event]:
+        """Return the newest events up to a version, newest first; fewer if they are large."""
+        where = "WHERE model = ? AND version <= ? ORDER BY version DESC LIMIT ?"
+        return self._select(where, (model, version, count), most_bytes)
 
     def last_version(self, model: str) -> int:
         """Return the version of the newest event; 0 if there is none."""

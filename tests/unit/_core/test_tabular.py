@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import vicinal
+from vicinal.comparison import compare as run
 from vicinal.comparison import friedman_nemenyi, paired_order, rank_methods, results_table
-from vicinal.comparison import run_comparison as run
 from vicinal.errors import MissingExtraError
 from vicinal.selection import nested, tune
 

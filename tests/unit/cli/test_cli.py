@@ -193,7 +193,7 @@ def test_convert_writes_the_rows_asked_for(run, tmp_path, rows, n_rows):
 def test_a_folder_that_is_no_model_is_refused(run, tmp_path):
     code, _, err = run("predict", tmp_path, "debtags")
     assert code == 2
-    assert "manifest.json" in err
+    assert "expected a model file, got a folder" in err
 
 
 @pytest.mark.filterwarnings("ignore:Blend. the ridge uses")

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from vicinal.cli.compare import conclusion, ranking_table, spent_seconds
-from vicinal.comparison import rank_methods, run_comparison
+from vicinal.comparison import compare, rank_methods
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.methods import BRkNN, MLkNN
 from vicinal.results import Result, ResultStore
@@ -42,7 +42,7 @@ def test_the_table_is_that_of_the_library(run, data_file, other_file):
     assert code == 0, err
     (found,) = json.loads(out)
     models = {"brknn": BRkNN(never_empty=True), "mlknn": MLkNN(4, never_empty=True)}
-    results = run_comparison([str(data_file), str(other_file)], models, folds=3, seeds=(0, 1))
+    results = compare([str(data_file), str(other_file)], models, folds=3, seeds=(0, 1))
     for data in ("signs.arff", "other.npz"):
         for method in models:
             values = [
@@ -81,7 +81,7 @@ def test_the_store_is_shown_again_without_running(
     def refuse(*_, **__):
         raise AssertionError("ran again")
 
-    monkeypatch.setattr("vicinal.comparison.experiment.run_trial", refuse)
+    monkeypatch.setattr("vicinal.selection.runner.measure_fits", refuse)
     code, again, err = run("compare", *words, "--json")
     assert (code, again) == (0, first), err
     assert store.read_text() == lines

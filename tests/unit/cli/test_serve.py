@@ -108,7 +108,7 @@ def test_without_the_extra_it_is_named(run, model, monkeypatch):
 def test_the_demo_serves_a_model_that_reads_texts(run, served, monkeypatch):
     data = datasets.load("debtags")
     few = data.subset(np.arange(300))
-    monkeypatch.setattr(demo, "load", {"debtags": few}.__getitem__)
+    monkeypatch.setattr(datasets, "load", {"debtags": few}.__getitem__)
     seen = []
 
     def serve(app, host, port, limits):

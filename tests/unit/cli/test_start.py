@@ -1,12 +1,12 @@
 """What a command loads: help and version load next to nothing, prediction no tuning, no plots."""
 
-import hashlib
 import importlib
 import json
 import subprocess
 import sys
 
 import pytest
+from model_files import edit_manifest
 
 from vicinal.cli import options
 from vicinal.comparison.candidates import BASELINES
@@ -85,10 +85,7 @@ def test_a_file_that_names_code_imports_none(run, dataset, tmp_path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
     write_file(dataset, tmp_path / "data.npz")
     MLkNN(3).fit(dataset.X, dataset.Y).save(tmp_path / "model")
-    manifest = tmp_path / "model" / "manifest.json"
-    text = manifest.read_text().split("\n", 1)[1].rstrip("\n")
-    text = text.replace('"methods.MLkNN"', '"trap:Trap"')
-    manifest.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
+    edit_manifest(tmp_path / "model", lambda body: body["model"].update({"$part": "trap:Trap"}))
     code, _, errors = run("predict", "model", "data.npz")
     assert code == 2
     assert "import 'trap' before loading" in " ".join(errors.split())

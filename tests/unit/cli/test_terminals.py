@@ -136,12 +136,12 @@ def test_damaged_files_end_with_one_line(run, tmp_path):
 
 def test_damaged_models_end_with_one_line(run, data_file, tmp_path):
     assert run("train", data_file, "-o", tmp_path / "m")[0] == 0
-    for file in sorted((tmp_path / "m").iterdir()):
-        whole = file.read_bytes()
-        for content in (b"", whole[:-2], b"x" * len(whole), b"[" * 100_000):
-            file.write_bytes(content)
-            code, out, errors = run("evaluate", tmp_path / "m", data_file)
-            assert (code, out) == (2, ""), file
-            assert errors.count("\n") == 1
-        file.write_bytes(whole)
+    file = tmp_path / "m"
+    whole = file.read_bytes()
+    for content in (b"", whole[:-2], b"x" * len(whole), b"[" * 100_000, whole[:700]):
+        file.write_bytes(content)
+        code, out, errors = run("evaluate", file, data_file)
+        assert (code, out) == (2, ""), content[:20]
+        assert errors.count("\n") == 1
+    file.write_bytes(whole)
     assert run("evaluate", tmp_path / "m", data_file)[0] == 0

@@ -14,7 +14,7 @@ import vicinal
 from vicinal.cli import main
 from vicinal.datasets import Dataset, write_file
 from vicinal.preprocess import MinMax
-from vicinal.selection import tune, tuning
+from vicinal.selection import runner, tune
 
 pytestmark = pytest.mark.native
 
@@ -120,7 +120,7 @@ def test_texts_are_tuned_with_their_words(run: Run, tmp_path: Path) -> None:
 def test_an_interrupt_shows_the_best_so_far(
     run: Run, data_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure, left = tuning.measure, [3]
+    measure, left = runner.measure, [3]
 
     def interrupted(*arguments: Any) -> Any:
         if left[0] == 0:
@@ -128,7 +128,7 @@ def test_an_interrupt_shows_the_best_so_far(
         left[0] -= 1
         return measure(*arguments)
 
-    monkeypatch.setattr(tuning, "measure", interrupted)
+    monkeypatch.setattr(runner, "measure", interrupted)
     code, out, err = run(data_file, *SMALL, "--json")
     assert code == 130
     assert "the best settings so far" in err
@@ -152,3 +152,52 @@ def test_bad_words_end_with_one_line(
     assert code == 2
     assert message in " ".join(err.split())
     assert out == ""
+
+
+def test_an_interrupted_run_replaces_no_model(
+    run: Run, data_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The saved model stays as it is, and the best so far is saved beside it."""
+    model, store = tmp_path / "model", tmp_path / "kept"
+    assert run(data_file, *SMALL, "--save", model)[0] == 0
+    before = vicinal.load(model).predict(X).toarray()
+    content = {
+        file: file.read_bytes() for file in sorted(tmp_path.glob("model*/**/*")) if file.is_file()
+    }
+    content |= {model: model.read_bytes()} if model.is_file() else {}
+    measure, left = runner.measure, [1]
+
+    def interrupted(*arguments: Any) -> Any:
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return measure(*arguments)
+
+    monkeypatch.setattr(runner, "measure", interrupted)
+    words = (data_file, *SMALL, "--grid", "smoothing=0.1", "--save", model, "--store", store)
+    code, _, err = run(*words)
+    assert code == 130
+    assert {file: file.read_bytes() for file in content} == content
+    assert np.array_equal(vicinal.load(model).predict(X).toarray(), before)
+    told = " ".join(err.split())
+    assert "model is not changed; the best model so far is in" in told
+    assert vicinal.load(tmp_path / "model.interrupted")[-1].n_neighbors in (1, 3, 5)
+    assert "resumes from" in told
+
+
+def test_only_the_metric_of_the_choice_is_computed_by_default(run: Run, data_file: Path) -> None:
+    code, out, _ = run(data_file, *SMALL, "--metric", "micro-f1", "--json")
+    assert code == 0
+    assert list(json.loads(out)["best"]) == ["micro-f1"]
+    assert json.loads(out)["preprocess"] == ["MinMax()"]
+
+
+def test_python_and_the_command_line_prepare_rows_alike(run: Run, data_file: Path) -> None:
+    """The columns have very different scales, so scaling changes every value."""
+    code, out, _ = run(data_file, *SMALL, "--metric", "micro-f1", "--json")
+    assert code == 0
+    found = tune(["mlknn", "brknn"], X, Y, "micro-f1", 3, {"n_neighbors": [1, 3, 5]})
+    assert found.preprocess == ("MinMax()",)
+    assert json.loads(out)["best"]["micro-f1"]["mean"] == found.best["micro-f1"].mean
+    raw = tune(["mlknn", "brknn"], X, Y, "micro-f1", 3, {"n_neighbors": [1, 3, 5]}, preprocess=None)
+    assert raw.best["micro-f1"].mean != found.best["micro-f1"].mean

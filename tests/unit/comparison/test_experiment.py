@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from vicinal.baselines import BoosTexter
-from vicinal.comparison import run_comparison
+from vicinal.comparison import compare
 from vicinal.datasets import Dataset
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import LCIF, METHODS, BRkNN, FeatureKNN, InstanceKNN, LAMLkNN, MLkNN
@@ -75,7 +75,7 @@ OURS = {
 @pytest.mark.parametrize("folds", [3, "split"])
 def test_every_method_metric_and_fold_equals_a_plain_loop(kind, folds):
     data = make_dataset(kind)
-    results = run_comparison([data], OURS, folds=folds, seeds=(1, 4))
+    results = compare([data], OURS, folds=folds, seeds=(1, 4))
     assert [(r.method, r.seed) for r in results] == [(m, s) for m in OURS for s in (1, 4)]
     for result in results:
         assert (result.data, result.experiment) == (
@@ -132,7 +132,7 @@ RIVALS = {
 @pytest.mark.filterwarnings("ignore:Label not:UserWarning")
 def test_any_estimator_of_scikit_learn_can_be_compared():
     data = make_dataset()
-    results = {r.method: r for r in run_comparison([data], RIVALS, folds=4, seeds=(5,))}
+    results = {r.method: r for r in compare([data], RIVALS, folds=4, seeds=(5,))}
     folds = folds_of(data, 4, 5)
     # The rare label is in three rows, so some training part may lack it.
     for name, model in RIVALS.items():
@@ -177,7 +177,7 @@ def test_a_label_with_one_class_in_training_scores_its_class(only):
     data = Dataset(
         X, Y, feature_names=("f",), label_names=("a", "b"), train=np.arange(6), test=[6, 7]
     )
-    (result,) = run_comparison({"d": data}, {"rival": KNeighborsClassifier(1)}, folds="split")
+    (result,) = compare({"d": data}, {"rival": KNeighborsClassifier(1)}, folds="split")
     model = KNeighborsClassifier(1).fit(X[:6] / 5, Y[:6])
     first = model.predict_proba(X[6:] / 5)[0][:, 1]
     scores = np.column_stack([first, np.full(2, float(only))])
@@ -208,9 +208,9 @@ def test_bad_arguments_are_named(change, says):
     data = make_dataset().subset(np.arange(30))
     usual = {"datasets": {"d": data}, "methods": ["brknn"], "folds": 2}
     with pytest.raises(InvalidArgumentError, match=says):
-        run_comparison(**{**usual, **change})
+        compare(**{**usual, **change})
 
 
 def test_two_data_sets_of_one_name_are_refused():
     with pytest.raises(InvalidArgumentError, match="twice"):
-        run_comparison([make_dataset(), make_dataset(seed=4)], ["brknn"])
+        compare([make_dataset(), make_dataset(seed=4)], ["brknn"])

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import vicinal
-from vicinal.comparison import rank_methods, run_comparison
+from vicinal.comparison import compare, rank_methods
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TextVectorizer, TfIdf
@@ -34,12 +34,12 @@ class Broken(vicinal.BRkNN):
 def test_folds_of_ones_own(sample):
     folds = list(KFold(4).split(sample.X))
     model = vicinal.BRkNN(3)
-    (by_pairs,) = run_comparison((sample.X, sample.Y), {"BR": model}, folds=folds, metrics=METRICS)
-    (by_splitter,) = run_comparison(
+    (by_pairs,) = compare((sample.X, sample.Y), {"BR": model}, folds=folds, metrics=METRICS)
+    (by_splitter,) = compare(
         {"data": (sample.X, sample.Y)}, {"BR": model}, folds=KFold(4), metrics=METRICS
     )
     generated = (pair for pair in folds)
-    (once,) = run_comparison((sample.X, sample.Y), {"BR": model}, folds=generated, metrics=METRICS)
+    (once,) = compare((sample.X, sample.Y), {"BR": model}, folds=generated, metrics=METRICS)
     assert by_pairs.values == by_splitter.values == once.values
     for fold, (train, test) in enumerate(folds):
         scale = MinMax().fit(sample.X[train])
@@ -52,7 +52,7 @@ def test_folds_of_ones_own(sample):
 @pytest.mark.parametrize("preprocess", [StandardScaler(), [("s", StandardScaler()), MinMax()]])
 def test_transformers_are_fitted_on_training_rows(sample, preprocess):
     folds = list(KFold(3).split(sample.X))
-    (found,) = run_comparison(
+    (found,) = compare(
         (sample.X, sample.Y), {"BR": vicinal.BRkNN(3)}, folds=folds, preprocess=preprocess,
         metrics=METRICS,
     )  # fmt: skip
@@ -68,7 +68,7 @@ def test_transformers_are_fitted_on_training_rows(sample, preprocess):
 
 def test_sparse_rows_with_tfidf(sample):
     X = sparse.csr_array(sample.X)
-    found = run_comparison(
+    found = compare(
         {"d": (X, sample.Y)}, ["brknn", "mlknn"], folds=2, preprocess=TfIdf(), metrics=METRICS
     )
     assert [each.method for each in found] == ["brknn", "mlknn"]
@@ -77,7 +77,7 @@ def test_sparse_rows_with_tfidf(sample):
 def test_texts_and_names():
     folds = list(KFold(3).split(TEXTS))
     methods = {"BR": vicinal.BRkNN(1, metric="cosine"), "tree": DecisionTreeClassifier()}
-    ours, tree = run_comparison((TEXTS, NAMES), methods, folds=folds, metrics=METRICS)
+    ours, tree = compare((TEXTS, NAMES), methods, folds=folds, metrics=METRICS)
     assert ours.label_names == ("green", "pear", "red")
     assert tree.method == "tree"
     train, test = folds[1]
@@ -94,8 +94,8 @@ def test_a_table_is_read_as_train_reads_it(tmp_path):
     lines = [f"{text},{'|'.join(labels)}" for text, labels in zip(TEXTS, NAMES, strict=True)]
     path.write_text("text,tags\n" + "\n".join(lines) + "\n")
     methods = {"BR": vicinal.BRkNN(1, metric="cosine")}
-    (of_file,) = run_comparison([str(path)], methods, folds=3, metrics=METRICS)
-    (of_pair,) = run_comparison((TEXTS, NAMES), methods, folds=3, metrics=METRICS)
+    (of_file,) = compare([str(path)], methods, folds=3, metrics=METRICS)
+    (of_pair,) = compare((TEXTS, NAMES), methods, folds=3, metrics=METRICS)
     assert of_file.values == of_pair.values
 
 
@@ -104,15 +104,16 @@ def test_a_failing_method_is_reported_and_other_methods_continue(sample, tmp_pat
     data = {"d": (sample.X, sample.Y)}
     store = tmp_path / "results.jsonl"
     with caplog.at_level(logging.WARNING, logger="vicinal"):
-        found = run_comparison(data, methods, folds=2, metrics=METRICS, store=store)
+        found = compare(data, methods, folds=2, metrics=METRICS, store=store)
     assert [each.method for each in found] == ["good"]
-    assert "bad failed on d, fold 1, and is left out there: ValueError: no luck" in caplog.text
-    again = run_comparison(data, methods, folds=2, metrics=METRICS, store=store)
+    assert "bad failed on d and is left out there: fold 1: ValueError: no luck" in caplog.text
+    assert found.failed == {("d", "bad", 0): "fold 1: ValueError: no luck"}
+    again = compare(data, methods, folds=2, metrics=METRICS, store=store)
     assert again == found
-    with pytest.raises(InvalidArgumentError, match="bad on d: ValueError: no luck"):
-        run_comparison(data, {"bad": Broken(3), "worse": Broken(2)}, folds=2, metrics=METRICS)
+    with pytest.raises(InvalidArgumentError, match="bad on d, fold 1: ValueError: no luck"):
+        compare(data, {"bad": Broken(3), "worse": Broken(2)}, folds=2, metrics=METRICS)
     with pytest.raises(ValueError, match="no luck"):
-        run_comparison(data, {"bad": Broken(3)}, folds=2, metrics=METRICS)
+        compare(data, {"bad": Broken(3)}, folds=2, metrics=METRICS)
 
 
 def test_stored_results_depend_on_folds_and_transformers(sample, tmp_path):
@@ -120,7 +121,7 @@ def test_stored_results_depend_on_folds_and_transformers(sample, tmp_path):
     methods = {"BR": vicinal.BRkNN(3)}
 
     def figures(**options):
-        (found,) = run_comparison(data, methods, metrics=METRICS, store=store, **options)
+        (found,) = compare(data, methods, metrics=METRICS, store=store, **options)
         return found.values
 
     first = figures(folds=KFold(3))
@@ -141,7 +142,7 @@ def test_stored_results_depend_on_folds_and_transformers(sample, tmp_path):
 )
 def test_other_data_are_refused(data, says):
     with pytest.raises(InvalidArgumentError, match=says):
-        run_comparison(data, ["brknn"], folds=2)
+        compare(data, ["brknn"], folds=2)
 
 
 def test_a_frame_reaches_the_steps_that_read_its_columns(sample):
@@ -149,7 +150,7 @@ def test_a_frame_reaches_the_steps_that_read_its_columns(sample):
     frame["kind"] = np.where(sample.X[:, 2] > 0.3, "large", "small")
     columns = ColumnTransformer([("k", OneHotEncoder(), ["kind"]), ("n", MinMax(), ["a", "b"])])
     options = {"folds": KFold(3), "metrics": METRICS, "preprocess": columns}
-    (found,) = run_comparison({"d": (frame, sample.Y)}, {"BR": vicinal.BRkNN(3)}, **options)
+    (found,) = compare({"d": (frame, sample.Y)}, {"BR": vicinal.BRkNN(3)}, **options)
     model = make_pipeline(columns, vicinal.BRkNN(3))
     for fold, (train, test) in enumerate(KFold(3).split(frame)):
         fitted = model.fit(frame.iloc[train], sample.Y[train])
@@ -164,15 +165,15 @@ def test_a_table_of_numbers_and_one_data_set_without_a_list(tmp_path, sample):
         f"{line},{'x' if label else 'y'}" for line, label in zip(lines, sample.Y[:, 0], strict=True)
     ]
     path.write_text("a,b,tags\n" + "\n".join(rows) + "\n")
-    (of_file,) = run_comparison(str(path), "brknn", folds=3, metrics=METRICS, n_jobs=1)
+    (of_file,) = compare(str(path), "brknn", folds=3, metrics=METRICS, n_jobs=1)
     names = [["x"] if label else ["y"] for label in sample.Y[:, 0]]
-    (of_pair,) = run_comparison((sample.X[:, :2], names), "brknn", folds=3, metrics=METRICS)
+    (of_pair,) = compare((sample.X[:, :2], names), "brknn", folds=3, metrics=METRICS)
     assert of_file.values == of_pair.values
 
 
 def test_methods_that_share_no_data_are_not_ranked(sample):
-    (one,) = run_comparison((sample.X, sample.Y), {"A": vicinal.BRkNN(1)}, folds=2)
-    (two,) = run_comparison({"e": (sample.X, sample.Y)}, {"B": vicinal.BRkNN(3)}, folds=2)
+    (one,) = compare((sample.X, sample.Y), {"A": vicinal.BRkNN(1)}, folds=2)
+    (two,) = compare({"e": (sample.X, sample.Y)}, {"B": vicinal.BRkNN(3)}, folds=2)
     found = rank_methods([one, two], "micro-f1")
     assert (found.mean_ranks, found.tests) == ({}, None)
     assert verdict(found) == "Methods are not ranked: no data set has micro-f1 for every method."

@@ -1,16 +1,19 @@
 """What is in the store is not run again, unless it is of other data, settings or version."""
 
+import importlib
 import json
+import sys
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from vicinal.comparison import experiment, run_comparison
+import vicinal
 from vicinal.datasets import Dataset
 from vicinal.decision import CardinalityThreshold, LabelThresholds
 from vicinal.methods import LAMLkNN, MLkNN
-from vicinal.results import ResultStore, digest_of, plain
+from vicinal.results import ResultStore, digest_of, plain, source_hash
+from vicinal.selection import runner
 
 pytestmark = pytest.mark.native
 
@@ -28,13 +31,13 @@ def data():
 def ran(monkeypatch):
     """The methods that were run, one entry a fold."""
     names = []
-    original = experiment.run_trial
+    original = runner.measure_fits
 
-    def counted(candidate, *rest):
-        names.append(candidate.name)
-        return original(candidate, *rest)
+    def counted(grid, *rest, **more):
+        names.append(grid.method)
+        return original(grid, *rest, **more)
 
-    monkeypatch.setattr(experiment, "run_trial", counted)
+    monkeypatch.setattr(runner, "measure_fits", counted)
     return names
 
 
@@ -43,7 +46,7 @@ def compare(data, tmp_path):
     def call(methods=None, given=data, **more):
         store = tmp_path / "results.jsonl"
         methods = {"a": MLkNN(3), "b": MLkNN(5)} if methods is None else methods
-        return run_comparison({"d": given}, methods, **{"folds": 3, "store": store, **more})
+        return vicinal.compare({"d": given}, methods, **{"folds": 3, "store": store, **more})
 
     return call
 
@@ -117,15 +120,15 @@ def test_results_of_another_version_are_run_again(compare, ran, tmp_path):
 
 
 def test_an_interrupted_run_resumes(compare, ran, monkeypatch):
-    original = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(candidate, fold, metrics, seed, n_jobs):
-        if seed == 1:
+    def stopped(*arguments, **more):
+        if len(ran) == 6:  # all folds of the first seed
             raise KeyboardInterrupt
-        return original(candidate, fold, metrics, seed, n_jobs)
+        return counted(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(seeds=(0, 1))
     ran.clear()
@@ -139,26 +142,28 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
 ):
     whole = compare(store=None)
     ran.clear()
-    counted = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(*arguments):
+    def stopped(*arguments, **more):
         if len(ran) == trials:
             raise KeyboardInterrupt
-        return counted(*arguments)
+        return counted(*arguments, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare()
     assert not (tmp_path / "results.jsonl").exists()
     with (tmp_path / "results.jsonl.unfinished").open("ab") as file:
-        file.write(b'{"trial": "cut o')
+        file.write(b'{"work": "cut o')
     resumed = compare()
     assert ran == ["a", "b"] * 3
     for got, expected in zip(resumed, whole, strict=True):
-        assert got.to_json() | {"seconds": 0} == expected.to_json() | {"seconds": 0}
+        times = {"seconds": 0, "fold_seconds": 0}
+        assert got.to_json() | times == expected.to_json() | times
         assert set(got.seconds) == set(expected.seconds)
-    assert [file.name for file in tmp_path.iterdir()] == ["results.jsonl"]
+    left = {file.name for file in tmp_path.iterdir() if file.suffix != ".lock"}
+    assert left == {"results.jsonl"}
 
 
 @pytest.mark.parametrize(
@@ -167,21 +172,21 @@ def test_a_run_stopped_within_a_round_does_no_trial_twice(
         {"methods": {"a": MLkNN(4)}},
         {"preprocess": "none"},
         {"folds": 2},
-        {"metrics": ["hamming-loss"]},
+        {"metrics": ["hamming-loss", "precision@2"]},
         {"seeds": [1]},
     ],
 )
 def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypatch, change):
-    counted = experiment.run_trial
+    counted = runner.measure_fits
 
-    def stopped(*arguments):
+    def stopped(*arguments, **more):
         if len(ran) == 2:
             raise KeyboardInterrupt
-        return counted(*arguments)
+        return counted(*arguments, **more)
 
     methods = {"methods": {"a": MLkNN(3)}}
     with monkeypatch.context() as patch:
-        patch.setattr(experiment, "run_trial", stopped)
+        patch.setattr(runner, "measure_fits", stopped)
         with pytest.raises(KeyboardInterrupt):
             compare(**methods)
     ran.clear()
@@ -189,7 +194,7 @@ def test_trials_of_another_run_are_not_taken_for_its_own(compare, ran, monkeypat
     assert ran == ["a"] * change.get("folds", 3)
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", '{"trial": "k", "counts": 3}', "text"])
+@pytest.mark.parametrize("line", ["{}", "[]", '{"work": ["k"], "metrics": 3}', "text"])
 def test_a_damaged_trial_is_named(compare, tmp_path, line):
     (tmp_path / "results.jsonl.unfinished").write_text(line + "\n")
     with pytest.raises(ValueError, match="unfinished, line 1: expected a fold of a comparison"):
@@ -229,3 +234,100 @@ def test_rules_with_many_thresholds_have_different_digests(place, more):
     assert plain(rules[0]) != plain(rules[1])
     assert plain(rules[0]) == plain(LabelThresholds(one.copy()))
     assert digest_of("threshold", rules[0]) != digest_of("threshold", rules[1])
+
+
+def test_trials_are_reused_for_fewer_metrics(compare, ran, monkeypatch):
+    counted = runner.measure_fits
+
+    def stopped(*arguments, **more):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        return counted(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "measure_fits", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            compare({"a": MLkNN(3)})
+    ran.clear()
+    (found,) = compare({"a": MLkNN(3)}, metrics=["hamming-loss"])
+    assert ran == ["a"]
+    assert list(found.values) == ["hamming-loss"]
+
+
+OWN_METHOD = """
+import numpy as np
+from sklearn.base import BaseEstimator
+from helper_of_{name} import LABEL
+
+class Constant(BaseEstimator):
+    def fit(self, X, Y):
+        self.n_labels_ = Y.shape[1]
+        return self
+
+    def predict(self, X):
+        answer = np.zeros((X.shape[0], self.n_labels_), dtype=int)
+        answer[:, LABEL] = {value}
+        return answer
+"""
+
+
+@pytest.fixture
+def own_method(tmp_path, monkeypatch):
+    """Write a method of one's own and the module it imports, and return its class."""
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "own_method_of_a_test"
+
+    def write(value=1, label=0):
+        (tmp_path / f"{name}.py").write_text(OWN_METHOD.format(name=name, value=value))
+        (tmp_path / f"helper_of_{name}.py").write_text(f"LABEL = {label}\n")
+        for module in (name, f"helper_of_{name}"):
+            sys.modules.pop(module, None)
+        importlib.invalidate_caches()
+        return importlib.import_module(name).Constant
+
+    yield write
+    for module in (name, f"helper_of_{name}"):
+        sys.modules.pop(module, None)
+
+
+@pytest.mark.parametrize("change", [{"value": 0}, {"label": 1}])
+def test_a_changed_method_is_run_again(compare, ran, own_method, change, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (old,) = compare({"own": own_method()()})
+    ran.clear()
+    assert compare({"own": own_method()()}) == [old]
+    assert ran == []
+    (new,) = compare({"own": own_method(**change)()})
+    assert ran == ["own"] * 3
+    assert new.values["hamming-loss"] != old.values["hamming-loss"]
+    assert new.provenance["source"] != old.provenance["source"]
+
+
+def test_a_method_inside_a_pipeline_is_hashed_too(own_method):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    one = make_pipeline(FunctionTransformer(), own_method()())
+    before = source_hash(one)
+    two = make_pipeline(FunctionTransformer(), own_method(value=0)())
+    assert before != source_hash(two)
+    assert source_hash(MLkNN(threshold=0.5)) == ""
+
+
+def test_rerun_computes_everything_again(compare, ran):
+    compare()
+    ran.clear()
+    compare(rerun=True)
+    assert ran == ["a", "b"] * 3
+
+
+def test_provenance_names_command_folds_and_seconds(compare, data):
+    (first, _), (other, _) = compare(), compare(seeds=[1])
+    assert first.provenance["command"]
+    assert first.provenance["folds"] != other.provenance["folds"]
+    assert {step: len(each) for step, each in first.fold_seconds.items()} == {
+        "fit": 3,
+        "predict": 3,
+        "search": 3,
+    }
+    assert sum(first.fold_seconds["fit"]) == pytest.approx(first.seconds["fit"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vicinal.comparison import Tuned, run_comparison
+from vicinal.comparison import Tuned, compare
 from vicinal.comparison import candidates as tuned_module
 from vicinal.datasets import Dataset
 from vicinal.methods import METHODS
@@ -24,7 +24,7 @@ def data():
 @pytest.mark.parametrize("method", ["mlknn", "brknn", "lcif"])
 def test_each_fold_is_tuned_and_tested_apart(data, method):
     candidate = Tuned(method, "micro-f1", cv=3)
-    (result,) = run_comparison({"d": data}, {"best": candidate}, folds=3, seeds=(4,))
+    (result,) = compare({"d": data}, {"best": candidate}, folds=3, seeds=(4,))
     splitter = IterativeStratification(3, shuffle=True, random_state=4)
     said = []
     for fold, (train, test) in enumerate(splitter.split(data.X, data.Y)):
@@ -65,7 +65,7 @@ def test_an_interrupt_while_tuning_stops_the_comparison(data, monkeypatch):
 
     monkeypatch.setattr(tuned_module, "tune", stopped)
     with pytest.raises(KeyboardInterrupt):
-        run_comparison({"d": data}, {"best": Tuned("brknn", "micro-f1", cv=2)}, folds=2)
+        compare({"d": data}, {"best": Tuned("brknn", "micro-f1", cv=2)}, folds=2)
 
 
 def test_a_tuned_method_predicts_as_the_chosen_setting(data):

@@ -11,6 +11,7 @@ import pytest
 from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import ModelFormatError
 from vicinal.index import SegmentedIndex, segment_files
+from vicinal.index.segment_store import FolderStore
 
 pytestmark = pytest.mark.native
 
@@ -189,3 +190,33 @@ def test_killed_at_every_step(change, before, stored):
         assert found in states
         CHANGES["remove" if found is not None else "build"](folder)
     assert killed >= 3
+
+
+def test_opening_beside_a_writer_reads_the_newer_manifest(tmp_path, monkeypatch):
+    """The writer replaces the manifest and removes files after the reader has read the old one."""
+    build(tmp_path)
+    add_single_rows(tmp_path)
+    real, turns = FolderStore.runs, iter([merge, rewrite])
+
+    def runs(self, verify):
+        change = next(turns, None)
+        if change is not None:
+            with monkeypatch.context() as patch:
+                patch.setattr(FolderStore, "runs", real)
+                change(tmp_path)
+        return real(self, verify)
+
+    monkeypatch.setattr(FolderStore, "runs", runs)
+    index = SegmentedIndex.open(tmp_path)
+    monkeypatch.setattr(FolderStore, "runs", real)
+    assert next(turns, None) is None  # both changes were made while it was opened
+    found, expected = (each.query(X, 5).ids for each in (index, SegmentedIndex.open(tmp_path)))
+    assert np.array_equal(found, expected)
+    assert found[found >= 0].min() == 30  # the last change removed the rows before
+
+
+def test_a_missing_file_of_the_current_manifest_is_still_an_error(tmp_path):
+    build(tmp_path)
+    next(file for file in tmp_path.rglob("*") if file.name.startswith("indices")).unlink()
+    with pytest.raises(ModelFormatError, match="missing"):
+        SegmentedIndex.open(tmp_path)

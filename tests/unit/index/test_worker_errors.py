@@ -18,9 +18,10 @@ pytestmark = [
 # One arena and a fixed threshold: memory that is freed goes back, and limits mean the same again.
 MALLOC = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
 
-# With k = n, a query under way needs 16 bytes a row, in compiled code: of limits that rise in small
-# steps from what the answer itself takes, some stop a search there. That an error of each thread
-# comes through is tested where threads are told apart, in native/tests/common/test_parallel.cpp.
+# With k = n, a query under way needs at least 16 bytes per row in compiled code, and afterwards
+# NumPy needs 8 bytes per neighbour. With two queries the first is more, even if the threads take
+# turns. So of limits that rise in small steps, some stop the search in compiled code. That an error
+# of each thread comes through is tested in native/tests/common/test_parallel.cpp.
 SHORT_OF_MEMORY = """
 import json, resource
 import numpy as np
@@ -31,15 +32,15 @@ def virtual_bytes():
     with open("/proc/self/statm") as status:
         return int(status.read().split()[0]) * resource.getpagesize()
 
-n, rng = 20_000, np.random.default_rng(0)
+n, rng = 200_000, np.random.default_rng(0)
 X = sparse.csr_array((rng.choice({values}, 2 * n), rng.integers(0, 9, 2 * n), np.arange(n + 1) * 2))
 X.sum_duplicates()
 index = InvertedIndex(X, "cosine", n_jobs=2)
-Q = X[:24]
+Q = X[:2]
 wanted = index.query(Q, 5).ids
 _, hard = resource.getrlimit(resource.RLIMIT_AS)
 outcomes = []
-for extra in range(24 * n * 12, 100 << 20, 1 << 17):  # the answer itself, and more
+for extra in range(2 * n * 12, 100 << 20, 1 << 18):  # the answer itself, and more
     resource.setrlimit(resource.RLIMIT_AS, (virtual_bytes() + extra, hard))
     try:
         index.query(Q, n)

@@ -1,7 +1,7 @@
 """The blend as a user meets it."""
 
 import copy
-from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,11 +12,8 @@ import vicinal
 from vicinal import Blend, InstanceKNN, LabelRidge, MLkNN
 from vicinal.decision import CardinalityThreshold
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.methods.blend import plan
+from vicinal.methods.blend import scoring as blend_scoring
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.network import Network
-from vicinal.methods.blend.parts import Part
-from vicinal.methods.instance_knn import InstanceKNNScoring
 from vicinal.methods.training import Training
 from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax
@@ -37,6 +34,7 @@ def documents(n=260, n_words=60, n_labels=8, seed=0):
 
 X, Y = documents()
 TRAIN, TEST = slice(0, 200), slice(200, None)
+OF_WORDS = ("votes", "local ridge", "centroids")
 
 
 def same(a, b):
@@ -60,17 +58,21 @@ def test_is_better_than_its_parts(fitted):
     assert micro_f1(fitted) > micro_f1(LabelRidge().fit(X[TRAIN], Y[TRAIN])) - 0.02
 
 
-@pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
+@pytest.mark.parametrize("combine", ["boosting", "mix"])
 def test_scores_are_probabilities(combine):
-    model = Blend(combine=combine).fit(X[TRAIN], Y[TRAIN])
-    kinds = {"boosting": Trees, "network": Network, "mix": ConvexMix}
-    assert type(model.scoring_.mixture) is kinds[combine]
+    model = Blend(combine).fit(X[TRAIN], Y[TRAIN])
+    assert type(model.scoring_.mixture) is {"boosting": Trees, "mix": ConvexMix}[combine]
     scores = model.predict_proba(X[TEST])
     assert scores.shape == (60, 8)
     assert 0 < scores.min() <= scores.max() <= 1
     # Calibrated: as many labels as the rows have, within what chance allows for 60 rows.
     true = Y[TEST].sum()
     assert abs(scores.sum() - true) < 3 * np.sqrt((scores * (1 - scores)).sum())
+
+
+def test_its_parts_are_named(fitted):
+    views = [f"{kind}, {view}" for view in ("as given", "weighted") for kind in OF_WORDS]
+    assert fitted.part_names_ == (*views, "ridge, as given", "ridge, weighted")
 
 
 def test_repeats_itself(fitted):
@@ -99,9 +101,9 @@ def test_rows_are_scored_one_by_one_as_together(fitted):
     np.testing.assert_allclose(one_by_one, fitted.predict_proba(X[TEST][:9]), rtol=1e-9)
 
 
-@pytest.mark.parametrize("combine", ["boosting", "network", "mix"])
+@pytest.mark.parametrize("combine", ["boosting", "mix"])
 def test_saved_and_loaded(tmp_path, combine):
-    model = Blend(combine=combine).fit(sparse.csr_array(X[TRAIN]), Y[TRAIN])
+    model = Blend(combine).fit(sparse.csr_array(X[TRAIN]), Y[TRAIN])
     model.save(tmp_path / "model")
     again = vicinal.load(tmp_path / "model")
     same(again.predict_proba(X[TEST]), model.predict_proba(X[TEST]))
@@ -113,46 +115,9 @@ def test_saved_and_loaded(tmp_path, combine):
 def test_copied(fitted):
     again = copy.deepcopy(fitted)
     same(again.predict_proba(X[TEST]), fitted.predict_proba(X[TEST]))
-
-
-def test_incremental_learning_equals_a_fit_on_all_rows(fitted):
-    model = Blend().fit(X[:150], Y[:150]).partial_fit(X[150:230], Y[150:230])
-    model.forget(np.arange(200, 230))
-    same(model.predict_proba(X[TEST]), fitted.predict_proba(X[TEST]))
-    same(model.predict(X[TEST]), fitted.predict(X[TEST]))
-
-
-def test_a_loaded_model_learns_further(tmp_path, fitted):
-    Blend().fit(X[:150], Y[:150]).save(tmp_path / "model")
-    model = vicinal.load(tmp_path / "model").partial_fit(X[150:200], Y[150:200])
-    same(model.predict_proba(X[TEST]), fitted.predict_proba(X[TEST]))
-
-
-def test_a_ready_graph_replaces_the_search(fitted):
-    index = vicinal.index.DenseIndex(X[TRAIN], "cosine")
-    model = Blend().fit(X[TRAIN], Y[TRAIN], graph=index.query_self(40))
-    graph = index.query(X[TEST], 40)
-    same(model.predict_proba(X[TEST], graph=graph), fitted.predict_proba(X[TEST]))
-
-
-def test_estimators_can_be_mixed(tmp_path):
-    parts = [InstanceKNN(10, power=2.0), LabelRidge(1.0), MLkNN(7, metric="cosine")]
-    model = Blend(parts).fit(X[TRAIN], Y[TRAIN])
-    assert model.part_names_ == ("InstanceKNN 1", "LabelRidge 2", "MLkNN 3")
-    alone = InstanceKNN(10, power=2.0).fit(X[TRAIN], Y[TRAIN])
-
-    def precision(estimator):
-        return evaluate(Y[TEST], scores=estimator.scores(X[TEST]))["average-precision"]
-
-    assert precision(model) > precision(alone)
-    model.save(tmp_path / "model")
-    again = vicinal.load(tmp_path / "model")
-    same(again.predict_proba(X[TEST]), model.predict_proba(X[TEST]))
-    assert [repr(part) for part in again.parts] == [repr(part) for part in parts]
-    same(
-        again.partial_fit(X[TEST], Y[TEST]).predict_proba(X[:9]),
-        Blend(parts).fit(X, Y).predict_proba(X[:9]),
-    )
+    again.partial_fit(X[TEST][:1], Y[TEST][:1])
+    assert again.row_ids_[-1] == 200
+    assert fitted.row_ids_[-1] == 199
 
 
 def test_dense_measurements(tmp_path):
@@ -162,11 +127,11 @@ def test_dense_measurements(tmp_path):
     labels = labels.astype(int)
     model = Blend().fit(rows[:180], labels[:180])
     assert model.part_names_ == (
-        "votes, as given",
         "votes, scaled",
+        "local ridge, scaled",
         "ridge, scaled",
-        "ridge, kernel",
-        "co-occurrence",
+        "kernel ridge 1, scaled",
+        "kernel ridge 0.3, scaled",
     )
 
     def micro_f1(estimator):
@@ -188,8 +153,9 @@ def test_dense_measurements(tmp_path):
         np.ones((30, 3), dtype=int),
         np.eye(30, 1, dtype=int),
         np.eye(30, dtype=int),
+        np.tile(np.eye(30, dtype=int), 4),
     ],
-    ids=["no labels", "all labels", "one label in one row", "each label once"],
+    ids=["no labels", "all labels", "one label in one row", "each label once", "four labels a row"],
 )
 def test_odd_labels(labels):
     model = Blend().fit(X[:30], labels)
@@ -198,40 +164,14 @@ def test_odd_labels(labels):
     assert model.predict(X[30:40]).shape == (10, labels.shape[1])
 
 
-def test_a_cell_holds_the_logarithm_of_the_labels_share(fitted):
-    """Of rows, where half a row with and half a row without every label are added."""
-    share = (Y[TRAIN].sum(axis=0) + 0.5) / (len(Y[TRAIN]) + 1)
-    np.testing.assert_allclose(fitted.scoring_.maker.log_prior, np.log(share), rtol=1e-12)
-
-
-def test_parts_speak_of_rows_as_their_view_shows_them(fitted):
-    state = fitted.scoring_
-    graph = fitted.neighbor_graph(X[TEST])
-    said = state.part_scores(graph, X[TEST])
-    assert len(said) == len(state.names)
-    assert [part.view for part in state.parts] == [0, 1, 0, 1, 1]  # similarity: of weighted rows
-    for part, scores in zip(state.parts, said, strict=False):
-        view = state.views[part.view]
-        rows = view.of(X[TEST])
-        near = graph if view.rows is None or not part.scoring.k else view.nearest(rows, 40)
-        alone = part.scoring.scores(near, rows)
-        np.testing.assert_allclose(scores.toarray(), alone.toarray(), rtol=1e-12, atol=1e-15)
-    votes = [
-        Part(str(k), view, InstanceKNNScoring(k, state.Y)) for view, k in ((0, 5), (1, 30), (1, 2))
-    ]
-    fewer = replace(state, parts=tuple(votes), co_occurrence=None)
-    for part, scores in zip(votes, fewer.part_scores(graph, X[TEST]), strict=True):
-        near = state.views[1].nearest(state.views[1].of(X[TEST]), 40) if part.view else graph
-        same(scores.toarray(), part.scoring.scores(near).toarray())
-    last_ridge = state.names.index("ridge, weighted")
-    spread = state.co_occurrence.scores(said[last_ridge].toarray())
-    np.testing.assert_allclose(said[-1].toarray(), spread, rtol=1e-12)
-
-
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5])
-def test_few_rows(n_rows):
-    model = Blend().fit(X[:n_rows], Y[:n_rows])
-    assert model.predict(X[:4]).shape == (4, 8)
+@pytest.mark.parametrize("dense", [False, True])
+def test_few_rows(n_rows, dense):
+    rows = X + dense
+    model = Blend().fit(rows[:n_rows], Y[:n_rows])
+    assert model.predict(rows[:4]).shape == (4, 8)
+    model.partial_fit(rows[5:6], Y[5:6])
+    same(model.predict(rows[5:6]), Y[5:6])
 
 
 def test_rows_without_features(fitted):
@@ -240,31 +180,38 @@ def test_rows_without_features(fitted):
     assert (fitted.predict(nothing).sum(axis=1) >= 1).all()
 
 
-def test_little_memory_leaves_parts_out():
-    with pytest.warns(UserWarning, match=r"Blend: the ridge is left out, because of max_memory=1"):
-        model = Blend(max_memory=1).fit(X[TRAIN], Y[TRAIN])
-    assert model.part_names_ == ("votes, as given", "votes, weighted", "feature similarity")
+def test_many_labels_are_no_limit():
+    """A label for each pair of words: no warning, every label ranked, nothing dense."""
+    rows = sparse.csr_array(X[TRAIN])
+    names = [[f"{a} {b}" for a in range(60) for b in range(a, 60) if x[a] * x[b]] for x in X[TRAIN]]
+    model = Blend().fit(rows, names)
+    assert len(model.label_names_) > 1_000
+    ids, scores = model.rank(rows[:2], top=len(model.label_names_))
+    assert all(len(set(row)) == len(model.label_names_) for row in ids.tolist())
+    assert (np.diff(scores, axis=1) <= 0).all()
+
+
+def test_little_memory_leaves_the_ridge_out():
+    model = Blend(max_memory=1).fit(X[TRAIN], Y[TRAIN])
+    assert not [name for name in model.part_names_ if name.startswith("ridge")]
     assert evaluate(Y[TEST], model.predict(X[TEST]))["micro-f1"] > 0.4
 
 
-def test_some_memory_leaves_features_out():
-    with pytest.warns(UserWarning, match=r"the ridge uses the \d+ of 60 features"):
-        model = Blend(max_memory=2**15).fit(X[TRAIN], Y[TRAIN])
-    assert "ridge, weighted" in model.part_names_
+def test_negative_sparse_values_have_no_label_weights():
+    model = Blend().fit(-X[TRAIN] * (X[TRAIN] > 1), Y[TRAIN])
+    assert not [name for name in model.part_names_ if "weighted" in name]
 
 
-def test_many_labels_leave_votes_only(monkeypatch):
-    monkeypatch.setattr(plan, "MANY_LABELS", 7)
-    with pytest.warns(UserWarning, match="only votes of neighbours are used"):
-        model = Blend().fit(X[TRAIN], Y[TRAIN])
-    assert model.part_names_ == ("votes, as given", "votes, weighted")
-    assert evaluate(Y[TEST], model.predict(X[TEST]))["micro-f1"] > 0.4
-
-
-def test_negative_sparse_values_leave_weights_out():
-    with pytest.warns(UserWarning, match="label weights are left out"):
-        model = Blend().fit(-X[TRAIN] * (X[TRAIN] > 1), Y[TRAIN])
-    assert model.part_names_ == ("votes, as given", "ridge, as given", "co-occurrence")
+def test_more_features_than_the_ridge_takes_are_seen_through_rows():
+    wide = sparse.hstack([sparse.csr_array(X[TRAIN]), sparse.csr_array((200, 3_000))]).tocsr()
+    narrow = Blend("mix").fit(sparse.csr_array(X[TRAIN]), Y[TRAIN])
+    model = Blend("mix").fit(wide, Y[TRAIN])
+    assert model.part_names_ == narrow.part_names_
+    np.testing.assert_allclose(
+        model.scoring_.left_out(np.arange(9), 10**6).cells,
+        narrow.scoring_.left_out(np.arange(9), 10**6).cells,
+        atol=2e-4,
+    )
 
 
 def test_other_thresholds(fitted):
@@ -279,12 +226,11 @@ def test_other_thresholds(fitted):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"parts": "all"}, "parts: expected one of 'auto'"),
-        ({"parts": []}, "parts: expected 'auto' or a list of vicinal estimators"),
-        ({"parts": [3]}, "parts: expected 'auto' or a list of vicinal estimators"),
         ({"combine": "vote"}, "combine: expected one of"),
+        ({"combine": "network"}, "combine: expected one of"),
         ({"random_state": -1}, "random_state: expected an integer of at least 0"),
         ({"max_memory": "2G"}, "max_memory: expected an integer"),
+        ({"recalibrate_at": "often"}, "recalibrate_at: expected one of"),
     ],
 )
 def test_refuses(params, message):
@@ -292,33 +238,16 @@ def test_refuses(params, message):
         Blend(**params).fit(X[:20], Y[:20])
 
 
-DAMAGED = [
-    "InstanceKNN",
-    {"type": "os.system", "params": {}},
-    {"type": "LabelRidge"},
-    {"type": "LabelRidge", "params": {"nonsense": 1}},
-]
-
-
-def test_a_damaged_part_is_refused(tmp_path):
-    model = Blend([InstanceKNN(3), LabelRidge()]).fit(X[TRAIN], Y[TRAIN])
-    state = model.get_state()
-    for part in DAMAGED:
-        params = {**state["params"], "parts": [part]}
-        with pytest.raises(ModelFormatError, match="parts: "):
-            Blend.from_state({**state, "params": params})
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("width", 0),
-        ("scale", np.zeros(6)),
-        ("center", np.zeros(2)),
         ("mixture", None),
-        ("parts", []),
-        ("views", []),
-        ("log_prior", np.zeros(3)),
+        ("looks", []),
+        ("looks", [None]),
+        ("ridges", [None]),
+        ("plan", [1, 2, 3]),
+        ("plan", [1, 2, 3, -4, 0]),
+        ("plan", ["a", 2, 3, 4, 0]),
     ],
 )
 def test_a_damaged_state_is_refused(fitted, key, value):
@@ -327,25 +256,38 @@ def test_a_damaged_state_is_refused(fitted, key, value):
         type(fitted.scoring_).from_state({**state, key: value})
 
 
-def test_damaged_parts_are_refused(fitted):
-    state = fitted.scoring_.get_state()
-    first, *others = state["parts"]
-    short = InstanceKNNScoring(first.scoring.k, first.scoring.Y[:9])
-    for damaged in (replace(first, view=2), replace(first, scoring=short), first.scoring):
-        with pytest.raises(ModelFormatError, match="parts: "):
-            type(fitted.scoring_).from_state({**state, "parts": [damaged, *others]})
+@pytest.mark.parametrize("change", ["looks", "mixture"])
+def test_parts_that_do_not_fit_the_rows_are_refused(fitted, change):
+    state = fitted.get_state()
+    parts = state["scoring"].get_state()
+    if change == "looks":
+        look = parts["looks"][1].get_state()
+        parts["looks"][1] = type(parts["looks"][1]).from_state({**look, "first": np.ones(3)})
+    else:
+        mixture = parts["mixture"].get_state()
+        parts["mixture"] = Trees.from_state({**mixture, "n_columns": mixture["n_columns"] + 1})
+    damaged = type(state["scoring"]).from_state(parts)
+    with pytest.raises(ModelFormatError, match=change):
+        Blend.from_state({**state, "scoring": damaged})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"kind": "sideways"}, "kind: expected one of"),
+        ({"metric": "sideways"}, "metric"),
+        ({"kind": "scaled", "first": np.zeros(2), "second": np.zeros(2)}, "second: expected"),
+    ],
+)
+def test_damaged_looks_are_refused(fitted, change, says):
+    look = fitted.scoring_.views[1].look
+    with pytest.raises(ModelFormatError, match=says):
+        type(look).from_state({**look.get_state(), **change})
 
 
 def test_no_rows_have_no_scores(fitted):
-    graph = fitted.neighbor_graph(X[TEST]).some(slice(0, 0))
+    graph = fitted.search_.query(X[:0], 0)
     assert fitted.scoring_.scores(graph, X[:0]).shape == (0, 8)
-
-
-def test_a_blend_without_neighbours_is_saved_and_loaded(tmp_path):
-    model = Blend([LabelRidge()], combine="mix").fit(X[TRAIN], Y[TRAIN])
-    assert model.scoring_.k == 0
-    model.save(tmp_path / "model")
-    same(vicinal.load(tmp_path / "model").predict(X[TEST]), model.predict(X[TEST]))
 
 
 def test_trees_that_run_in_circles_are_refused(fitted):
@@ -368,48 +310,93 @@ def test_a_small_table_does_not_get_every_label(n_copies):
     assert model.predict_names(np.eye(6)) == sets[:6]
 
 
-@pytest.mark.parametrize(
-    ("limit", "says"),
-    [
-        ("MOST_PRODUCTS", "feature similarity is left out.*co-occurrence is left out"),
-        ("MOST_UNKNOWNS", "the Gaussian kernel is left out for a linear ridge"),
-    ],
-)
-def test_parts_that_would_take_too_long_are_left_out_and_said(limit, says, monkeypatch):
-    monkeypatch.setattr(plan, limit, 1)
-    rows = X[TRAIN] if limit == "MOST_PRODUCTS" else X[TRAIN] + 1  # the second are dense
-    found = plan.make_plan(rows, sparse.csr_array(Y[TRAIN]), 3, 2**30)
-    with pytest.warns(UserWarning, match=says):
-        found.warn()
+def test_held_out_scores_are_those_of_the_rows_asked_for(fitted):
+    training = Training(fitted.search_.query_self(0), fitted.scoring_.Y, X[TRAIN])
+    held_out = fitted.scoring_.held_out
+    rows = np.array([17, 3, 90])
+    same(
+        fitted.scoring_.training_scores(training, rows).toarray(),
+        held_out.scores.toarray()[np.searchsorted(held_out.rows, rows)],
+    )
+    changed = copy.deepcopy(fitted).partial_fit(X[TEST][:1], Y[TEST][:1]).scoring_
+    assert changed.held_out is None
+    assert changed.training_scores(training, rows).shape == (3, 8)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"kind": "sideways"}, "kind: expected one of"),
-        ({"first": np.zeros(1)}, "first: expected"),
-        ({"rows": np.full((2, 2), np.nan)}, "rows: "),
-    ],
-)
-def test_damaged_views_are_refused(fitted, change, says):
-    view = next(each for each in fitted.scoring_.views if each.rows is not None)
-    with pytest.raises(ModelFormatError, match=says):
-        type(view).from_state({**view.get_state(), **change})
+def test_neighbours_are_those_of_the_rows_as_given(fitted):
+    distances, ids = fitted.kneighbors(X[TEST][:2])
+    assert ids.shape == distances.shape == (2, 50)
+    same(fitted.neighbor_graph(X[TEST][:2]).ids, ids)
+    assert fitted.kneighbors(n_neighbors=3, return_distance=False).shape == (200, 3)
 
 
-def test_rows_the_mixture_was_not_trained_on_have_no_held_out_scores(fitted, tmp_path):
-    fitted.save(tmp_path / "m")
-    again = vicinal.load(tmp_path / "m")
-    training = Training(fitted.training_graph(), fitted.scoring_.Y, X[TRAIN])
-    with pytest.raises(InvalidArgumentError, match="model: expected"):
-        again.scoring_.training_scores(training, slice(None))
+def test_explanations_are_shapley_values_that_add_up_to_the_log_odds(fitted):
+    row = X[TEST][:1]
+    (found,) = fitted.explain(row, top=3)
+    scores = fitted.scores(row).toarray()[0]
+    for each in found.labels:
+        label = fitted.label_names_.index(each.label)
+        total = each.base + sum(part.share for part in each.parts)
+        assert total == pytest.approx(np.log(scores[label] / (1 - scores[label])), abs=1e-9)
+        assert {"neighbor", "feature"} <= {part.kind for part in each.parts}
+        assert set(each.facts) == set(fitted.part_names_)
 
 
-def test_a_label_that_is_no_candidate_has_a_score_of_0_and_no_parts(monkeypatch):
-    monkeypatch.setattr(plan, "MOST_WIDTH", 2)
+def test_a_part_that_is_left_out_says_nothing(fitted):
+    """Shapley values by the definition: the order in which parts begin to speak, all of them."""
+    model = Blend(max_memory=1).fit(-X[TRAIN] * (X[TRAIN] > 1), Y[TRAIN])  # one view, three parts
+    scoring = model.scoring_
+    rows = sparse.csr_array(-X[TEST][:1] * (X[TEST][:1] > 1))
+    listed = scoring.listed(rows)
+    cell, n_parts = listed.cells[0], 3
+    owner = [0, 0, 1, 1, 2, 2, 0, 0, 0, None]  # neighbours' similarities belong to the votes
+
+    def value(speaking):
+        keeps = np.array([part is None or part in speaking for part in owner])
+        return scoring.mixture.log_odds(np.where(keeps, cell, 0).astype(np.float32)[None])[0]
+
+    shares = np.zeros(n_parts)
+    for order in permutations(range(n_parts)):
+        for place, part in enumerate(order):
+            shares[part] += (value(order[: place + 1]) - value(order[:place])) / 6
+    (found,) = scoring.explain(model.search_.query(rows, 0), [int(listed.labels[0])], rows)
+    assert found.base == pytest.approx(value(()))
+    assert list(found.facts.values()) == pytest.approx(shares.tolist())
+
+
+def test_a_label_below_the_candidates_has_no_parts(monkeypatch):
+    monkeypatch.setattr(blend_scoring, "FEW_LABELS", 2)
+    plan = blend_scoring.CellPlan(1, 1, 1, 1, every_label=False)
+    monkeypatch.setattr(blend_scoring.CellPlan, "of", lambda Y: plan)
     model = Blend().fit(X[TRAIN], Y[TRAIN])
     (found,) = model.explain(X[TEST][:1], labels=list(range(8)), top=0)
-    scores = model.scores(X[TEST][:1]).toarray()[0]
-    absent = [each for each in found.labels if each.score == 0]
-    assert len(absent) == np.count_nonzero(scores == 0) == 6
-    assert all(each.base == 0 and not each.parts for each in absent)
+    below = [each for each in found.labels if each.facts.get("candidate") == "no"]
+    assert below
+    assert all(each.base == each.score < 1e-6 and not each.parts for each in below)
+
+
+def test_a_taught_row_is_explained_by_what_was_taught():
+    model = Blend().fit(X[TRAIN], Y[TRAIN], label_names=list("abcdefgh"))
+    model.partial_fit(X[TEST][:1], [["b", "new"]])
+    (found,) = model.explain(X[TEST][:1])
+    assert found.predicted == ("b", "new")
+    taught = {each.label: each for each in found.labels}
+    assert taught["new"].score == taught["b"].score == 1.0
+    assert taught["new"].facts == {"as taught": "row 200"}
+    assert [(part.kind, part.id, part.share) for part in taught["new"].parts] == [
+        ("neighbor", 200, 1.0)
+    ]
+
+
+def test_what_if_leaves_rows_out_of_every_view(fitted):
+    (found,) = fitted.explain(X[TEST][:1], what_if=True)
+    neighbors = [
+        removal
+        for each in found.labels
+        for removal in each.what_if or []
+        if removal.kind == "neighbor"
+    ]
+    for removal in neighbors[:2]:
+        fewer = copy.deepcopy(fitted).forget(list(removal.ids))
+        score = fewer.scores(X[TEST][:1]).toarray()[0]
+        assert np.isclose(score, removal.score, atol=1e-9).any()

@@ -1,6 +1,6 @@
 """The shares of each method, from its definition and by hand."""
 
-from itertools import combinations, permutations
+from itertools import combinations
 from math import factorial
 
 import numpy as np
@@ -10,10 +10,8 @@ from scipy.special import logit
 
 from vicinal import IBLR, LCIF, BRkNN, DMLkNN, FeatureKNN, InstanceKNN, LAMLkNN, LPkNN, MLkNN
 from vicinal.errors import InvalidArgumentError
-from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import explain_scoring
-from vicinal.methods.blend.scoring import cell_breakdown
 from vicinal.scores import Scores
 
 pytestmark = pytest.mark.native
@@ -227,33 +225,6 @@ def test_a_method_without_explanations_is_explained_one_neighbour_at_a_time():
     first, second = explain_scoring(NearestAlone(Y), graph, [0, 1])
     assert (first.base, first.terms[0].shares.tolist()) == (0.0, [0.5, 0.0, 0.0])
     assert (second.base, second.terms[0].shares.tolist()) == (0.0, [0.5, 0.0, 0.0])
-
-
-def test_a_blend_without_a_part_is_one_in_which_it_says_nothing():
-    """Shapley values by the definition: the order in which parts begin to speak, all of them."""
-    cell = np.array([0.5, 0.25, 2.0, 0.3, 1.0, 0.3, 0.7, 0.1, 7.0, -2.0], dtype=np.float32)
-    weights = np.arange(1.0, 11.0)
-
-    def log_odds(cells):
-        return np.sin(cells @ weights) + cells[:, 0] * cells[:, 4] * cells[:, 8]
-
-    def value(speaking):
-        keeps = np.array([part in speaking for part in range(3) for _ in range(3)] + [True])
-        return log_odds((cell * keeps)[None, :])[0]
-
-    shares = np.zeros(3)
-    for order in permutations(range(3)):
-        for place, part in enumerate(order):
-            shares[part] += (value(order[: place + 1]) - value(order[:place])) / 6
-    near = Breakdown(0.0, (Terms("neighbor", np.array([4, 9]), np.array([0.25, 0.75])),))
-    far = Breakdown(0.0, (Terms("neighbor", np.array([9, 2]), np.array([0.5, 0.5])),))
-    found = cell_breakdown(log_odds, ["near", "far", "both"], cell, [near, far, None])
-    assert found.base == pytest.approx(value(()))
-    assert found.facts == pytest.approx(dict(zip(["near", "far", "both"], shares, strict=True)))
-    by_kind = {terms.kind: dict(zip(terms.ids, terms.shares, strict=True)) for terms in found.terms}
-    assert by_kind["input"] == pytest.approx({2: shares[2]})
-    of_rows = {2: shares[1] / 2, 4: shares[0] / 4, 9: 0.75 * shares[0] + shares[1] / 2}
-    assert by_kind["neighbor"] == pytest.approx(of_rows)
 
 
 def test_one_query_at_a_time():

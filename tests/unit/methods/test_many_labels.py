@@ -36,7 +36,6 @@ def wide() -> tuple[Any, Any]:
     return X, sparse.csr_array((Y > 0).astype(np.int32))
 
 
-@pytest.mark.filterwarnings("ignore:Blend. only votes of neighbours")
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in FULL])
 def test_fit_rank_and_predict_in_bounded_memory(name: str, wide: Any, make_method: Any) -> None:
     X, Y = wide

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import vicinal
-from vicinal import Blend, LabelRidge
+from vicinal import LabelRidge
 from vicinal.decision import CardinalityThreshold, CrossValidated
-from vicinal.methods.label_ridge import scoring
 
 pytestmark = pytest.mark.native
 
@@ -24,31 +23,6 @@ def warnings_of(model, X):
         warnings.simplefilter("always")
         model.fit(X, Y)
     return [str(each.message) for each in found]
-
-
-def test_a_blend_of_given_ridges_warns_once_and_names_its_parts():
-    parts = [LabelRidge(alpha, metric="dot") for alpha in (0.1, 1.0)]
-    (message,) = warnings_of(Blend(parts, "mix", metric="dot"), LONE)
-    assert message.startswith(
-        "Blend: some rows decide their own fit in 'LabelRidge 1' (40 of 60 rows)"
-    )
-    assert "'LabelRidge 2' (40 of 60 rows)" in message
-    assert "raise their alpha" in message
-    assert not warnings_of(Blend([LabelRidge(metric="dot")], "mix", metric="dot"), MEASURED)
-
-
-def test_a_blend_says_nothing_of_the_kernel_widths_that_it_discards(monkeypatch):
-    calm = Blend(combine="mix").fit(MEASURED, Y)
-    ridges = {part.name: part.scoring for part in calm.scoring_.parts if "ridge" in part.name}
-    largest = {name: ridge.leverage.max() for name, ridge in ridges.items()}
-    assert sorted(largest) == ["ridge, kernel", "ridge, scaled"]
-    # In exact arithmetic no ridge of an automatic blend comes near the limit.
-    monkeypatch.setattr(scoring, "MOST_LEVERAGE", max(largest.values()))
-    assert not warnings_of(Blend(combine="mix"), MEASURED)
-    monkeypatch.setattr(scoring, "MOST_LEVERAGE", 1e-3)
-    (message,) = warnings_of(Blend(combine="mix"), MEASURED)
-    assert message.count("'ridge, kernel'") == message.count("'ridge, scaled'") == 1
-    assert "pass parts=[…, LabelRidge(alpha=…)]" in message
 
 
 def test_a_ridge_warns_once_whatever_its_rule_fits():

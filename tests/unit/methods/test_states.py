@@ -13,6 +13,7 @@ from vicinal.methods.brknn import BRkNNScoring
 from vicinal.methods.dmlknn import DMLkNNScoring
 from vicinal.methods.iblr import IBLRScoring
 from vicinal.methods.lamlknn import LAMLkNNScoring
+from vicinal.methods.local_ridge import LocalRidgeScoring
 from vicinal.methods.lpknn import LPkNNScoring
 from vicinal.methods.mlknn import MLkNNScoring
 from vicinal.methods.training import Scoring, Training
@@ -33,6 +34,7 @@ FITTED = {
     "dmlknn": DMLkNNScoring.fit(TRAINING, 5, 1.0, 1),
     "dmlknn, tolerance 0": DMLkNNScoring.fit(TRAINING, 5, 0.0, 0),
     "lamlknn": LAMLkNNScoring.fit(TRAINING, 5, 1.0, CENTERS),
+    "local-ridge": LocalRidgeScoring.fit(TRAINING, 5, 0.5, True),
     "iblr": IBLRScoring.fit(TRAINING, 5),
     "iblr+": IBLRScoring.fit(TRAINING, 5, augment=True),
 }
@@ -89,6 +91,9 @@ DAMAGE = [
     ("lamlknn", "with_label", LOCAL + 1),
     ("lamlknn", "with_label", LOCAL[:2]),
     ("lamlknn", "with_label", LOCAL[::-1]),  # adds up over all clusters, but not in each
+    *[("local-ridge", "alpha", value) for value in (0.0, -1.0, np.nan, np.inf, "1", None)],
+    ("local-ridge", "center", "yes"),
+    *[("local-ridge", "X", value) for value in (X[1:], np.full_like(X, np.nan), "rows")],
     ("iblr", "augment", 1),
     ("iblr", "weights", np.zeros((5, 4))),
     ("iblr", "weights", np.zeros((3, 4))),
@@ -132,6 +137,18 @@ def test_rows_are_scored_at_least_one_at_a_time():
     assert training.rows_at_once(n_labels=2**24, most=100) == 1
     assert training.rows_at_once(n_labels=1, most=2**25) == 2**24
     assert training.rows_at_once(n_labels=0, most=100) == 100
+
+
+def test_local_ridge_needs_its_rows():
+    fitted = FITTED["local-ridge"]
+    with pytest.raises(InvalidArgumentError, match="X: expected the features of the training rows"):
+        LocalRidgeScoring.fit(Training(GRAPH, Y), 5)
+    bare = LocalRidgeScoring.from_state({**fitted.get_state(), "X": None})
+    assert bare.scores(GRAPH.queries(0, 0)).shape == (0, 4)
+    with pytest.raises(InvalidArgumentError, match="X: expected the features of the training rows"):
+        bare.scores(GRAPH)
+    with pytest.raises(InvalidArgumentError, match="X: expected 20 rows, got 19"):
+        LocalRidgeScoring(5, Y, X[1:]).scores(GRAPH)
 
 
 def test_what_costs_much_warns(monkeypatch):

@@ -51,11 +51,23 @@ OF_SCORES = [
     "coverage-normalised",
     "ranking-loss",
     "average-precision",
+    "r-precision",
     "macro-auc",
     "micro-auc",
+    "macro-auc-pr",
+    "micro-auc-pr",
+    "log-loss",
+    "brier-score",
+    "calibration-error",
     "precision@1",
     "precision@3",
     "precision@5",
+    "recall@1",
+    "recall@3",
+    "recall@5",
+    "f1@1",
+    "f1@3",
+    "f1@5",
     "ndcg@1",
     "ndcg@3",
     "ndcg@5",
@@ -190,6 +202,9 @@ def test_the_catalogue_knows_which_side_is_better():
         "coverage",
         "coverage-normalised",
         "ranking-loss",
+        "log-loss",
+        "brier-score",
+        "calibration-error",
     }
     assert {name for name, info in METRICS.items() if info.better == "none"} == {
         "cardinality",
@@ -309,8 +324,7 @@ def test_scores_are_cut_where_there_are_too_many_and_it_is_said_once(caplog):
         assert rough == 0.5  # all scores are the same in their first 33 digits
         running.result()
     assert [record.getMessage() for record in caplog.records] == [
-        "macro-auc and micro-auc: more than 7 different scores; compared by their first 33 binary "
-        "digits"
+        "areas under curves: more than 7 different scores; compared by their first 33 binary digits"
     ]
     np.testing.assert_array_equal(cut(scores, 52), scores)
     np.testing.assert_array_equal(cut(scores, 32), np.ones(8))

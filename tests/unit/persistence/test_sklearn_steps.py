@@ -1,6 +1,7 @@
 """Pipelines with scikit-learn's own transformers: saved by skops, read to the bit, audited."""
 
 import io
+import itertools
 import json
 import sys
 import threading
@@ -50,7 +51,7 @@ from sklearn.random_projection import SparseRandomProjection
 
 import vicinal
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.persistence import sklearn_steps
+from vicinal.persistence import read_header, sklearn_steps
 from vicinal.preprocess import TextVectorizer, TfIdf
 
 pytestmark = pytest.mark.native
@@ -354,15 +355,19 @@ def add(schema: dict[str, Any], **nodes: dict[str, Any]) -> None:
         attributes(schema)[name] = value
 
 
+NUMBERS_OF_NODES = itertools.count(10**9)
+
+
 def plain(value: Any) -> dict[str, Any]:
     """Return a plain value as skops describes it."""
-    node = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "__id__": 7}
-    return {**node, "content": json.dumps(value), "is_json": True}
+    return node("JsonNode", "builtins.str", content=json.dumps(value), is_json=True)
 
 
 def node(loader: str, name: str, **content: Any) -> dict[str, Any]:
+    """Return a node with a number of its own."""
     module, _, kind = name.rpartition(".")
-    return {"__class__": kind, "__module__": module, "__loader__": loader, "__id__": 8, **content}
+    about = {"__class__": kind, "__module__": module, "__loader__": loader}
+    return {**about, "__id__": next(NUMBERS_OF_NODES), **content}
 
 
 def tuple_of(*values: Any) -> dict[str, Any]:
@@ -440,7 +445,7 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
         file="/etc/passwd"
     ),
     "a member used twice": lambda s: add(
-        s, again_={**attributes(s)["_tfidf"]["content"]["content"]["idf_"], "__id__": 12345}
+        s, again_={**attributes(s)["_tfidf"]["content"]["content"]["idf_"], "__id__": 10**10}
     ),
     "a piece that is not there": lambda s: add(
         s,
@@ -588,6 +593,14 @@ def test_a_user_can_trust_a_type(tmp_path):
     vicinal.save(model, tmp_path / "model", trusted=[name])
     again = vicinal.load(tmp_path / "model", trusted=[name])
     np.testing.assert_array_equal(again.predict(NUMBERS), model.predict(NUMBERS))
+
+
+def test_equal_steps_have_equal_fingerprints(tmp_path):
+    model = make_pipeline(TfidfVectorizer(), vicinal.MLkNN(2)).fit(TEXTS, Y)
+    other = make_pipeline(TfidfVectorizer(), vicinal.MLkNN(2)).fit(TEXTS, Y)
+    for name, each in (("a", model), ("b", model), ("c", other)):
+        vicinal.save(each, tmp_path / name)
+    assert len({read_header(tmp_path / name).fingerprint for name in "abc"}) == 1
 
 
 def test_a_step_saved_by_another_version_warns(texts_model):

@@ -1,6 +1,7 @@
 """What tune promises besides exact values: choice, ties, refitting, errors, the edge rule."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from vicinal.metrics import evaluate
 from vicinal.preprocess import MinMax, TfIdf
 from vicinal.selection import TuningTable, nested, tune
 from vicinal.selection.stratification import read_splits
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
+nested = partial(nested, preprocess=None)
 
 pytestmark = pytest.mark.native
 
@@ -91,7 +96,7 @@ def test_of_equal_settings_the_first_wins() -> None:
 def test_a_nan_metric_is_never_best() -> None:
     X, Y = make(20)
     Y[:, :] = 1
-    found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": [1, 2]})
+    found = tune("mlknn", X, Y, cv=2, grid={"n_neighbors": [1, 2]}, metrics="all")
     assert np.isnan(found.table.mean("macro-auc")).all()
     assert "macro-auc" not in found.best
     assert found.best["example-f1"].mean == 1.0
@@ -220,7 +225,7 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"methods": ["mlknn", 3]}, "methods: expected names of methods, got 3"),
         ({"metric": "micro-f2"}, "did you mean 'micro-f1'"),
         ({"metric": "cardinality"}, "a metric that can be optimised"),
-        ({"metrics": "micro-f1"}, "metrics: expected a sequence of names"),
+        ({"metrics": "micro-f1"}, "metrics: expected 'all', or a sequence of names"),
         ({"edge_metrics": ["empty-share"]}, "a metric that can be optimised"),
         ({"grid": {"mixing": [0.5]}}, "grid: expected parameters of mlknn .*got 'mixing'"),
         ({"grid": {"n_jobs": [1]}}, "grid: expected parameters of mlknn"),
@@ -241,7 +246,8 @@ def test_the_table_is_written_whole(tmp_path: Path) -> None:
         ({"refit": "no"}, "refit: expected True or False"),
         ({"progress": "bar"}, "progress: expected True or False"),
         ({"random_state": -1}, "random_state"),
-        ({"preprocess": "minmax"}, "preprocess: expected transformers"),
+        ({"preprocess": 3}, "preprocess: expected transformers"),
+        ({"preprocess": "scaled"}, "preprocess: expected one of"),
     ],
 )
 def test_bad_arguments_are_refused_before_the_work(arguments: Any, message: str) -> None:
@@ -265,3 +271,24 @@ def test_tables_are_not_ordered_by_what_is_neither_good_nor_bad() -> None:
     table = TuningTable(("mlknn",), ({"n_neighbors": 1},), ("cardinality",), values, values > 0)
     with pytest.raises(ValueError, match="a metric that can be optimised"):
         table.best_row("cardinality")
+
+
+def test_only_the_metrics_that_are_asked_for_are_computed() -> None:
+    X, Y = make(30)
+    one = tune("mlknn", X, Y, "micro-f1", 2, {"n_neighbors": [1, 2]})
+    assert one.table.metrics == ("micro-f1",)
+    two = tune("mlknn", X, Y, "micro-f1", 2, {"n_neighbors": [1, 2]}, metrics=["one-error"])
+    assert two.table.metrics == ("one-error", "micro-f1")
+    every = tune("mlknn", X, Y, "micro-f1", 2, {"n_neighbors": [1, 2]}, metrics="all")
+    assert len(every.table.metrics) > 20
+    assert np.array_equal(every.table.of("micro-f1"), one.table.of("micro-f1"))
+
+
+def test_deviations_divide_by_one_less_than_the_folds() -> None:
+    X, Y = make(40)
+    found = tune("brknn", X, Y, cv=4, grid={"n_neighbors": [3]})
+    folds = found.table.of("example-f1")[0]
+    assert found.best["example-f1"].std == pytest.approx(np.std(folds, ddof=1))
+    outer = nested("brknn", X, Y, outer=3, inner=2, grid={"n_neighbors": [3]}, metrics=["micro-f1"])
+    column = outer.values[:, outer.metrics.index("micro-f1")]
+    assert outer.std()["micro-f1"] == pytest.approx(np.std(column, ddof=1))

@@ -1,12 +1,16 @@
 """A tuning that is stopped: the best so far, and going on from a file."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from vicinal.selection import TuningResult, tune, tuning
+from vicinal.selection import TuningResult, runner, tune
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
 
 pytestmark = pytest.mark.native
 
@@ -27,7 +31,7 @@ def run(**options: Any) -> TuningResult:
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
     """Let the user press Ctrl-C when so many pieces of work were done."""
-    measure, done = tuning.measure, []
+    measure, done = runner.measure, []
 
     def interrupted(*arguments: Any) -> Any:
         if len(done) == pieces:
@@ -35,7 +39,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pieces: int) -> None:
         done.append(1)
         return measure(*arguments)
 
-    monkeypatch.setattr(tuning, "measure", interrupted)
+    monkeypatch.setattr(runner, "measure", interrupted)
 
 
 def assert_same(a: TuningResult, b: TuningResult) -> None:
@@ -176,3 +180,37 @@ def test_damage_in_the_middle_raises(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("\n".join(lines) + "\n")
     with pytest.raises(ValueError, match="line 3: expected results of a tuning"):
         run(store=tmp_path / "kept")
+
+
+@pytest.mark.parametrize("method", ["mlknn", "lcif", "sklearn.neighbors:KNeighborsClassifier"])
+def test_results_are_stored_as_they_are_computed(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt in the middle of a fold keeps the settings of that fold."""
+    measure = runner.measure
+    grid = {"n_neighbors": [1, 3, 9]}
+    if method == "lcif":
+        grid = {"n_neighbors_instance": [1, 4, 6], "mixing": [0, 0.5]}
+
+    def interrupted(*arguments: Any) -> Any:
+        for number, group in enumerate(measure(*arguments)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield group
+
+    asked: list[int] = []
+
+    def counted(grid: Any, positions: Any, *rest: Any) -> Any:
+        asked.append(len(positions))
+        return measure(grid, positions, *rest)
+
+    kept = tmp_path / "kept"
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "measure", interrupted)
+        assert not tune(method, X, Y, cv=2, grid=grid, store=kept, refit=False).complete
+    monkeypatch.setattr(runner, "measure", counted)
+    resumed = tune(method, X, Y, cv=2, grid=grid, store=kept, refit=False)
+    whole = tune(method, X, Y, cv=2, grid=grid, refit=False)
+    each = 2 if method == "lcif" else 1  # settings that are scored together
+    assert asked[0] == each  # two of three groups of the first fold were stored
+    assert np.array_equal(resumed.table.values, whole.table.values)

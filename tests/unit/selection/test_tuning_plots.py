@@ -1,6 +1,7 @@
 """Pictures of a tuning hold what they should, and are refused where there is nothing to draw."""
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from vicinal.decision import PerLabelThreshold
 from vicinal.metrics import evaluate
 from vicinal.selection import TuningResult, tune
 from vicinal.selection.plots import plot_threshold, threshold_curve
+
+# Rows as they are, without scaling.
+tune = partial(tune, preprocess=None)
 
 pytestmark = pytest.mark.native
 

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "vicinal/common/array.hpp"
@@ -339,6 +340,8 @@ class Neighborhood {
   void collect_columns(const CsrView<Value>& rows, std::span<const std::int32_t> ids) {
     std::size_t n_entries = 0;
     for (const std::int32_t id : ids) n_entries += rows.row_size(id);
+    if (n_entries > std::numeric_limits<std::int32_t>::max())
+      throw std::length_error("the neighbours of one row have 2^31 entries or more");
     numbering_.start(n_entries);
     numbers_.resize(n_entries);
     counts_.assign(n_entries, 0);
@@ -471,8 +474,8 @@ template <class Rows>
 std::vector<double> local_ridge_weights(const Rows& rows, const NeighborTable& neighbors,
                                         const RidgeSettings& settings, Simd level, int n_threads,
                                         const InterruptCheck& interrupted = never_interrupted) {
-  constexpr std::int64_t queries_per_task = 8;
   const std::int64_t n = neighbors.n_queries(), k = neighbors.k;
+  const std::int64_t queries_per_task = k <= 128 ? 8 : 1;
   VICINAL_ASSERT(neighbors.values.size() == neighbors.ids.size());
   for ([[maybe_unused]] const std::int64_t each : settings.ks)
     VICINAL_ASSERT(0 < each && each <= k);

@@ -6,7 +6,7 @@ import sys
 import zipfile
 from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from vicinal._core.files import sha256_of
 from vicinal.datasets.catalogue.entry import Entry, Finder
@@ -144,7 +144,7 @@ def _retrieve(address: str, path: Path, checksum: str | None) -> None:
         raise DataFormatError(address, expected, str(error)) from error
 
 
-def _pooch() -> ModuleType:
+def _pooch() -> Any:
     """Import pooch late: only a download needs it."""
     try:
         import pooch

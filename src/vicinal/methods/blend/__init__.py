@@ -1,115 +1,78 @@
-r"""The blend, as a scikit-learn estimator.
-
-Input: the training rows, their graph and labels. Output: a :class:`BlendScoring`, which turns rows
-into calibrated probabilities of their most likely labels:
+r"""The blend: neighbours, label centroids and linear models, mixed on leave-one-out scores.
 
 .. math:: p(x, l) = \sigma\Bigl(\frac{1}{F} \sum_{f=1}^{F} T_f(c(x, l))\Bigr)
 
-where the cell :math:`c(x, l)` holds the scores of label :math:`l` for row :math:`x` by every part,
-the trees :math:`T_f` were fitted on the cells of all training rows but those of fold :math:`f`, and
-:math:`\sigma` is the logistic function. How data flows::
+where the cell :math:`c(x, l)` holds what every part says of label :math:`l` and row :math:`x`, the
+trees :math:`T_f` were fitted on the cells of all sampled training rows but those of fold :math:`f`,
+and :math:`\sigma` is the logistic function. How data flows::
 
-    rows ─▶ views: as given, weighted by labels, scaled
-         ─▶ parts: votes, ridge, … of each view
-         ─▶ cells: candidate labels, and their scores by each part
+    rows ─▶ views: as given, weighted by labels; or scaled
+         ─▶ parts: votes, local ridge, centroids of each view; global ridge where it fits
+         ─▶ cells: candidate labels, and what each part says of them
          ─▶ mixture ─▶ probabilities
 
-``plan`` decides which parts a data set can afford; everything is learned on leave-one-out scores.
+All parts answer from the rows as they are now, so the model learns and forgets rows at once.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Self, cast
 
+import numpy as np
+from scipy import sparse
+
+from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.state import State, read_part
-from vicinal._core.threads import library_threads
+from vicinal._core.csr import checked_csr, take_rows, to_user
+from vicinal._core.progress import blocks
+from vicinal._core.state import State, read_array, read_part
+from vicinal._core.threads import library_threads, using_threads
+from vicinal._core.validation import csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
-from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.graph import narrowed
+from vicinal.errors import ModelFormatError
+from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
-from vicinal.methods.base import NeighborEstimator
+from vicinal.methods._formulas import cells
+from vicinal.methods.blend.global_ridge import GlobalRidge
 from vicinal.methods.blend.mixture import ConvexMix, Trees
-from vicinal.methods.blend.network import Network
-from vicinal.methods.blend.parts import (
-    NEIGHBORS,
-    CoOccurrence,
-    FeatureSimilarityScoring,
-    Part,
-    View,
-    unchanged_view,
-)
-from vicinal.methods.blend.plan import COMBINATIONS, BlendSettings, content_order
-from vicinal.methods.blend.scoring import BlendScoring, fit_blend, fit_mixture
-from vicinal.methods.fitted_state import plain_parameters
-from vicinal.methods.incremental import IncrementalEstimator
-from vicinal.methods.label_ridge.scoring import RidgeScoring
+from vicinal.methods.blend.parts import NEIGHBORS, Look
+from vicinal.methods.blend.scoring import LEAST_PROBABILITY, BlendScoring
+from vicinal.methods.fitted_state import Calibration, FittedState
+from vicinal.methods.incremental import ChangedRows, IncrementalEstimator, SmallChange
 from vicinal.methods.label_ridge.solver import check_memory
+from vicinal.methods.predicting import probabilities_as
 from vicinal.methods.registry import Method
-from vicinal.methods.training import Scoring, Training, block_rows, check_given
+from vicinal.methods.training import Scoring, Training, block_rows
+from vicinal.scores import Scores
 
-
-def unfitted_state(model: NeighborEstimator) -> State:
-    """Return the class and the parameters of an estimator.
-
-    Examples
-    --------
-    >>> from vicinal import BRkNN
-    >>> unfitted_state(BRkNN(3))["type"]
-    'BRkNN'
-    """
-    return {"type": type(model).__name__, "params": plain_parameters(model)}
-
-
-def unfitted_from(state: State) -> NeighborEstimator:
-    """Build an estimator from :func:`unfitted_state`, checked."""
-    if not isinstance(state, dict) or not isinstance(state.get("params"), dict):
-        raise ModelFormatError("parts: expected a type and parameters for each part")
-    every: type[Any] = NeighborEstimator
-    kinds = {kind.__name__: kind for kind in _kinds(every)}
-    kind, params = kinds.get(str(state.get("type"))), state["params"]
-    if kind is None or not isinstance(params, dict):
-        raise ModelFormatError(f"parts: unknown estimator {state.get('type')!r}")
-    try:
-        return kind(**params)
-    except TypeError as error:
-        raise ModelFormatError(f"parts: {error}") from None
-
-
-def _kinds(kind: type[Any]) -> Iterator[type[NeighborEstimator]]:
-    """Yield the concrete subclasses of a class, direct and indirect."""
-    for subclass in kind.__subclasses__():
-        if not getattr(subclass, "__abstractmethods__", None):
-            yield subclass
-        yield from _kinds(subclass)
+COMBINATIONS = ("boosting", "mix")
+AS_TAUGHT = 1e-3
+"""What the probabilities of other labels of a row that was taught are multiplied by."""
 
 
 class Blend(IncrementalEstimator):
-    """Neighbours and linear models, combined by a model trained on their leave-one-out scores.
+    """Neighbours, label centroids and linear models, combined by a model of their scores.
 
     Needs no tuning: for counts, 0/1 values, tf-idf or measurements it chooses the feature weights,
-    the number and weights of neighbours, the regularisation of the linear models, their combination
-    and the threshold by itself, from the training rows alone. Its scores are calibrated
-    probabilities.
+    the combination and the threshold by itself, from the training rows alone. Its scores are
+    calibrated probabilities. It learns and forgets rows in milliseconds, for any number of labels.
 
     Parameters
     ----------
-    parts : "auto" or list of estimators
-        The models to combine. ``"auto"``: neighbour votes and ridge regression, each on the rows as
-        given and on rows whose features are weighted by how well they predict labels (dense rows:
-        scaled to [0, 1], with a Gaussian kernel), the similarity of features and labels, and the
-        co-occurrence of labels. Or unfitted estimators of vicinal that share `metric`; those whose
-        training scores include the row itself (feature kNN, LCIF, IBLR) get too much weight.
-    combine : {"boosting", "network", "mix"}
+    combine : {"boosting", "mix"}
         How the parts' scores of a row's candidate labels are combined. ``"boosting"``: gradient
-        boosting; ``"network"``: a small neural network, slightly worse and slower to train;
-        ``"mix"``: a convex combination in closed form, the fastest, with about half of the gain.
+        boosting; ``"mix"``: a convex combination in closed form, the fastest, with about half of
+        the gain.
     random_state : int
         Random seed for the folds, and for the sample of rows that a large mixture is trained on.
     max_memory : int or None
-        Bytes that ``fit`` may use besides the rows; None for 4 GiB. Parts that would need more are
-        made smaller or left out, with a warning.
+        Bytes that the global ridge may use; None for 4 GiB.
+    recalibrate_at : float, "always" or "never"
+        Share of rows learned and forgotten since the last fit at which :meth:`recalibrate` runs by
+        itself.
     metric : {"cosine", "dot", "euclidean"}
         For the neighbours among the rows as given.
     threshold : None, {"cardinality", "two-pass"}, float or decision object
@@ -121,8 +84,8 @@ class Blend(IncrementalEstimator):
     n_jobs : int or None
         Number of threads; None for all cores.
     algorithm : str or callable
-        The index for the neighbours among the rows as given: ``"auto"`` (exact: inverted if X is
-        sparse, else dense), another name, or a factory (:func:`vicinal.index.build_index`).
+        The index for the neighbours: ``"auto"`` (exact: inverted if X is sparse, else dense),
+        another name, or a factory (:func:`vicinal.index.build_index`).
 
     Attributes
     ----------
@@ -131,9 +94,16 @@ class Blend(IncrementalEstimator):
 
     Notes
     -----
-    :mod:`vicinal.methods.blend` explains how it works. Only the 15 to 100 most promising labels of
-    a row get a probability; the others score 0. ``partial_fit`` and ``forget`` update the graph of
-    the rows as given and refit everything else, so that the model equals a fresh fit.
+    The candidates of a row get a probability of at least 1e-6. All other labels are ranked below
+    them: by the cosine of the row and the label's centroid, then by frequency.
+
+    ``partial_fit`` and ``forget`` change the indexes, the centroids, the label counts and the
+    global ridge. The weights of features, the mixture and the threshold stay those of the last
+    ``fit`` or :meth:`recalibrate`: the model equals one whose parts are built afresh from the
+    current rows, with the same weights, mixture and threshold.
+
+    A row that equals one learned by ``partial_fit`` gets the labels that were learned last with it,
+    whatever the parts say, until that row is forgotten.
 
     Examples
     --------
@@ -142,10 +112,16 @@ class Blend(IncrementalEstimator):
     >>> train, test = tags.subset(range(0, 200)), tags.subset(range(200, 240))
     >>> model = Blend().fit(train.X, train.Y, label_names=tags.label_names)
     >>> model.part_names_
-    ('votes, as given', 'votes, weighted', 'ridge, as given', 'ridge, weighted',
-     'feature similarity', 'co-occurrence')
+    ('votes, as given', 'local ridge, as given', 'centroids, as given',
+     'votes, weighted', 'local ridge, weighted', 'centroids, weighted',
+     'ridge, as given', 'ridge, weighted')
     >>> len(model.predict_names(test.X))
     40
+
+    A correction counts at once:
+
+    >>> model.partial_fit(test.X[:1], [["made-of::glass"]]).predict_names(test.X[:1])
+    [['made-of::glass']]
     """
 
     method = Method(
@@ -154,35 +130,27 @@ class Blend(IncrementalEstimator):
         cost="slow",
         neighbors=None,
         rule=NeverEmpty(MetricThreshold("micro-f1")),
-        scoring=(
-            BlendScoring,
-            Part,
-            View,
-            CoOccurrence,
-            FeatureSimilarityScoring,
-            Trees,
-            Network,
-            ConvexMix,
-        ),
+        scoring=(BlendScoring, Look, GlobalRidge, Trees, ConvexMix),
     )
+    _searches_rows = False
 
     def __init__(
         self,
-        parts: str | Sequence[NeighborEstimator] = "auto",
         combine: str = "boosting",
         *,
         random_state: int = 0,
         max_memory: int | None = None,
+        recalibrate_at: float | str = 0.1,
         metric: str = "cosine",
         threshold: object = None,
         never_empty: bool | None = None,
         n_jobs: int | None = None,
         algorithm: object = "auto",
     ) -> None:
-        self.parts = parts
         self.combine = combine
         self.random_state = random_state
         self.max_memory = max_memory
+        self.recalibrate_at = recalibrate_at
         self.metric = metric
         self.threshold = threshold
         self.never_empty = never_empty
@@ -190,72 +158,29 @@ class Blend(IncrementalEstimator):
         self.algorithm = algorithm
 
     def _neighbors(self) -> int:
-        """Return the largest number of neighbours that any part uses."""
-        given = self._given_parts()
-        if given is None:
-            return max(NEIGHBORS)
-        return max(part._neighbors() for part in given)
-
-    def _given_parts(self) -> list[NeighborEstimator] | None:
-        """Return the estimators to combine, or None if `parts` is ``"auto"``."""
-        if isinstance(self.parts, str):
-            check_option("parts", self.parts, ("auto",))
-            return None
-        parts = list(self.parts)
-        if not parts or not all(isinstance(part, NeighborEstimator) for part in parts):
-            raise InvalidArgumentError("parts", "'auto' or a list of vicinal estimators", parts)
-        return parts
-
-    def _settings(self) -> BlendSettings:
-        """Return the parameters, checked."""
-        return BlendSettings(
-            check_option("combine", self.combine, COMBINATIONS),
-            check_integer("random_state", self.random_state, low=0),
-            check_memory(self.max_memory),
-        )
+        """Return 0, because the views search by themselves."""
+        return 0
 
     def _fit_scoring(self, training: Training) -> BlendScoring:
-        """Fit the parts and the model that combines them."""
-        settings, given, k = self._settings(), self._given_parts(), self._neighbors()
+        """Build the parts and learn their mixture."""
+        combine = check_option("combine", self.combine, COMBINATIONS)
+        seed = check_integer("random_state", self.random_state, low=0)
+        memory = check_memory(self.max_memory)
         with library_threads():
-            if given is None:
-                return fit_blend(training, k, settings)
-            X = check_given(training.X, training.n_rows)
-            order = content_order(X, training.Y)
-            parts = [
-                Part(f"{type(part).__name__} {number}", 0, _fitted(part, training))
-                for number, part in enumerate(given, start=1)
-            ]
-            return fit_mixture([unchanged_view()], parts, None, [training], k, settings, order)
-
-    def _finish_fit(self, scoring: Scoring, training: Training) -> None:
-        """Warn once of the ridges in use in which rows decide their own fit."""
-        parts = scoring.parts if isinstance(scoring, BlendScoring) else ()
-        found = [
-            f"{part.name!r} ({part.scoring.n_alone} of {training.n_rows} rows)"
-            for part in parts
-            if isinstance(part.scoring, RidgeScoring) and part.scoring.n_alone
-        ]
-        if not found:
-            return
-        remedy = "raise their alpha, or scale the rows"
-        if self._given_parts() is None:
-            remedy = "drop features that depend on others, or pass parts=[…, LabelRidge(alpha=…)]"
-        warn_user(
-            f"Blend: some rows decide their own fit in {', '.join(found)}; their leave-one-out "
-            f"scores there are the means of the labels ({remedy})"
-        )
+            return BlendScoring.fit(
+                training, self.metric, combine, seed, memory, self.n_jobs, self.algorithm
+            )
 
     @property
     def part_names_(self) -> tuple[str, ...]:
         """The parts in use."""
-        return cast("BlendScoring", self._state("part_names_").scoring).names
+        return _blend(self._state("part_names_").scoring).names
 
     def _fitted_decision(
         self, decision: Decision, scoring: Scoring, training: Training, search: TrainingRows
     ) -> FittedDecision:
         """Fit a rule on the held-out scores of the rows that the combination was trained on."""
-        held_out = scoring.held_out if isinstance(scoring, BlendScoring) else None
+        held_out = _blend(scoring).held_out
         if held_out is None or is_fitted(decision):
             return super()._fitted_decision(decision, scoring, training, search)
         needs = needs_of(decision)
@@ -264,30 +189,263 @@ class Blend(IncrementalEstimator):
         known = training.Y[held_out.rows]
         return fit_blocks(decision, held_out.blocks(block_rows(scoring)), known)
 
+    # -- learning at once
+
+    def _update(self, scoring: Scoring, revision: ChangedRows) -> Scoring:
+        """Return the blend with the rows that were added, or without those that are gone."""
+        before, rows = _blend(scoring), revision.rows
+        known = before.views[0].rows
+        with using_threads(rows.n_jobs):
+            if rows.n_places > known.n_places:
+                fresh = np.arange(known.n_places, rows.n_places)
+                X, Y = take_rows(rows.X, fresh), take_rows(revision.Y, fresh)
+                taught = dict(before.taught)
+                teach(taught, X, rows.place_ids[fresh])
+                return replace(before.learned(X, Y, revision.Y), taught=taught)
+            gone = rows.gone.copy()
+            gone[: len(known.gone)] &= ~known.gone
+            return before.forgotten(np.flatnonzero(gone))
+
+    def recalibrate(self) -> Self:
+        """Fit the weights, the mixture and the threshold again, on the current rows.
+
+        The model then equals one fitted from scratch. Predictions in other threads do not wait.
+        """
+        return super().recalibrate()
+
+    def _recalibrated(self, reviser: SmallChange, version: FittedState) -> FittedState:
+        """Return the version fitted from scratch on its rows; what was taught stays so."""
+        version = reviser.compacted(version)
+        rows, before = version.rows, _blend(version.scoring)
+        training = Training(rows.query_self(0), before.Y, rows.X)
+        with using_threads(rows.n_jobs):
+            scoring = replace(self._fit_scoring(training), taught=before.taught)
+            decision = self._fit_decision(reviser.rule, scoring, training, rows)
+        return replace(
+            version, scoring=scoring, decision=decision, calibration=Calibration(rows.n_rows)
+        )
+
+    # -- what was taught
+
+    def _score_blocks(
+        self, version: FittedState, X: object, graph: NeighborGraph | None
+    ) -> Iterator[Scores]:
+        """Score rows in blocks; a row that was taught scores 1 for its labels."""
+        queries = self._read_new_X(X)
+        known, scoring = version.rows, _blend(version.scoring)
+        for start, stop in blocks(queries.shape[0], block_rows(scoring), "Scoring rows"):
+            some = queries if stop - start == queries.shape[0] else queries[start:stop]
+            with using_threads(known.n_jobs if queries.shape[0] > 1 else 1):
+                scores = scoring.scores(known.query(some, 0), some)
+            yield as_taught(scores, taught_places(scoring, known, some), scoring.Y)
+
+    def _decided(self, version: FittedState, X: object, graph: NeighborGraph | None) -> Csr:
+        """Return the label indicator that one version predicts; of taught rows, what was taught."""
+        decided = super()._decided(version, X, graph)
+        scoring = _blend(version.scoring)
+        if not scoring.taught:
+            return decided
+        return taught_labels(
+            decided, taught_places(scoring, version.rows, self._read_new_X(X)), scoring.Y
+        )
+
+    def predict_proba(self, X: object, *, graph: NeighborGraph | None = None) -> Float | Csr:
+        """Return the probability of every row and label.
+
+        The result has shape (n, L). It is a CSR array if the training labels were sparse; a label
+        that it does not store has a probability below 1e-7. If it is dense and too large for
+        memory, an error points to :meth:`rank`.
+        """
+        version = self._fitted()
+        scores = self._scores(version, X, graph)
+        if version.label_kind == "sparse":
+            return to_user(cast("Csr", scores.values))
+        return probabilities_as(scores, version.label_kind)
+
+    # -- neighbours and explanations
+
+    def neighbor_graph(self, X: object, k: int | None = None) -> NeighborGraph:
+        """Return the `k` nearest training rows of each row, by default 50, as they were given."""
+        return super().neighbor_graph(X, NEIGHBORS if k is None else k)
+
+    def kneighbors(
+        self, X: object = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[Float, Int32] | Int32:
+        """Return the nearest training rows, as scikit-learn's ``kneighbors`` does."""
+        if n_neighbors is None:
+            n_neighbors = min(NEIGHBORS, self._fitted().rows.n_rows - (X is None))
+        return super().kneighbors(X, n_neighbors, return_distance)
+
+    def _explained(self, X: Features) -> tuple[NeighborGraph, Scores, Csr]:
+        """Return the neighbours in the first view, the scores and the predicted labels of rows."""
+        version = self._fitted().as_fitted
+        scoring, rows = _blend(version.scoring), version.rows
+        view = scoring.views[0]
+        with using_threads(rows.n_jobs):
+            near = view.nearest(view.look.of(X))
+            scores = scoring.scores(rows.query(X, 0), X)
+        places = taught_places(scoring, rows, X)
+        scores = as_taught(scores, places, scoring.Y)
+        return near, scores, taught_labels(version.decision.decide(scores), places, scoring.Y)
+
+    def _scores_without(self, x: Features, groups: Sequence[Sequence[int]]) -> Scores:
+        """Return the scores of a row by the parts without each group of training rows."""
+        scoring, rows = _blend(self.scoring_), self.search_
+        with using_threads(rows.n_jobs):
+            fewer = [scoring.forgotten(np.array(group)) for group in groups]
+            return Scores.stack([each.scores(rows.query(x, 0), x) for each in fewer])
+
+    def _explain_scores(
+        self, graph: NeighborGraph, X: Features, labels: Sequence[int]
+    ) -> list[Breakdown]:
+        """Return the breakdown of the scores of `labels`; of a row that was taught, that it was."""
+        scoring, rows = _blend(self.scoring_), self.search_
+        places = taught_places(scoring, rows, X)
+        if not places:
+            return super()._explain_scores(graph, X, labels)
+        place = places[0][1]
+        with using_threads(rows.n_jobs):
+            scores = as_taught(scoring.scores(rows.query(X, 0), X), places, scoring.Y)
+        facts = {"as taught": f"row {rows.place_ids[place]}"}
+        taught = Terms("neighbor", np.array([place]), np.ones(1))
+        known = set(_labels(scoring.Y, place).tolist())
+        values = cells(scores, 0, labels).tolist()
+        return [
+            Breakdown(0.0, (taught,), facts=facts)
+            if label in known
+            else Breakdown(value, facts=facts)
+            for label, value in zip(labels, values, strict=True)
+        ]
+
+    # -- saving
+
     def get_state(self) -> dict[str, State]:
         """Return the fitted model as plain values, arrays and parts."""
-        state, given = super().get_state(), self._given_parts()
-        if given is None:
-            return state
-        params = read_part(state, "params", dict)
-        parts = [unfitted_state(part) for part in given]
-        return {**state, "params": {**params, "parts": parts}}
+        taught = _blend(self._fitted().scoring).taught
+        ids = sorted(each for ids in taught.values() for each in ids)
+        return {**super().get_state(), "taught": np.array(ids, dtype=np.int64)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, State]) -> Self:
         """Build from :meth:`get_state`, checked."""
-        params = read_part(state, "params", dict)
-        parts = params.get("parts")
-        if isinstance(parts, list):
-            params = {**params, "parts": [unfitted_from(part) for part in parts]}
         read_part(state, "scoring", BlendScoring)
-        return super().from_state({**state, "params": params})
+        model = super().from_state(state)
+        version = model._fitted()
+        rows, scoring = version.rows, _blend(version.scoring)
+        ids = read_array(state, "taught", np.int64, (None,))
+        places = np.searchsorted(rows.row_ids, ids)
+        here = rows.row_ids[np.minimum(places, rows.n_rows - 1)] == ids
+        taught: dict[bytes, tuple[int, ...]] = {}
+        teach(taught, take_rows(rows.X, places[here]), ids[here])
+        bound = replace(scoring.bound(rows.X, model.n_jobs, model.algorithm), taught=taught)
+        model._publish(replace(version, scoring=bound))
+        return model
 
 
-def _fitted(part: NeighborEstimator, training: Training) -> Scoring:
-    """Return the scoring that one of the given estimators fits on the shared rows and graph."""
-    graph = narrowed(training.graph, part._neighbors())
-    return part._fit_scoring(replace(training, graph=graph))
+def _blend(scoring: object) -> BlendScoring:
+    """Return what a blend learned, or raise."""
+    if not isinstance(scoring, BlendScoring):
+        raise ModelFormatError(f"scoring: expected a blend, got {type(scoring).__name__}")
+    return scoring
 
 
-__all__ = ["BlendScoring", "BlendSettings"]
+def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> None:
+    """Remember rows that were taught, by their features; rows without features are not told apart.
+
+    Examples
+    --------
+    >>> taught = {}
+    >>> teach(taught, np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]), np.array([7, 8, 9]))
+    >>> list(taught.values())
+    [(7, 9)]
+    """
+    for features, row in zip(_digests(X), ids.tolist(), strict=True):
+        if features is not None:
+            taught[features] = (*taught.get(features, ()), row)
+
+
+def _digests(X: Features) -> Iterator[bytes | None]:
+    """Yield what tells each row from others with other features; None for rows of zeros."""
+    rows = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
+    for row in range(rows.shape[0]):
+        entries = slice(rows.indptr[row], rows.indptr[row + 1])
+        values = rows.data[entries].astype(np.float64)
+        kept = values != 0
+        if not kept.any():
+            yield None
+            continue
+        columns = rows.indices[entries][kept].astype(np.int64)
+        yield hashlib.blake2b(columns.tobytes() + values[kept].tobytes(), digest_size=16).digest()
+
+
+def taught_places(scoring: BlendScoring, rows: TrainingRows, X: Features) -> list[tuple[int, int]]:
+    """Return the rows of `X` that were taught, each with the place that was taught last."""
+    if not scoring.taught:
+        return []
+    found = []
+    for row, features in enumerate(_digests(X)):
+        for row_id in reversed(scoring.taught.get(features, ()) if features else ()):
+            place = int(np.searchsorted(rows.place_ids, row_id))
+            is_there = place < rows.n_places and rows.place_ids[place] == row_id
+            if is_there and not (rows.n_empty and rows.gone[place]):
+                found.append((row, place))
+                break
+    return found
+
+
+def as_taught(scores: Scores, places: list[tuple[int, int]], Y: Csr) -> Scores:
+    """Return scores in which taught rows have 1 for their labels and almost 0 for all others."""
+    if not places:
+        return scores
+    return Scores.sparse(
+        _with_rows(
+            cast("Csr", scores.values),
+            [(row, *_taught_values(scores, row, _labels(Y, place))) for row, place in places],
+        ),
+        scores.base,
+    )
+
+
+def taught_labels(decided: Csr, places: list[tuple[int, int]], Y: Csr) -> Csr:
+    """Return predicted labels in which taught rows have what was taught."""
+    if not places:
+        return decided
+    rows = [(row, _labels(Y, place)) for row, place in places]
+    ones = [(row, labels, np.ones(len(labels), dtype=np.int32)) for row, labels in rows]
+    return _with_rows(decided, ones)
+
+
+def _labels(Y: Csr, place: int) -> Int32:
+    """Return the labels of the row at a place."""
+    indptr, indices = csr_parts(Y)
+    return indices[indptr[place] : indptr[place + 1]]
+
+
+def _taught_values(scores: Scores, row: int, labels: Int32) -> tuple[Int32, Float]:
+    """Return the labels and values of a row with 1 for the labels that were taught."""
+    values = cast("Csr", scores.values)
+    entries = slice(values.indptr[row], values.indptr[row + 1])
+    every = np.union1d(values.indices[entries], labels).astype(np.int32)
+    new = scores.base[every]
+    old = values.data[entries]
+    lower = np.where(old < LEAST_PROBABILITY, old, LEAST_PROBABILITY + AS_TAUGHT * old)
+    new[np.searchsorted(every, values.indices[entries])] = lower
+    new[np.searchsorted(every, labels)] = 1.0
+    return every, new
+
+
+def _with_rows(matrix: Csr, rows: Sequence[tuple[int, Int32, np.ndarray]]) -> Csr:
+    """Return a matrix in which some rows are replaced."""
+    indptr, indices = csr_parts(matrix)
+    pieces, values, sizes = [], [], np.diff(indptr)
+    start = 0
+    for row, columns, data in rows:
+        pieces += [indices[start : indptr[row]], columns]
+        values += [matrix.data[start : indptr[row]], data]
+        sizes[row] = len(columns)
+        start = int(indptr[row + 1])
+    pieces.append(indices[start:])
+    values.append(matrix.data[start : indptr[-1]])
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+    shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+    return checked_csr(np.concatenate(values), np.concatenate(pieces), starts, shape)

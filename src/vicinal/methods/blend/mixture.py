@@ -1,38 +1,19 @@
-r"""Cells: the most promising labels of each row, with their scores by every part.
+"""The mixture of a blend: from what the parts say of a cell to its probability."""
 
-A cell has three numbers from each part (its score, that over the row's best, the row's best) and
-the logarithm of the label's share of training rows. Cells are made of a block of rows at a time, so
-that no more than a block has a number for every label; where labels are very many and parts sparse,
-not even a block does.
-
-Each of K folds of the training rows has a model trained on the other folds, which stops where the
-fold's own log loss no longer falls. Their mean log-odds are the mixture, and the training rows get
-the scores of the models that have not seen them: thresholds need no further fit.
-
-.. math::
-
-    s = \sum_j w_j f_j, \quad w_j \ge 0, \ \sum_j w_j = 1, \qquad
-    P(l \mid x) = \frac{1}{1 + e^{-(a s + b)}}
-
-The weights are those of non-negative least squares on the leave-one-out cells, scaled to sum to
-one; a and b are fitted to the same cells by maximum likelihood.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import optimize
 
-from vicinal._core.arrays import Csr, Float, Int, Int32
-from vicinal._core.csr import bare_csr
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32, row_ids
 from vicinal._core.state import FieldState, State, read_array, read_plain
 from vicinal._core.threads import thread_count
+from vicinal._core.validation import as_csr
 from vicinal._native import MOST_BINS, boosted_trees, tree_sums
-from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.scores import Scores
+from vicinal.errors import ModelFormatError
 
 Cells = NDArray[np.float32]
 
@@ -99,128 +80,8 @@ class Trees(FieldState):
         return cls(feature, threshold, left, right, roots, base, n_columns)
 
 
-COLUMNS_PER_PART = 3
-LARGEST_SCORE = 1e9
-"""What a part may say at most: sums of larger scores would cancel to nothing."""
-LEAST_TOP = 1e-3
-"""What a row's best score counts as at least, where others are divided by it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Candidate labels of rows and their cells.
-
-    Parameters
-    ----------
-    labels : ndarray of int32, shape (n, C)
-        Rising in each row.
-    cells : ndarray of float32, shape (n × C, columns)
-    """
-
-    labels: Int32
-    cells: Cells
-
-    def scores(self, values: Float, n_labels: int) -> Scores:
-        """Return one value per cell as sparse scores of rows and labels."""
-        n_rows, width = self.labels.shape
-        indptr = np.arange(0, n_rows * width + 1, max(width, 1))[: n_rows + 1]
-        return Scores.sparse(
-            bare_csr(values, self.labels.ravel(), indptr.astype(np.int32), (n_rows, n_labels))
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class CellMaker:
-    """How cells are made of the parts' scores.
-
-    Parameters
-    ----------
-    center, scale : ndarray of float64, shape (n_parts,)
-        Mean and standard deviation of each part's scores, which standardise them.
-    log_prior : ndarray of float64, shape (L,)
-    width : int
-        Candidates per row.
-    """
-
-    center: Float
-    scale: Float
-    log_prior: Float
-    width: int
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers per cell."""
-        return COLUMNS_PER_PART * len(self.scale) + 1
-
-    def make(self, parts: Sequence[Scores]) -> Candidates:
-        """Return the candidates of rows from their scores by every part."""
-        if all(part.is_sparse for part in parts):
-            return self._of_sparse([cast("Csr", part.values) for part in parts])
-        return self._of_dense([part.toarray() for part in parts])
-
-    def _of_dense(self, parts: list[Float]) -> Candidates:
-        """Choose among all labels."""
-        total = sum((part / scale for part, scale in zip(parts, self.scale, strict=True)), 0.0)
-        labels = _largest(np.asarray(total), self.width)
-        chosen = [np.take_along_axis(part, labels, axis=1) for part in parts]
-        return self._cells(labels, chosen, [part.max(axis=1, keepdims=True) for part in parts])
-
-    def _of_sparse(self, parts: list[Csr]) -> Candidates:
-        """Choose among the labels that a part speaks of; others score 0 everywhere."""
-        weighted = [part / scale for part, scale in zip(parts, self.scale, strict=True)]
-        total = weighted[0]
-        for other in weighted[1:]:
-            total = total + other
-        total = sparse.csr_array(total)
-        total.sort_indices()
-        labels = np.sort(Scores.sparse(total).top(self.width)[0], axis=1)
-        rows = np.repeat(np.arange(labels.shape[0]), labels.shape[1])
-        chosen = [np.asarray(part[rows, labels.ravel()]).reshape(labels.shape) for part in parts]
-        tops = [part.max(axis=1).toarray().reshape(-1, 1) for part in parts]
-        return self._cells(labels, chosen, tops)
-
-    def _cells(self, labels: Int32, chosen: list[Float], tops: list[Float]) -> Candidates:
-        """Lay out the numbers of each cell side by side."""
-        cells = np.empty((*labels.shape, self.n_columns), dtype=np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for place, (values, top) in enumerate(zip(chosen, tops, strict=True)):
-                at = COLUMNS_PER_PART * place
-                cells[..., at] = values
-                cells[..., at + 1] = values / np.maximum(top, LEAST_TOP)
-                cells[..., at + 2] = top
-        cells[..., -1] = self.log_prior[labels]
-        if not np.all(np.abs(cells) <= LARGEST_SCORE):  # false for NaN too
-            raise InvalidArgumentError(
-                "X", f"values whose scores are at most {LARGEST_SCORE:g}", "larger ones"
-            )
-        return Candidates(labels, cells.reshape(-1, self.n_columns))
-
-
-def score_spread(parts: Sequence[Scores]) -> tuple[Float, Float]:
-    """Return the mean and standard deviation of each part's scores; 1 for a constant one."""
-    centers, scales = [], []
-    for part in parts:
-        values = part.values
-        data = values if isinstance(values, np.ndarray) else values.data
-        n_cells = max(1, part.shape[0] * part.shape[1])
-        mean = float(data.sum()) / n_cells
-        variance = float((data * data).sum()) / n_cells - mean * mean
-        centers.append(mean)
-        scales.append(np.sqrt(variance) if variance > 1e-12 else 1.0)
-    return np.array(centers), np.array(scales)
-
-
-def _largest(values: Float, width: int) -> Int32:
-    """Return the columns of the largest values of each row, rising."""
-    n_rows, n_labels = values.shape
-    if width >= n_labels:
-        return np.tile(np.arange(n_labels, dtype=np.int32), (n_rows, 1))
-    chosen = np.argpartition(-values, width - 1, axis=1)[:, :width]
-    return np.sort(chosen, axis=1).astype(np.int32)
-
-
 N_FOLDS = 3
-CELLS_OF_ONE_FOLD = 120_000
+REPEATED_CELLS = 120_000
 """Cells past half of which rows are dealt out once."""
 FEWEST = 20
 """True and false cells that a mixture with many parameters needs; with fewer it is convex."""
@@ -247,7 +108,7 @@ def repeats_for(n_cells: int) -> int:
     >>> repeats_for(1_000), repeats_for(50_000), repeats_for(500_000)
     (3, 2, 1)
     """
-    return int(np.clip(CELLS_OF_ONE_FOLD // max(n_cells, 1), 1, 3))
+    return int(np.clip(REPEATED_CELLS // max(n_cells, 1), 1, 3))
 
 
 def can_learn(true: Float, row_of: Int, random_state: int) -> bool:
@@ -372,31 +233,29 @@ class ConvexMix(FieldState):
     weights : ndarray of float64, shape (n_parts,)
         Sum to one.
     slope, intercept : float
+    n_columns : int
+        Numbers per cell.
     """
 
     weights: Float
     slope: float
     intercept: float
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers per cell."""
-        return COLUMNS_PER_PART * len(self.weights) + 1
+    n_columns: int
 
     @classmethod
-    def fit(cls, cells: Cells, true: Float) -> Self:
-        """Fit on leave-one-out cells."""
-        scores = cells[:, 0:-1:COLUMNS_PER_PART].astype(np.float64)
+    def fit(cls, cells: Cells, true: Float, n_parts: int) -> Self:
+        """Fit on leave-one-out cells, in which each part has two columns."""
+        scores = cells[:, 0 : 2 * n_parts : 2].astype(np.float64)
         weights = optimize.nnls(scores, true)[0]
         if weights.sum() <= 0:
             weights = np.ones(scores.shape[1])
         weights /= weights.sum()
         slope, intercept = _logistic_line(scores @ weights, true)
-        return cls(weights, slope, intercept)
+        return cls(weights, slope, intercept, cells.shape[1])
 
     def log_odds(self, cells: Cells) -> Float:
         """Return the log-odds of each cell."""
-        scores = cells[:, 0:-1:COLUMNS_PER_PART].astype(np.float64)
+        scores = cells[:, 0 : 2 * len(self.weights) : 2].astype(np.float64)
         return self.slope * (scores @ self.weights) + self.intercept
 
     @classmethod
@@ -406,6 +265,7 @@ class ConvexMix(FieldState):
             read_array(state, "weights", np.float64, (None,)),
             read_plain(state, "slope", float),
             read_plain(state, "intercept", float),
+            read_plain(state, "n_columns", int),
         )
 
 
@@ -429,3 +289,66 @@ def _logistic_line(x: Float, true: Float) -> tuple[float, float]:
         if largest < 1e-8:
             break
     return slope / spread, intercept - slope * mean / spread
+
+
+Numbers = NDArray[np.uint64]
+ROUNDS = 2
+"""Passes from rows to columns and back; after two, columns differ by the rows they stand in."""
+LABEL = np.uint64(0x9E3779B97F4A7C15)
+"""Tells labels from features."""
+
+
+def content_order(X: Features, Y: Csr) -> Int:
+    """Return the ids of the rows, sorted by their contents.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, shape (n, m)
+    Y : csr_array, shape (n, L)
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X, Y = np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]]), sparse.csr_array(np.eye(3))
+    >>> there, back = content_order(X, Y), content_order(X[::-1], Y[::-1])
+    >>> np.array_equal(there, 2 - back)
+    True
+    """
+    return np.argsort(content_numbers(X, Y), kind="stable")
+
+
+def content_numbers(X: Features, Y: Csr) -> Numbers:
+    """Return the number of each row."""
+    cells = as_csr(X)
+    row_of = row_ids(cells)
+    kept = cells.data != 0
+    values = _mixed(cells.data[kept].astype(np.float64).view(np.uint64))
+    rows, columns = row_of[kept], cells.indices[kept].astype(np.int64)
+    labels = Y.indices.astype(np.int64)
+    label_rows = row_ids(Y)
+    numbers = _sums(values, rows, Y.shape[0]) + _sums(LABEL, label_rows, Y.shape[0])
+    for _ in range(ROUNDS):
+        of_row = _mixed(numbers)
+        of_column = _sums(_mixed(of_row[rows] ^ values), columns, cells.shape[1])
+        of_label = _sums(_mixed(of_row[label_rows] ^ LABEL), labels, Y.shape[1])
+        numbers = (
+            of_row
+            + _sums(_mixed(of_column[columns] ^ values), rows, Y.shape[0])
+            + _sums(_mixed(of_label[labels] ^ LABEL), label_rows, Y.shape[0])
+        )
+    return _mixed(numbers)
+
+
+def _sums(numbers: Numbers | np.uint64, places: Int, size: int) -> Numbers:
+    """Return the sum of the numbers at each place, modulo 2⁶⁴: in any order the same."""
+    sums = np.zeros(size, dtype=np.uint64)
+    np.add.at(sums, places, numbers)
+    return sums
+
+
+def _mixed(numbers: Numbers) -> Numbers:
+    """Return numbers whose every bit depends on every bit of those given (splitmix64)."""
+    mixed = numbers + LABEL
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,97 +1,601 @@
-"""The blend, fitted: views, parts and the mixture that makes probabilities of what they say.
+"""A fitted blend: its parts, and the mixture that turns what they say into probabilities."""
 
-For a part that is left out of a sum, its score of the label and its best score of the row are 0.
-The base is the log-odds of the label if all parts are left out: it depends on the label's share of
-the training rows alone. A part's share is divided among the neighbours or features whose terms add
-up to its own score, in proportion to them; co-occurrence, and parts whose terms nearly cancel, keep
-their share.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
-from vicinal._core.arrays import Csr, Features, Float, Int
-from vicinal._core.csr import take_rows
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
+from vicinal._core.csr import checked_csr, no_rows, take_rows, trust
 from vicinal._core.progress import blocks
-from vicinal._core.state import State, read_array, read_count, read_part, read_value
-from vicinal._core.threads import in_threads
-from vicinal.errors import InvalidArgumentError, ModelFormatError
+from vicinal._core.state import State, read_part, read_value
+from vicinal._core.threads import thread_count, using_threads
+from vicinal._core.validation import csr_parts
+from vicinal._native import blend_cells
+from vicinal.errors import ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
-from vicinal.methods._formulas import explain_scoring
+from vicinal.methods._formulas import cells as score_cells
+from vicinal.methods.blend.global_ridge import (
+    MOST_COEFFICIENTS,
+    MOST_KERNEL_ROWS,
+    MOST_UNKNOWNS,
+    GlobalRidge,
+    Landmarks,
+)
 from vicinal.methods.blend.mixture import (
-    COLUMNS_PER_PART,
-    Candidates,
-    CellMaker,
     Cells,
     ConvexMix,
     Trees,
     can_learn,
-    fit_boosting,
-    score_spread,
-)
-from vicinal.methods.blend.network import Network, fit_network
-from vicinal.methods.blend.parts import (
-    CoOccurrence,
-    FeatureSimilarityScoring,
-    Part,
-    View,
-    best_votes,
-    given_view,
-    kernel_ridge,
-    linear_ridge,
-    scaled_view,
-    weighted_view,
-)
-from vicinal.methods.blend.plan import (
-    MOST_CELLS,
-    BlendSettings,
-    Plan,
-    candidates_per_row,
     content_order,
-    make_plan,
+    fit_boosting,
 )
-from vicinal.methods.training import (
-    EveryLabel,
-    Training,
-    check_given,
-    leave_one_out,
-    read_indicator,
-)
+from vicinal.methods.blend.parts import Look, View, choose_looks, unit_rows
+from vicinal.methods.training import Training, check_given, read_indicator
 from vicinal.scores import Scores
 
+Mixture = Trees | ConvexMix
 
-def cell_breakdown(
-    log_odds: Callable[[Cells], Float],
-    names: Sequence[str],
-    cell: Cells,
-    breakdowns: Sequence[Breakdown | None],
-) -> Breakdown:
-    """Return the breakdown of one cell's log-odds.
+FEW_LABELS = 30
+"""Labels up to which every label of every row has a cell."""
+BELOW = 256
+"""Labels below the candidates whose order is that of their centroids."""
+MOST_CELLS = 500_000
+MOST_ROWS = 20_000
+"""Rows and cells that the mixture is learned on at most."""
+LEAST_PROBABILITY = 1e-6
+"""Of a candidate. Labels below the candidates score less: by similarity, then by frequency."""
+LEAST_SIMILAR, MOST_FREQUENT = 2e-7, 1e-7
+BLOCK_ROWS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of training rows by mixtures that were not trained on them.
 
     Parameters
     ----------
-    log_odds : callable
-        The mixture.
-    names : sequence of str
-        Of the parts.
-    cell : ndarray of float32, shape (n_columns,)
-    breakdowns : sequence of Breakdown or None
-        What each part's score of the label consists of.
+    rows : ndarray of int64
+        Ascending.
+    scores : Scores
+        Of these rows.
     """
 
-    def mixed(speaks: Float) -> Float:
-        keeps = np.repeat(speaks > 0, COLUMNS_PER_PART, axis=1)
-        points = np.tile(cell, (len(speaks), 1))
-        points[:, :-1] *= keeps
-        return log_odds(points)
+    rows: Int
+    scores: Scores
 
-    n_parts = len(names)
-    found = mixture_breakdown(mixed, names, np.ones(n_parts), np.zeros(n_parts), breakdowns)
-    return replace(found, terms=_united(found.terms))
+    def blocks(self, n_rows: int) -> Iterator[Scores]:
+        """Yield the scores of so many rows at a time."""
+        for start in range(0, len(self.rows), n_rows):
+            yield self.scores.rows(start, min(start + n_rows, len(self.rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class CellPlan:
+    """How many of the best labels of a part are candidates.
+
+    Parameters
+    ----------
+    votes, ridge, centroids, table : int
+    every_label : bool
+        Whether every label has a cell.
+    """
+
+    votes: int
+    ridge: int
+    centroids: int
+    table: int
+    every_label: bool
+
+    @classmethod
+    def of(cls, Y: Csr) -> Self:
+        """Return more candidates where rows have more labels."""
+        per_row = Y.nnz / max(1, Y.shape[0])
+        usual = int(np.clip(8 + 2 * per_row, 12, 40))
+        return cls(usual, usual, max(8, usual // 2), max(8, usual // 2), Y.shape[1] <= FEW_LABELS)
+
+    def counts(self, below: int) -> Int:
+        """Return the numbers as the compiled core takes them."""
+        return np.array([self.votes, self.ridge, self.centroids, self.table, below], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The labels of some rows that have a cell or a similarity.
+
+    Parameters
+    ----------
+    indptr, labels : ndarray
+        Compressed rows of labels, rising.
+    cell : ndarray of int32
+        Number of a label's cell; −1 for labels below the candidates.
+    similarity : ndarray of float64
+        Of labels below the candidates.
+    cells : ndarray of float32, shape (n_cells, n_columns)
+    """
+
+    indptr: Int
+    labels: Int32
+    cell: Int32
+    similarity: Float
+    cells: Cells
+
+
+@dataclass(frozen=True, eq=False)
+class BlendScoring:
+    """Parts, and the mixture of what they say.
+
+    Parameters
+    ----------
+    views : tuple of View
+    ridges : tuple of GlobalRidge
+    Y : csr_array of int32, shape (n, L)
+        Labels by place.
+    counts : ndarray of int64, shape (L,)
+        Rows that have each label.
+    plan : CellPlan
+    mixture : Trees or ConvexMix
+    held_out : HeldOut or None
+        None after a change, and in a loaded model.
+    taught : mapping of bytes to tuple of int
+        Ids of the rows that were learned after the fit, by their features.
+    looks : tuple of Look
+        Of a loaded model, until it is bound to its rows.
+    """
+
+    views: tuple[View, ...]
+    ridges: tuple[GlobalRidge, ...]
+    Y: Csr
+    counts: Int
+    plan: CellPlan
+    mixture: Mixture
+    held_out: HeldOut | None = None
+    taught: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    looks: tuple[Look, ...] = ()
+
+    @property
+    def k(self) -> int:
+        """The views search by themselves; the graph of the estimator is not used."""
+        return 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parts, in the order of their columns in a cell."""
+        of_views = [name for view in self.views for name in view.part_names]
+        return (*of_views, *(ridge.name for ridge in self.ridges))
+
+    @property
+    def n_rows(self) -> int:
+        """Training rows, without empty places."""
+        return self.views[0].rows.n_rows if self.views else int(self.Y.shape[0])
+
+    # -- scores
+
+    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
+        """Return the probability of every candidate; `graph` is not used."""
+        given = check_given(X, graph.n_queries)
+        if not given.shape[0]:
+            return Scores.sparse(no_rows(len(self.counts)), self._base())
+        found = [
+            self._scores(given if stop - start == given.shape[0] else given[start:stop])
+            for start, stop in blocks(given.shape[0], BLOCK_ROWS, "Blending")
+        ]
+        return Scores.stack(found)
+
+    def _scores(self, X: Features) -> Scores:
+        """Score a block of rows."""
+        return self.scores_of(self.listed(X, BELOW), int(X.shape[0]))
+
+    def scores_of(self, listed: Listed, n_rows: int, log_odds: Float | None = None) -> Scores:
+        """Return listed labels as scores above a base that follows their frequency."""
+        if log_odds is None:
+            log_odds = self.mixture.log_odds(listed.cells)
+        values = LEAST_SIMILAR + (LEAST_PROBABILITY / 2) * np.minimum(listed.similarity, 1.0)
+        has_cell = listed.cell >= 0
+        values[has_cell] = probability(log_odds)[listed.cell[has_cell]]
+        shape = (n_rows, len(self.counts))
+        stored = checked_csr(values, listed.labels, listed.indptr, shape)
+        return Scores.sparse(stored, self._base())
+
+    def _base(self) -> Float:
+        """Return the scores of labels that are not listed: by frequency, below all others."""
+        return MOST_FREQUENT * (self.counts / max(1, self.n_rows))
+
+    def listed(self, X: Features, below: int = 0) -> Listed:
+        """Return the candidates of rows and their cells."""
+        seen = [view.look.of(X) for view in self.views]
+        near = [view.nearest(rows) for view, rows in zip(self.views, seen, strict=True)]
+        tables = [ridge.scores(self._phi(ridge, seen)) for ridge in self.ridges]
+        return self._cells(seen, near, tables, None, below)
+
+    def _phi(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
+        """Return φ of rows."""
+        return ridge.features(self._unit(ridge, seen))
+
+    def _unit(self, ridge: GlobalRidge, seen: Sequence[Features]) -> Features:
+        """Return rows as a ridge takes them: words have length one."""
+        rows = seen[ridge.view]
+        return rows if self.views[ridge.view].centroids is None else unit_rows(rows)
+
+    def _cells(
+        self,
+        seen: Sequence[Features],
+        near: Sequence[NeighborGraph],
+        tables: Sequence[Float],
+        own: Csr | None,
+        below: int,
+    ) -> Listed:
+        """Return the cells of rows; `own` are the labels of training rows to be left out."""
+        spoken = [view.speak(*each) for view, *each in zip(self.views, near, seen, strict=True)]
+        none = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+        return Listed(
+            *blend_cells(
+                spoken,
+                list(tables),
+                *csr_parts(self.Y),
+                int(self.Y.shape[1]),
+                self._prior(),
+                *(none if own is None else csr_parts(trust(own))),
+                self.plan.counts(below),
+                self.plan.every_label,
+                thread_count(),
+            )
+        )
+
+    def _prior(self) -> Cells:
+        """Return the logarithm of each label's share of rows."""
+        share = (self.counts + 0.5) / (self.n_rows + 1.0)
+        prior: Cells = np.log(share).astype(np.float32)
+        return prior
+
+    # -- explaining
+
+    def explain(
+        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
+    ) -> list[Breakdown]:
+        """Return exact Shapley values of the parts, as log-odds, divided among their terms.
+
+        For a part that is left out, what it says is 0. The base is the log-odds if all parts are
+        left out: it depends on the label's frequency alone. A part's share is divided among the
+        neighbours or features whose terms add up to what it says. A label that is no candidate has
+        no parts: its score is its place below the candidates.
+        """
+        given = check_given(X, graph.n_queries)
+        seen = [view.look.of(given) for view in self.views]
+        near = [view.nearest(rows) for view, rows in zip(self.views, seen, strict=True)]
+        tables = [ridge.scores(self._phi(ridge, seen)) for ridge in self.ridges]
+        listed = self._cells(seen, near, tables, None, BELOW)
+        scores = self.scores_of(listed, 1)
+        cell_of = dict(zip(listed.labels.tolist(), listed.cell.tolist(), strict=True))
+        found = []
+        for label in labels:
+            cell = cell_of.get(label, -1)
+            if cell < 0:
+                low = float(score_cells(scores, 0, [label])[0])
+                found.append(Breakdown(low, facts={"candidate": "no"}))
+                continue
+            terms = [
+                each
+                for view, *of_view in zip(self.views, near, seen, strict=True)
+                for each in view.terms(*of_view, label, self.Y)
+            ]
+            terms += [ridge.terms(self._unit(ridge, seen), label) for ridge in self.ridges]
+            found.append(self._breakdown(listed.cells[cell], terms))
+        return found
+
+    def _breakdown(self, cell: Cells, terms: Sequence[Breakdown | None]) -> Breakdown:
+        """Return the breakdown of one cell's log-odds."""
+        owner = self._owners()
+
+        def mixed(speaks: Float) -> Float:
+            keeps = np.column_stack([speaks > 0, np.ones(len(speaks), dtype=np.bool_)])
+            return self.mixture.log_odds(np.where(keeps[:, owner], cell, np.float32(0)))
+
+        n_parts = len(self.names)
+        found = mixture_breakdown(mixed, self.names, np.ones(n_parts), np.zeros(n_parts), terms)
+        return replace(found, terms=_united(found.terms))
+
+    def _owners(self) -> Int:
+        """Return the part that each column of a cell belongs to; the prior belongs to none.
+
+        The similarities of a view's neighbours belong to its votes.
+        """
+        names = self.names
+        firsts, part = [], 0
+        for view in self.views:
+            firsts += [part] * 3
+            part += len(view.part_names)
+        return np.array([*np.repeat(np.arange(len(names)), 2), *firsts, len(names)])
+
+    # -- fitting
+
+    @classmethod
+    def fit(
+        cls,
+        training: Training,
+        metric: str,
+        combine: str,
+        random_state: int,
+        max_memory: int,
+        n_jobs: int | None = None,
+        algorithm: object = "auto",
+    ) -> Self:
+        """Build the parts and learn their mixture from leave-one-out cells."""
+        X = check_given(training.X, training.n_rows)
+        looks = choose_looks(X, training.Y, metric)
+        views = tuple(View.build(look, X, training.Y, n_jobs, algorithm) for look in looks)
+        bare = cls(
+            views,
+            _ridges(views, training.Y, max_memory),
+            trust(training.Y),
+            label_counts(training.Y),
+            CellPlan.of(training.Y),
+            ConvexMix(np.ones(1), 1.0, 0.0, 1),
+        )
+        return bare._mixed(X, combine, random_state)
+
+    def _mixed(self, X: Features, combine: str, random_state: int) -> Self:
+        """Return the blend with a mixture of its parts."""
+        Y, order = self.Y, content_order(X, self.Y)
+        rows = order[_sampled(len(order), MOST_ROWS, random_state)]
+        listed = self.left_out(rows, MOST_CELLS)
+        rows = rows[: len(listed.indptr) - 1]
+        row_of = np.repeat(np.arange(len(rows)), np.diff(listed.indptr))
+        true = np.asarray(take_rows(Y, rows).astype(np.float64)[row_of, listed.labels]).ravel()
+        mixture, log_odds = self._mixture(listed.cells, true, row_of, combine, random_state)
+        mixed = replace(self, mixture=mixture)
+        rising = np.argsort(rows)
+        held_out = mixed.scores_of(listed, len(rows), log_odds).take(rising)
+        return replace(mixed, held_out=HeldOut(rows[rising], held_out))
+
+    def _mixture(
+        self, cells: Cells, true: Float, row_of: Int, combine: str, random_state: int
+    ) -> tuple[Mixture, Float]:
+        """Return the mixture, and the log-odds of its training cells."""
+        if combine == "mix" or not can_learn(true, row_of, random_state):
+            mix = ConvexMix.fit(cells, true, len(self.names))
+            return mix, mix.log_odds(cells)
+        boosted = fit_boosting(cells, true, row_of, random_state)
+        return boosted.trees, boosted.held_out
+
+    def left_out(self, rows: Int, most_cells: int) -> Listed:
+        """Return the cells of training rows as if each had been left out, in their order.
+
+        Later rows are dropped once there are `most_cells` cells.
+        """
+        n_rows = self.n_rows
+        every = len(rows) > n_rows // 3
+        near = [view.nearest_others(None if every else rows) for view in self.views]
+        found: list[Listed] = []
+        n_cells = 0
+        for start, stop in blocks(len(rows), BLOCK_ROWS, "Leaving rows out"):
+            some = rows[start:stop]
+            seen = [take_rows(view.rows.X, some) for view in self.views]
+            graphs = [graph.some(some if every else np.arange(start, stop)) for graph in near]
+            own = take_rows(self.Y, some)
+            tables = [ridge.scores_without(self._phi(ridge, seen), own) for ridge in self.ridges]
+            found.append(self._cells(seen, graphs, tables, own, 0))
+            n_cells += len(found[-1].cells)
+            if n_cells > most_cells:
+                break
+        return _joined(found)
+
+    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
+        """Return the scores of training rows without themselves among the parts' rows.
+
+        Rows that the mixture was learned on are scored by models that have not seen them, if these
+        scores are still known.
+        """
+        asked = np.arange(training.n_rows)[rows]
+        known = np.empty(0, dtype=np.int64) if self.held_out is None else self.held_out.rows
+        place = np.minimum(np.searchsorted(known, asked), max(0, len(known) - 1))
+        if self.held_out is not None and np.array_equal(known[place], asked):
+            return self.held_out.scores.take(place)
+        if not len(asked):
+            return Scores.sparse(no_rows(len(self.counts)), self._base())
+        return self.scores_of(self.left_out(asked, 2**62), len(asked))
+
+    # -- changes
+
+    def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
+        """Return the blend with further rows; `every_label` are the labels of all rows."""
+        ready = self._ready()
+        views = tuple(view.learned(X, Y) for view in ready.views)
+        more = int(Y.shape[1]) - len(self.counts)
+        counts = np.append(self.counts, np.zeros(more, dtype=np.int64)) if more else self.counts
+        changed = counts + np.bincount(Y.indices, minlength=len(counts))
+        return replace(
+            ready,
+            views=views,
+            ridges=ready._changed_ridges([view.look.of(X) for view in views], Y, 1),
+            Y=every_label,
+            counts=changed,
+            held_out=None,
+        )
+
+    def forgotten(self, places: Int) -> Self:
+        """Return the blend without the rows at these places, which become empty."""
+        ready = self._ready()
+        Y = trust(take_rows(self.Y, places))
+        seen = [take_rows(view.rows.X, places) for view in ready.views]
+        return replace(
+            ready,
+            views=tuple(view.forgotten(places, Y) for view in ready.views),
+            ridges=ready._changed_ridges(seen, Y, -1),
+            counts=self.counts - np.bincount(Y.indices, minlength=len(self.counts)),
+            held_out=None,
+        )
+
+    def _changed_ridges(
+        self, seen: Sequence[Features], Y: Csr, sign: int
+    ) -> tuple[GlobalRidge, ...]:
+        return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
+
+    def _ready(self) -> Self:
+        """Return the blend with the inverses that changes need."""
+        if all(ridge.inverse is not None for ridge in self.ridges):
+            return self
+        whole = self.as_fitted(self.Y, None) if self.views[0].rows.n_empty else self
+        rows = [view.rows.X for view in whole.views]
+        ridges = [ridge.ready(self._unit(ridge, rows), whole.Y) for ridge in self.ridges]
+        return replace(self, ridges=tuple(ridges))
+
+    def as_fitted(self, Y: Csr, X: Features | None) -> Self:
+        """Return the same blend without empty places; `Y` are the labels of the rows that stay."""
+        return replace(self, views=tuple(view.compacted() for view in self.views), Y=trust(Y))
+
+    def rebuilt(self, X: Features, Y: Csr) -> Self:
+        """Return a blend whose parts are built afresh, with the constants of this one.
+
+        Label weights, means, landmarks, mixture and numbers of candidates stay. This is what a
+        blend that learned and forgot rows equals.
+        """
+        views = tuple(View.build(view.look, X, Y) for view in self.views)
+        bare = replace(self, views=views, Y=trust(Y), counts=label_counts(Y), held_out=None)
+        rows = [view.rows.X for view in views]
+        ridges = [ridge.refitted(bare._unit(ridge, rows), Y) for ridge in self.ridges]
+        return replace(bare, ridges=tuple(ridges))
+
+    # -- saving
+
+    def bound(self, X: Features, n_jobs: int | None, algorithm: object) -> Self:
+        """Return a loaded blend with views of its rows."""
+        if any(look.n_features not in (None, X.shape[1]) for look in self.looks):
+            raise ModelFormatError(f"looks: expected weights of {X.shape[1]} features")
+        with using_threads(n_jobs):
+            views = tuple(View.build(look, X, self.Y, n_jobs, algorithm) for look in self.looks)
+        bound = replace(self, views=views, looks=())
+        if bound.n_columns != self.mixture.n_columns:
+            raise ModelFormatError("mixture: expected one of as many columns as the parts have")
+        return bound
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers per cell."""
+        return 2 * len(self.names) + 3 * len(self.views) + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the centroids, which are built again from the rows."""
+        bare = tuple(replace(view, centroids=None) for view in self.views)
+        return {**vars(self), "views": bare}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Build the centroids."""
+        views, Y = state["views"], state["Y"]
+        vars(self).update(state, views=tuple(view.with_centroids(Y) for view in views))
+
+    def get_state(self) -> dict[str, State]:
+        """Return the state as plain values, arrays and parts; views are rebuilt from the rows."""
+        plan = self.plan
+        return {
+            "looks": [view.look for view in self.views] or list(self.looks),
+            "ridges": list(self.ridges),
+            "Y": self.Y,
+            "plan": [plan.votes, plan.ridge, plan.centroids, plan.table, int(plan.every_label)],
+            "mixture": self.mixture,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, State]) -> Self:
+        """Build from :meth:`get_state`, checked; still to be bound to the rows."""
+        Y = read_indicator(state, "Y")
+        looks, ridges = _read_list(state, "looks", Look), _read_list(state, "ridges", GlobalRidge)
+        mixture = read_value(state, "mixture")
+        if not isinstance(mixture, Trees | ConvexMix) or not looks:
+            raise ModelFormatError(f"mixture: unexpected {type(mixture).__name__}")
+        counts = read_part(state, "plan", list)
+        if len(counts) != 5 or not all(type(each) is int and each >= 0 for each in counts):
+            raise ModelFormatError(f"plan: expected five numbers of at least 0, got {counts!r}")
+        for ridge in ridges:
+            if ridge.view >= len(looks) or len(ridge.mean) != Y.shape[1]:
+                raise ModelFormatError(f"ridges: {ridge.name} does not fit the other parts")
+        plan = CellPlan(*counts[:4], every_label=bool(counts[4]))
+        return cls((), tuple(ridges), Y, label_counts(Y), plan, mixture, None, {}, tuple(looks))
+
+
+def _read_list(state: Mapping[str, State], key: str, kind: type[Any]) -> list[Any]:
+    """Return ``state[key]``, a list of parts of that type."""
+    items: list[Any] = read_part(state, key, list)
+    if not all(isinstance(item, kind) for item in items):
+        raise ModelFormatError(f"{key}: expected {kind.__name__}")
+    return items
+
+
+def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge, ...]:
+    """Return the global ridges of views where they fit."""
+    found: list[GlobalRidge] = []
+    n_rows, n_labels = (int(size) for size in Y.shape)
+    for number, view in enumerate(views):
+        X, name = view.rows.X, view.look.name
+        is_words = view.centroids is not None
+        seen = unit_rows(X) if is_words else X
+
+        def add(
+            kind: str,
+            alpha: float,
+            landmarks: Landmarks | None,
+            view: int = number,
+            seen: Features = seen,
+            name: str = name,
+        ) -> None:
+            found.append(GlobalRidge.fit(f"{kind}, {name}", view, alpha, landmarks, seen, Y))
+
+        unknowns = min(seen.shape[1], n_rows)
+        unknowns = min(unknowns, MOST_UNKNOWNS)
+        if unknowns * n_labels > MOST_COEFFICIENTS or 64 * unknowns**2 > max_memory:
+            continue
+        if seen.shape[1] <= MOST_UNKNOWNS:
+            add("ridge", 1.0, None)
+        elif n_rows <= MOST_UNKNOWNS:
+            add("ridge", 1.0, Landmarks.choose(seen, 0.0))
+        if not is_words and n_rows <= MOST_KERNEL_ROWS:
+            for share, alpha in KERNELS:
+                marks = Landmarks.choose(seen, share * typical_width(seen))
+                add(f"kernel ridge {share:g}", alpha, marks)
+    return tuple(found)
+
+
+KERNELS = ((1.0, 0.1), (0.3, 1.0))
+"""Width of the Gaussian kernel, as a share of the typical squared distance, and λ."""
+
+
+def typical_width(rows: Float) -> float:
+    """Return twice the median squared distance of some rows."""
+    from scipy.spatial.distance import pdist
+
+    some = rows[:: max(1, len(rows) // 1000)]
+    distances = pdist(some, "sqeuclidean") if len(some) > 1 else np.ones(1)
+    median = float(np.median(distances))
+    return 2.0 * median if median > 0 else 1.0
+
+
+def label_counts(Y: Csr) -> Int:
+    """Return how many rows have each label."""
+    return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)
+
+
+def _sampled(n_rows: int, most: int, random_state: int) -> Int:
+    """Return the places of rows to learn the mixture on, in random order if they are some."""
+    order = np.random.default_rng(random_state).permutation(n_rows)
+    return np.arange(n_rows) if n_rows <= most else order[:most]
+
+
+def _joined(found: Sequence[Listed]) -> Listed:
+    """Return the cells of blocks of rows one after the other."""
+    indptr, cell, entries, n_cells = [np.zeros(1, dtype=np.int64)], [], 0, 0
+    for some in found:
+        indptr.append(some.indptr[1:] + entries)
+        cell.append(np.where(some.cell < 0, -1, some.cell + n_cells).astype(np.int32))
+        entries, n_cells = entries + len(some.labels), n_cells + len(some.cells)
+    return Listed(
+        np.concatenate(indptr),
+        np.concatenate([some.labels for some in found]),
+        np.concatenate(cell),
+        np.concatenate([some.similarity for some in found]),
+        np.concatenate([some.cells for some in found]),
+    )
 
 
 def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
@@ -115,394 +619,13 @@ def _united(terms: Sequence[Terms]) -> tuple[Terms, ...]:
     return tuple(united)
 
 
-BLOCK_CELLS = 2**20
-"""Rows × labels that a thread scores at a time: 8 MiB of float64 for each part."""
-MOST_BLOCK_ROWS = 1024
-
-Mixture = Trees | Network | ConvexMix
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Scores of training rows by mixtures that were not trained on them.
-
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (r,)
-        Training rows that the mixture was trained on, rising.
-    scores : Scores
-        Of those rows.
-    """
-
-    rows: Int
-    scores: Scores
-
-    def blocks(self, n_rows: int) -> Iterator[Scores]:
-        """Yield the scores of so many rows at a time."""
-        for start in range(0, len(self.rows), n_rows):
-            yield self.scores.take(np.arange(start, min(start + n_rows, len(self.rows))))
-
-
-@dataclass(frozen=True, eq=False)
-class BlendScoring:
-    """Parts that score rows, and what makes one probability of it.
-
-    Parameters
-    ----------
-    k : int
-        Neighbours that the votes look at.
-    views : tuple of View
-    parts : tuple of Part
-    co_occurrence : CoOccurrence or None
-    maker : CellMaker
-    mixture : Trees, Network or ConvexMix
-    Y : csr_array of int32, shape (n, L)
-    held_out : HeldOut or None
-        Training scores, for thresholds; not saved.
-    """
-
-    k: int
-    views: tuple[View, ...]
-    parts: tuple[Part, ...]
-    co_occurrence: CoOccurrence | None
-    maker: CellMaker
-    mixture: Mixture
-    Y: Csr
-    held_out: HeldOut | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parts by name, in the order of the cells' columns."""
-        more = () if self.co_occurrence is None else ("co-occurrence",)
-        return (*(part.name for part in self.parts), *more)
-
-    def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
-        """Return probabilities of the candidate labels of each row; other labels score 0."""
-        given = check_given(X, graph.n_queries)
-        n_labels = self.Y.shape[1]
-
-        def some(bounds: tuple[int, int]) -> Scores:
-            rows = slice(*bounds)
-            found = self.candidates(graph.some(rows), given[rows])
-            return found.scores(probability(self.mixture.log_odds(found.cells)), n_labels)
-
-        step = rows_at_once(self.parts, n_labels)
-        found = in_threads(some, blocks(given.shape[0], step, "Blending"))
-        return Scores.stack(found) if found else Scores.sparse(self.Y[:0].astype(np.float64))
-
-    def candidates(self, graph: NeighborGraph, X: Features) -> Candidates:
-        """Return the candidates of rows."""
-        return self.maker.make(self.part_scores(graph, X))
-
-    def part_scores(self, graph: NeighborGraph, X: Features) -> list[Scores]:
-        """Return the scores of the rows of `X` by every part."""
-        seen, near = self._seen(graph, X)
-        found = [part.scoring.scores(near[part.view], seen[part.view]) for part in self.parts]
-        if self.co_occurrence is not None:
-            source = found[co_occurrence_source(self.parts)].toarray()
-            found.append(Scores.dense(self.co_occurrence.scores(source)))
-        return found
-
-    def _seen(
-        self, graph: NeighborGraph, X: Features
-    ) -> tuple[list[Features], list[NeighborGraph]]:
-        """Return the rows in each view, and their neighbours in it."""
-        seen = [view.of(X) for view in self.views]
-        wanted = [
-            max((p.scoring.k for p in self.parts if p.view == v), default=0)
-            for v in range(len(self.views))
-        ]
-        near = [
-            view.nearest(rows, k) if view.rows is not None and k else graph
-            for view, rows, k in zip(self.views, seen, wanted, strict=True)
-        ]
-        return seen, near
-
-    def explain(
-        self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
-    ) -> list[Breakdown]:
-        """Return Shapley values of the parts, as log-odds; a label that is no candidate scores 0.
-
-        See :mod:`vicinal.methods.blend.scoring`.
-        """
-        given = check_given(X, graph.n_queries)
-        candidates = self.candidates(graph, given)
-        seen, near = self._seen(graph, given)
-        asked = [
-            explain_scoring(part.scoring, near[part.view], labels, seen[part.view])
-            for part in self.parts
-        ]
-        of_row = candidates.labels[0].tolist()
-        found = []
-        for place, label in enumerate(labels):
-            if label not in of_row:
-                found.append(Breakdown(0.0, facts={"candidate": "no"}))
-                continue
-            of_parts: list[Breakdown | None] = [each[place] for each in asked]
-            if self.co_occurrence is not None:
-                of_parts.append(None)
-            cell = candidates.cells[of_row.index(label)]
-            found.append(cell_breakdown(self.mixture.log_odds, self.names, cell, of_parts))
-        return found
-
-    def training_scores(self, training: Training, rows: slice | Int) -> Scores:
-        """Return the scores of training rows by mixtures that were not trained on them."""
-        asked = np.arange(training.n_rows)[rows]
-        if self.held_out is None:
-            raise InvalidArgumentError(
-                "model",
-                "one that was fitted in this process, which holds training scores",
-                "a loaded one",
-            )
-        place = np.searchsorted(self.held_out.rows, asked)
-        place = np.minimum(place, len(self.held_out.rows) - 1)
-        if len(asked) and not np.array_equal(self.held_out.rows[place], asked):
-            raise InvalidArgumentError(
-                "rows", f"the {len(self.held_out.rows)} rows the mixture was trained on", "others"
-            )
-        return self.held_out.scores.take(place)
-
-    def get_state(self) -> dict[str, State]:
-        """Return the state as plain values, arrays and parts."""
-        return {
-            "k": self.k,
-            "views": list(self.views),
-            "parts": list(self.parts),
-            "co_occurrence": self.co_occurrence,
-            "center": self.maker.center,
-            "scale": self.maker.scale,
-            "log_prior": self.maker.log_prior,
-            "width": self.maker.width,
-            "mixture": self.mixture,
-            "Y": self.Y,
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, State]) -> Self:
-        """Build from :meth:`get_state`, checked."""
-        Y = read_indicator(state, "Y")
-        views, parts = _read_list(state, "views", View), _read_list(state, "parts", Part)
-        co_occurrence = read_value(state, "co_occurrence")
-        if co_occurrence is not None:
-            co_occurrence = read_part(state, "co_occurrence", CoOccurrence)
-        n_parts = len(parts) + (co_occurrence is not None)
-        maker = CellMaker(
-            read_array(state, "center", np.float64, (n_parts,)),
-            read_array(state, "scale", np.float64, (n_parts,)),
-            read_array(state, "log_prior", np.float64, (Y.shape[1],)),
-            read_count(state, "width"),
-        )
-        mixture = read_value(state, "mixture")
-        if not isinstance(mixture, Trees | Network | ConvexMix):
-            raise ModelFormatError(f"mixture: unexpected {type(mixture).__name__}")
-        if mixture.n_columns != maker.n_columns or np.any(maker.scale <= 0):
-            raise ModelFormatError("mixture: expected one of as many columns as the parts have")
-        for part in parts:
-            if part.view >= len(views) or part.scoring.Y.shape != Y.shape:
-                raise ModelFormatError(f"parts: {part.name} does not fit the other parts")
-        return cls(
-            read_count(state, "k", low=0),
-            tuple(views),
-            tuple(parts),
-            co_occurrence,
-            maker,
-            mixture,
-            Y,
-        )
-
-
-def _read_list(state: Mapping[str, State], key: str, kind: type[Any]) -> list[Any]:
-    """Return ``state[key]``, a list of parts of that type."""
-    items: list[Any] = read_part(state, key, list)
-    if not items or not all(isinstance(item, kind) for item in items):
-        raise ModelFormatError(f"{key}: expected at least one {kind.__name__}")
-    return items
-
-
 def probability(log_odds: Float) -> Float:
-    """Return the probabilities of log-odds, never exactly 0.
+    """Return the probabilities of log-odds, at least :data:`LEAST_PROBABILITY`.
 
     Examples
     --------
     >>> probability(np.array([0.0, -2000.0])).tolist()
-    [0.5, 1e-12]
+    [0.5, 1e-06]
     """
     p: Float = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0)))
-    return np.clip(p, 1e-12, 1.0)
-
-
-def rows_at_once(parts: Sequence[Part], n_labels: int) -> int:
-    """Return how many rows are blended at a time: fewer where a part scores every label."""
-    if not any(isinstance(part.scoring, EveryLabel) for part in parts):
-        return MOST_BLOCK_ROWS
-    return max(1, min(MOST_BLOCK_ROWS, BLOCK_CELLS // n_labels))
-
-
-def co_occurrence_source(parts: Sequence[Part]) -> int:
-    """Return the place of the part whose scores co-occurrence spreads: the last ridge."""
-    ridges = [place for place, part in enumerate(parts) if part.name.startswith("ridge")]
-    return ridges[-1]
-
-
-def left_out_scores(
-    parts: Sequence[Part],
-    trainings: Sequence[Training],
-    co_occurrence: CoOccurrence | None,
-    rows: Int,
-) -> list[Scores]:
-    """Return the leave-one-out scores of training rows by every part."""
-    found = [leave_one_out(part.scoring, trainings[part.view], rows) for part in parts]
-    if co_occurrence is not None:
-        source = found[co_occurrence_source(parts)].toarray()
-        labels = take_rows(trainings[0].Y, rows).astype(np.float64)
-        found.append(Scores.dense(co_occurrence.training_scores(source, labels)))
-    return found
-
-
-JUDGED_ROWS, JUDGED_LABELS = 4000, 25_000
-"""Rows, and labels that they have, by which k, powers and regularisations are chosen."""
-SPREAD_ROWS = 500
-"""Rows whose scores set the scale of each part."""
-
-
-def fit_blend(training: Training, k: int, settings: BlendSettings) -> BlendScoring:
-    """Choose views and parts by what the rows are and cost, and learn their mixture."""
-    X = check_given(training.X, training.n_rows)
-    co_occurrence = CoOccurrence.fit(training.Y)
-    plan = make_plan(X, training.Y, co_occurrence.pairs.nnz, settings.max_memory)
-    plan.warn()
-    views, trainings = _views(training, plan, k)
-    order = content_order(X, training.Y)
-    parts = _parts(trainings, plan, settings, order)
-    used = co_occurrence if plan.has_co_occurrence else None
-    return fit_mixture(views, parts, used, trainings, k, settings, order)
-
-
-def fit_mixture(
-    views: Sequence[View],
-    parts: Sequence[Part],
-    co_occurrence: CoOccurrence | None,
-    trainings: Sequence[Training],
-    k: int,
-    settings: BlendSettings,
-    order: Int,
-) -> BlendScoring:
-    """Learn the mixture of fitted parts from their leave-one-out scores.
-
-    Cells come in the `order` that the contents of the rows decide, and so do folds and sums.
-    """
-    Y = trainings[0].Y
-    n_rows, n_labels = Y.shape
-    width = candidates_per_row(Y)
-    rows = order[_mixed_rows(n_rows, MOST_CELLS // width, settings.random_state)]
-    few = rows[:: max(1, len(rows) // SPREAD_ROWS)]
-    spread = score_spread(left_out_scores(parts, trainings, co_occurrence, few))
-    share = (np.bincount(Y.indices, minlength=n_labels) + 0.5) / (n_rows + 1.0)
-    maker = CellMaker(*spread, np.log(share), width)
-
-    def some(bounds: tuple[int, int]) -> Candidates:
-        return maker.make(left_out_scores(parts, trainings, co_occurrence, rows[slice(*bounds)]))
-
-    step = rows_at_once(parts, n_labels)
-    made = in_threads(some, blocks(len(rows), step, "Leaving rows out"))
-    candidates = Candidates(
-        np.concatenate([block.labels for block in made]),
-        np.concatenate([block.cells for block in made]),
-    )
-    del made
-    row_of = np.repeat(np.arange(len(rows)), width)
-    true = np.asarray(
-        take_rows(Y, rows).astype(np.float64)[row_of, candidates.labels.ravel()]
-    ).ravel()
-    mixture, log_odds = _mixture(candidates, true, row_of, settings)
-    rising = np.argsort(rows)
-    held_out = candidates.scores(probability(log_odds), n_labels).take(rising)
-    return BlendScoring(
-        k,
-        tuple(views),
-        tuple(parts),
-        co_occurrence,
-        maker,
-        mixture,
-        Y,
-        HeldOut(rows[rising], held_out),
-    )
-
-
-def _mixture(
-    candidates: Candidates, true: Float, row_of: Int, settings: BlendSettings
-) -> tuple[Mixture, Float]:
-    """Return the mixture, and the log-odds of its training cells."""
-    if settings.combine == "mix" or not can_learn(true, row_of, settings.random_state):
-        mix = ConvexMix.fit(candidates.cells, true)
-        return mix, mix.log_odds(candidates.cells)
-    if settings.combine == "network":
-        network = fit_network(candidates.cells, true, row_of, settings.random_state)
-        return network.network, network.held_out
-    boosted = fit_boosting(candidates.cells, true, row_of, settings.random_state)
-    return boosted.trees, boosted.held_out
-
-
-def _views(training: Training, plan: Plan, k: int) -> tuple[list[View], list[Training]]:
-    """Return the views of the rows, and the training rows and graph in each."""
-    X = check_given(training.X, training.n_rows)
-    first = given_view(X)
-    views, trainings = [first], [replace(training, X=first.of(X))]
-    second = None
-    if plan.is_dense:
-        second = scaled_view(X)
-    elif plan.has_weights:
-        second = weighted_view(X, training.Y)
-    if second is not None:
-        views.append(second)
-        trainings.append(Training(second.nearest_others(k), training.Y, second.rows))
-    return views, trainings
-
-
-def _parts(
-    trainings: Sequence[Training], plan: Plan, settings: BlendSettings, order: Int
-) -> list[Part]:
-    """Return the fitted parts of every view."""
-    judged = order[: judged_rows(trainings[0].Y)]
-    names = ("as given", "scaled" if plan.is_dense else "weighted")
-    votes = in_threads(lambda training: best_votes(training, judged), trainings)
-    parts = [Part(f"votes, {names[view]}", view, each) for view, each in enumerate(votes)]
-    if plan.ridge_features:
-        # Measurements as given differ in scale, which no ridge should depend on.
-        first = 1 if plan.is_dense else 0
-
-        def fit_ridge(view: int) -> Part:
-            ridge = linear_ridge(trainings[view], plan, settings.max_memory, judged)
-            return Part(f"ridge, {names[view]}", view, ridge)
-
-        seen = range(first, len(trainings))
-        parts += in_threads(fit_ridge, seen) if plan.solves_together else map(fit_ridge, seen)
-    if plan.has_kernel:
-        kernel = kernel_ridge(trainings[1], settings.max_memory, order, judged)
-        parts.append(Part("ridge, kernel", 1, kernel))
-    if plan.has_similarity and plan.has_weights:
-        last = len(trainings) - 1
-        similarity = FeatureSimilarityScoring.fit(trainings[last])
-        parts.append(Part("feature similarity", last, similarity))
-    return parts
-
-
-def judged_rows(Y: Csr) -> int:
-    """Return how many rows settings are chosen on: fewer where rows have many labels.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> judged_rows(sparse.csr_array(np.ones((5_000, 2)))), judged_rows(sparse.csr_array((9, 2)))
-    (4000, 4000)
-    >>> judged_rows(sparse.csr_array(np.ones((5_000, 25))))
-    1000
-    """
-    return min(JUDGED_ROWS, JUDGED_LABELS * Y.shape[0] // max(1, Y.nnz))
-
-
-def _mixed_rows(n_rows: int, most: int, random_state: int) -> Int:
-    """Return the places of the rows that the mixture is trained on: all, or some at random."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(random_state).permutation(n_rows)[:most])
+    return np.clip(p, LEAST_PROBABILITY, 1.0)

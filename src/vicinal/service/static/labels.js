@@ -10,9 +10,14 @@ export class LabelList {
     this.onLook = onLook;
     this.chosen = new Set();
     this.scores = new Map();
+    this.predicted = [];
+    this.taught = new Set();
   }
 
-  show(prediction) {
+  // `taught`: the labels that were taught for this text, if it was taught.
+  show(prediction, taught = []) {
+    this.predicted = prediction.labels;
+    this.taught = new Set(taught.filter((label) => prediction.labels.includes(label)));
     this.chosen = new Set(prediction.labels);
     this.scores = new Map(prediction.scores.map(({ label, score }) => [label, score]));
     for (const label of prediction.labels) if (!this.scores.has(label)) this.scores.set(label, null);
@@ -20,6 +25,8 @@ export class LabelList {
   }
 
   clear() {
+    this.predicted = [];
+    this.taught = new Set();
     this.chosen = new Set();
     this.scores = new Map();
     this.draw();
@@ -38,6 +45,10 @@ export class LabelList {
     this.onChange();
   }
 
+  mark(label) {
+    return this.taught.has(label) ? [make("span", { className: "as-taught", textContent: " as taught" })] : [];
+  }
+
   item(label, score, largest) {
     const bar = make("span");
     bar.style.width = `${(100 * Math.max(0, score ?? 0)) / largest}%`;
@@ -46,7 +57,7 @@ export class LabelList {
       { type: "button", className: "label", "aria-pressed": String(this.chosen.has(label)) },
       make("span", { className: "tick", "aria-hidden": "true" }),
       make("span", { className: "name", textContent: label }),
-      make("span", { className: "score", textContent: score === null ? "added" : score.toFixed(3) }),
+      make("span", { className: "score", textContent: score === null ? "added" : score.toFixed(3) }, ...this.mark(label)),
       make("span", { className: "bar", "aria-hidden": "true" }, bar),
     );
     const tick = () => {

@@ -6,6 +6,8 @@ import { TaughtLog } from "/static/taught.js";
 import { Why } from "/static/why.js";
 
 const WAIT = 250; // milliseconds after the last key
+const UPKEEP_WAIT = 1000; // milliseconds until the page asks again what the service is doing
+const UPKEEP = { preparing: "getting ready to learn", recalibrating: "adjusting the threshold" };
 const TOP = 8;
 const $ = (id) => document.getElementById(id);
 
@@ -19,6 +21,7 @@ let model = null;
 let timer = 0;
 let asked = 0;
 let shown = ""; // model, version and text of the labels on the page
+let last = null; // text and labels of the last lesson, and what was predicted before it
 let lesson = null; // text, labels and key of the lesson being taught: a repeated try is one lesson
 
 function say(message, isBad = false) {
@@ -43,8 +46,10 @@ function showTeach() {
 
 function showModel() {
   const number = (value) => value.toLocaleString("en");
+  const doing = UPKEEP[model.upkeep] ? ` · ${UPKEEP[model.upkeep]} …` : "";
   $("facts").textContent =
-    `${model.method} · ${number(model.rows)} rows · ${number(model.labels)} labels · version ${number(model.version)}`;
+    `${model.method} · ${number(model.rows)} rows · ${number(model.labels)} labels · version ${number(model.version)}${doing}`;
+  if (doing) setTimeout(() => watchUpkeep().catch(fail), UPKEEP_WAIT);
   const reason = !model.can_learn ? "This model cannot learn incrementally." : "This service is read-only.";
   $("read-only").textContent = reason;
   $("read-only").hidden = mayWrite();
@@ -52,6 +57,19 @@ function showModel() {
   $("text").disabled = !model.reads_text;
   if (!model.reads_text) say("This model reads features, not texts: use the API.", true);
   showTeach();
+}
+
+// The threshold may change without a lesson of this page: then the labels are predicted again.
+async function watchUpkeep() {
+  const before = model;
+  const now = await ask(path());
+  if (model !== before) return; // a lesson or another model came first
+  model = now;
+  showModel();
+  if (!UPKEEP[now.upkeep] && before.upkeep === "recalibrating") {
+    shown = "";
+    await predict();
+  }
 }
 
 async function loadModels() {
@@ -97,7 +115,7 @@ async function predict() {
   const key = JSON.stringify([model.id, prediction.version, text]);
   if (key === shown) return; // what the person has chosen since then stays
   shown = key;
-  labels.show(prediction.results[0]);
+  labels.show(prediction.results[0], last?.text === text ? last.labels : []);
   why.begin(encodeURIComponent(model.id), text, near.results[0].neighbors);
   const count = prediction.results[0].labels.length;
   say(`${count} ${count === 1 ? "label" : "labels"} predicted by version ${prediction.version}.`);
@@ -107,15 +125,39 @@ async function teach() {
   const row = { text: $("text").value, labels: [...labels.chosen] };
   const content = JSON.stringify(row);
   if (lesson?.content !== content) lesson = { content, key: `page-${newKey()}` };
-  $("teach").disabled = true;
+  const before = labels.predicted;
+  showTeaching(true);
   try {
     const reply = await ask(path("/learn"), { rows: [row], idempotency_key: lesson.key });
     lesson = null;
+    last = { text: row.text, labels: row.labels };
     await refresh();
-    say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}.`);
+    say(`Taught: row ${reply.row_ids[0]}, version ${reply.version}. ${changes(before, row.labels)}`);
   } finally {
+    showTeaching(false);
     showTeach();
   }
+}
+
+function showTeaching(isOn) {
+  $("teach").textContent = isOn ? "Teaching …" : "Teach these labels";
+  $("teach").setAttribute("aria-busy", String(isOn));
+  $("teach").disabled = isOn;
+  if (isOn) say("Teaching …");
+}
+
+// What a lesson changed for its text.
+function changes(before, wanted) {
+  const after = labels.predicted;
+  const added = after.filter((label) => !before.includes(label));
+  const removed = before.filter((label) => !after.includes(label));
+  const isAsTaught = after.length === wanted.length && wanted.every((label) => after.includes(label));
+  const parts = [
+    isAsTaught ? "The text is now labelled as taught." : "The text is not yet labelled as taught.",
+    added.length ? `New: ${added.join(", ")}.` : "",
+    removed.length ? `Gone: ${removed.join(", ")}.` : "",
+  ];
+  return parts.filter((part) => part).join(" ");
 }
 
 function newKey() {
@@ -125,7 +167,9 @@ function newKey() {
 
 async function undo(rowIds) {
   try {
+    say("Undoing …");
     const reply = await ask(path("/forget"), { row_ids: rowIds });
+    last = null;
     await refresh();
     say(`Undone, version ${reply.version}.`);
     $("text").focus();

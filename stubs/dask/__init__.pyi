@@ -1,1 +1,0 @@
-from dask import config as config

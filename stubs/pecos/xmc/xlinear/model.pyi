@@ -1,6 +1,0 @@
-from typing import Any, Self
-
-class XLinearModel:
-    @classmethod
-    def train(cls, X: Any, Y: Any, C: Any = None, **params: Any) -> Self: ...
-    def predict(self, X: Any, **params: Any) -> Any: ...

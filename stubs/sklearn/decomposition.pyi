@@ -1,6 +1,0 @@
-from sklearn.base import TransformerMixin
-
-class PCA(TransformerMixin):
-    def __init__(
-        self, n_components: int | None = None, *, random_state: int | None = ...
-    ) -> None: ...

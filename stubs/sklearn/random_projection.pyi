@@ -1,6 +1,0 @@
-from sklearn.base import BaseEstimator, TransformerMixin
-
-class GaussianRandomProjection(TransformerMixin, BaseEstimator):
-    def __init__(
-        self, n_components: int | str = "auto", *, random_state: int | None = ...
-    ) -> None: ...

@@ -1,3 +1,0 @@
-from typing import Any
-
-def type_of_target(y: Any, input_name: str = "", raise_unknown: bool = False) -> str: ...

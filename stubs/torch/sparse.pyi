@@ -1,3 +1,0 @@
-from torch import Tensor
-
-def mm(sparse: Tensor, dense: Tensor) -> Tensor: ...

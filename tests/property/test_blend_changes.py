@@ -1,0 +1,237 @@
+"""A blend that learns and forgets equals one whose parts are built afresh, whatever the changes."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import vicinal
+from vicinal import Blend
+
+pytestmark = pytest.mark.native
+
+N_FEATURES, N_LABELS = 25, 9
+NAMES = [f"label{label}" for label in range(N_LABELS)]
+
+
+def documents(n, seed, dense=False):
+    rng = np.random.default_rng(seed)
+    topics = np.random.default_rng(0).dirichlet(np.full(N_FEATURES, 0.2), size=N_LABELS)
+    Y = (rng.random((n, N_LABELS)) < 0.25).astype(np.int32)
+    X = rng.poisson(0.2 + 5 * Y @ topics).astype(float)
+    if dense:
+        return X + rng.random(X.shape), Y
+    return sparse.csr_array(X * rng.choice([0.5, 1.0], size=(n, 1))), Y
+
+
+def names_of(Y):
+    return [[NAMES[label] for label in np.flatnonzero(row)] for row in Y]
+
+
+def afresh(model):
+    """The same model with parts built from its current rows."""
+    version = model._fitted().as_fitted
+    scoring = version.scoring.rebuilt(version.rows.X, version.scoring.Y)
+    return replace(version, scoring=replace(scoring, taught=version.scoring.taught))
+
+
+def check_equals_fresh_parts(model, Q):
+    version, fresh = model._fitted(), afresh(model)
+    ours, theirs = version.scoring.listed(Q), fresh.scoring.listed(Q)
+    np.testing.assert_array_equal(ours.indptr, theirs.indptr)
+    np.testing.assert_array_equal(ours.labels, theirs.labels)  # the candidates, to the bit
+    n_parts = len(version.scoring.names)
+    names = version.scoring.names
+    for part in range(n_parts):
+        a, b = ours.cells[:, 2 * part], theirs.cells[:, 2 * part]
+        if names[part].startswith(("votes", "local ridge", "centroids")):
+            np.testing.assert_array_equal(a, b, names[part])
+        else:
+            np.testing.assert_allclose(a, b, atol=1e-6, err_msg=names[part])
+    np.testing.assert_array_equal(ours.cells[:, -1], theirs.cells[:, -1])
+    np.testing.assert_array_equal(version.scoring.counts, fresh.scoring.counts)
+
+
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(["learn", "learn many", "forget", "relabel", "new", "compact"]),
+        st.integers(0, 10**6),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@given(steps=changes, seed=st.integers(0, 50))
+@settings(max_examples=15, deadline=None)
+def test_any_changes_equal_parts_built_afresh(dense, steps, seed):
+    X, Y = documents(70, seed, dense)
+    Q, _ = documents(12, seed + 1, dense)
+    model = Blend(combine="mix", recalibrate_at="never").fit(X, names_of(Y))
+    for number, (kind, pick) in enumerate(steps):
+        apply(model, kind, pick, seed + number, dense)
+    check_equals_fresh_parts(model, Q)
+    saved = model.snapshot()
+    ours = model.scores(Q).toarray()
+    np.testing.assert_array_equal(saved.scores(Q).toarray(), ours)
+
+
+def apply(model, kind, pick, seed, dense):
+    ids = model.row_ids_
+    one = ids[pick % len(ids)]
+    place = int(np.searchsorted(ids, one))
+    if kind.startswith("learn"):
+        X, Y = documents(5 if "many" in kind else 1, seed + 1000, dense)
+        model.partial_fit(X, names_of(Y))
+    elif kind == "forget" and len(ids) > 2:
+        model.forget([one])
+    elif kind == "relabel":
+        x = model.search_.X[[place]]
+        model.forget([one]).partial_fit(x, [[NAMES[pick % N_LABELS]]])
+    elif kind == "new":
+        X, _ = documents(1, seed + 2000, dense)
+        model.partial_fit(X, [[f"new {pick % 3}", NAMES[0]]])
+    elif kind == "compact":
+        model.compact()
+
+
+def test_recalibration_equals_a_fresh_fit():
+    X, Y = documents(120, 1)
+    more, labels = documents(30, 2)
+    Q, _ = documents(20, 3)
+    model = Blend(recalibrate_at="never").fit(X, Y)
+    model.partial_fit(more, labels).forget([3, 7, 121])
+    model.recalibrate()
+    fresh = Blend().fit(model.search_.X, model.scoring_.Y.toarray())
+    np.testing.assert_array_equal(model.scores(Q).toarray(), fresh.scores(Q).toarray())
+    np.testing.assert_array_equal(model.predict(Q), fresh.predict(Q))
+    assert model.calibration_.is_current
+
+
+def test_it_recalibrates_by_itself():
+    X, Y = documents(100, 1)
+    more, labels = documents(12, 2)
+    model = Blend(recalibrate_at=0.1).fit(X, Y)
+    for row in range(9):
+        model.partial_fit(more[[row]], labels[[row]])
+    assert model.calibration_.learned == 9
+    model.partial_fit(more[[9]], labels[[9]])
+    assert model.calibration_.is_current
+    assert model.calibration_.n_rows == 110
+
+
+def test_a_fixed_threshold_does_not_keep_the_mixture_from_growing_old():
+    X, Y = documents(100, 1)
+    more, labels = documents(1, 2)
+    model = Blend(threshold=0.5).fit(X, Y).partial_fit(more, labels)
+    assert model.calibration_.learned == 1
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_correction_counts(dense):
+    X, Y = documents(100, 4, dense)
+    Q, _ = documents(3, 5, dense)
+    model = Blend().fit(X, names_of(Y))
+    before = model.predict_names(Q)
+    first = model.row_ids_[-1] + 1
+    model.partial_fit(Q[[1]], [["never seen", "label3"]])
+    assert sorted(model.predict_names(Q)[1]) == ["label3", "never seen"]
+    labels, scores = model.rank(Q[[1]], top=3)
+    assert {model.label_names_[label] for label in labels[0, :2]} == {"never seen", "label3"}
+    assert scores[0, :2].tolist() == [1.0, 1.0]
+    assert scores[0, 2] < 0.01
+    model.partial_fit(Q[[1]], [["label5"]])  # taught again: the last word counts
+    assert model.predict_names(Q)[1] == ["label5"]
+    model.forget([first + 1])  # undone: what was taught before
+    assert sorted(model.predict_names(Q)[1]) == ["label3", "never seen"]
+    model.forget([first])
+    assert model.predict_names(Q)[1] == before[1]
+
+
+def test_a_row_can_be_taught_to_have_no_label():
+    X, Y = documents(100, 4)
+    Q, _ = documents(1, 5)
+    model = Blend().fit(X, names_of(Y))
+    assert model.predict_names(Q)[0]
+    assert model.partial_fit(Q, [[]]).predict_names(Q) == [[]]
+
+
+def test_what_was_taught_stays_after_recalibration_saving_and_copying(tmp_path):
+    X, Y = documents(100, 4)
+    Q, _ = documents(2, 5)
+    model = Blend().fit(X, names_of(Y)).partial_fit(Q[[0]], [["label8", "label1"]])
+    model.recalibrate()
+    assert model.predict_names(Q)[0] == ["label1", "label8"]
+    model.save(tmp_path / "model")
+    loaded = vicinal.load(tmp_path / "model")
+    assert loaded.predict_names(Q) == model.predict_names(Q)
+    np.testing.assert_array_equal(loaded.scores(Q).toarray(), model.scores(Q).toarray())
+    loaded.forget([100])
+    model.forget([100])
+    assert loaded.predict_names(Q) == model.predict_names(Q)
+
+
+def test_rows_without_features_are_not_told_apart():
+    X, Y = documents(100, 4)
+    empty = sparse.csr_array((1, N_FEATURES))
+    model = Blend().fit(X, names_of(Y))
+    before = model.predict_names(empty)
+    rare = NAMES[int(np.argmin(Y.sum(axis=0)))]
+    assert model.partial_fit(empty, [[rare]]).predict_names(empty) == before != [[rare]]
+
+
+def test_readers_see_one_version_and_never_fail():
+    X, Y = documents(150, 6)
+    Q, _ = documents(4, 7)
+    more, labels = documents(40, 8)
+    model = Blend(recalibrate_at="never").fit(X, names_of(Y))
+    seen, stop, finished = set(), threading.Event(), []
+
+    def read():
+        while not stop.is_set():
+            seen.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
+        finished.append(True)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    known = {model.scores(Q).toarray()[:, :N_LABELS].tobytes()}
+    for reader in readers:
+        reader.start()
+    for row in range(40):
+        model.partial_fit(more[[row]], names_of(labels[[row]]))
+        known.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
+        if row % 3 == 0:
+            model.forget([row])
+            known.add(model.scores(Q).toarray()[:, :N_LABELS].tobytes())
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert len(finished) == 2
+    assert seen <= known
+
+
+def test_a_loaded_model_learns_like_the_one_that_was_saved(tmp_path):
+    X, Y = documents(90, 6)
+    Q, _ = documents(8, 7)
+    more, labels = documents(3, 8)
+    model = Blend().fit(X, names_of(Y))
+    model.save(tmp_path / "model")
+    loaded = vicinal.load(tmp_path / "model")
+    for each in (model, loaded):
+        each.partial_fit(more, names_of(labels)).forget([4])
+    np.testing.assert_allclose(loaded.scores(Q).toarray(), model.scores(Q).toarray(), atol=1e-9)
+
+
+def test_more_changes_than_the_list_of_the_ridge_holds():
+    X, Y = documents(80, 6)
+    Q, _ = documents(8, 7)
+    more, labels = documents(70, 8)
+    model = Blend(recalibrate_at="never").fit(X, names_of(Y))
+    for row in range(70):
+        model.partial_fit(more[[row]], names_of(labels[[row]]))
+    model.forget(np.arange(0, 80, 2))
+    check_equals_fresh_parts(model, Q)

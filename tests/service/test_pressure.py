@@ -1,0 +1,302 @@
+"""Requests that ask for much, clients that leave or do not read, and a stop beside them."""
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.pipeline import Pipeline
+from tests.service.conftest import TEXTS, WRITE
+from tests.service.server_process import use_limits
+from tests.service.test_server import HOST, Server
+
+from vicinal import InstanceKNN, save
+from vicinal.preprocess import TextVectorizer
+from vicinal.service import Limits, served_model, server
+from vicinal.service.limits import Budget, ServiceError
+
+MODEL = "/v1/models/pets"
+SHORT = Limits(send_seconds=1.0, answer_seconds=20.0)
+
+
+def test_work_of_one_request_is_limited_before_it_begins(start) -> None:
+    client = start()
+
+    def problem(what: str, rows: int, **more: Any) -> str:
+        body = {"rows": [{"text": "a cat"}] * rows, **more}
+        reply = client.post(f"{MODEL}/{what}", json=body)
+        return "" if reply.status_code == 200 else reply.json()["error"]["message"]
+
+    assert problem("neighbors", 300, k=1000) == (
+        "rows: expected at most 10 rows for k = 1000, got 300"
+    )
+    assert problem("neighbors", 10, k=1000) == ""
+    assert problem("explain", 1000) == (
+        "rows: expected at most 200 rows for 5 labels each, got 1000"
+    )
+    assert problem("explain", 3, labels=["cats"] * 400) == (
+        "rows: expected at most 2 rows for 400 labels each, got 3"
+    )
+    assert problem("predict", 1000, explain=True).startswith("rows: expected at most 200 rows")
+    assert problem("predict", 1000, top=1000) == (
+        "rows: expected at most 100 rows for top = 1000, got 1000"
+    )
+    assert problem("predict", 1, top=1000) == ""
+
+
+def test_replies_are_limited_in_bytes(start) -> None:
+    client = start(limits=Limits(reply_bytes=300))
+    assert client.post(f"{MODEL}/predict", json={"rows": [{"text": "a"}], "top": 1}).is_success
+    for what, top in (("predict", 3), ("explain", 3)):
+        body = {"rows": [{"text": "a cat"}] * 5, "top": top}
+        reply = client.post(f"{MODEL}/{what}", json=body)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "reply-too-large")
+
+
+def test_bytes_that_wait_are_counted_and_given_back() -> None:
+    budget = Budget(100)
+    budget.take(150)  # one request alone always fits
+    with pytest.raises(ServiceError, match="retry later"):
+        budget.take(1)
+    budget.give_back(150)
+    budget.take(60)
+    budget.take(40)
+    with pytest.raises(ServiceError):
+        budget.take(1)
+
+
+class Patient(Server):
+    """A server with raw connections to it, and its memory."""
+
+    def connect(self) -> socket.socket:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(30)
+        connection.connect((HOST, self.port))
+        return connection
+
+    def head(self, path: str, length: int | None = None) -> bytes:
+        more = "" if length is None else f"Content-Length: {length}\r\n"
+        return (
+            f"{'GET' if length is None else 'POST'} {path} HTTP/1.1\r\nHost: {HOST}\r\n"
+            f"Authorization: Bearer {WRITE}\r\nContent-Type: application/json\r\n{more}\r\n"
+        ).encode()
+
+    def memory(self) -> int:
+        pid = self.process._process.pid
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def seconds_of(self, path: str) -> float:
+        began = time.monotonic()
+        with urllib.request.urlopen(f"http://{HOST}:{self.port}{path}", timeout=30):
+            return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def many_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of many long labels."""
+    labels = [[f"{number} " + "label " * 80] for number in range(9000)]
+    texts = [f"{TEXTS[number % 6][0]} {number}" for number in range(9000)]
+    steps = [("words", TextVectorizer()), ("estimator", InstanceKNN(3, threshold=0.5))]
+    path = tmp_path_factory.mktemp("models") / "pets"
+    save(Pipeline(steps).fit(texts, labels), path)
+    return path
+
+
+@pytest.fixture
+def serve(many_labels: Path, tmp_path: Path) -> Iterator[Callable[..., Patient]]:
+    """Return a function that serves a model in a process of its own."""
+    running: list[Patient] = []
+
+    def begin(before: Callable[[], None] | None = None) -> Patient:
+        made = Patient(many_labels, tmp_path / "taught.sqlite", tmp_path / "log", before)
+        running.append(made)
+        made.wait()
+        return made
+
+    yield begin
+    for each in running:
+        if each.process.poll() is None:
+            each.stop(signal.SIGKILL)
+
+
+def status_of(connection: socket.socket) -> int:
+    """Return the status of a reply; 0 for a connection that was closed."""
+    try:
+        received = connection.recv(64)
+    except OSError:
+        return 0
+    return int(received.split(b" ", 2)[1]) if received.startswith(b"HTTP/") else 0
+
+
+def everything(connection: socket.socket) -> bytes:
+    """Return what arrives until the connection is closed or reset."""
+    received = b""
+    try:
+        while data := connection.recv(2**20):
+            received += data
+    except ConnectionError:
+        return received
+    return received
+
+
+@pytest.mark.slow
+def test_bodies_that_wait_take_limited_memory(serve) -> None:
+    """24 bodies of 3.8 MB at once: most are refused, small requests are answered."""
+    running = serve(partial(use_limits, SHORT))
+    words = ",".join(f'"word{number}":1' for number in range(2000))
+    row = f'{{"features":{{{words}}}}}'
+    body = f'{{"rows":[{",".join([row] * (3_800_000 // len(row)))}]}}'.encode()
+    before, most = running.memory(), 0
+    small: list[float] = []
+    done = threading.Event()
+
+    def send() -> int:
+        with running.connect() as connection:
+            try:
+                connection.sendall(running.head(f"{MODEL}/neighbors", len(body)) + body)
+            except OSError:
+                return status_of(connection)
+            return status_of(connection)
+
+    def watch() -> None:
+        nonlocal most
+        while not done.is_set():
+            most = max(most, running.memory())
+            small.append(running.seconds_of("/livez"))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with ThreadPoolExecutor(24) as pool:
+        statuses = list(pool.map(lambda _: send(), range(24)))
+    done.set()
+    watcher.join()
+    assert set(statuses) <= {0, 200, 503}
+    assert 503 in statuses
+    assert 200 in statuses
+    assert (most - before) / 1e6 < 700
+    assert max(small) < 10
+
+
+@pytest.mark.slow
+def test_clients_that_do_not_read_are_disconnected(serve) -> None:
+    """Their replies are dropped, and others are answered meanwhile."""
+    running = serve(partial(use_limits, SHORT))
+    running.ask(f"{MODEL}/labels?limit=10")
+    before = running.memory()
+    request = running.head(f"{MODEL}/labels?limit=10000")
+    held = [running.connect() for _ in range(30)]
+    for connection in held:
+        connection.sendall(request * 3)
+    times = []
+    end = time.monotonic() + 8
+    while time.monotonic() < end:
+        times.append(running.seconds_of("/livez"))
+        time.sleep(0.05)
+    grown = (running.memory() - before) / 1e6
+    assert max(times) < 5
+    assert grown < 150
+    text = running.seconds_of(f"{MODEL}/labels?limit=10000")  # one that reads gets its reply
+    assert text < 20
+    closed = 0
+    for connection in held:
+        everything(connection)
+        connection.close()
+        closed += 1
+    assert closed == 30
+
+
+def never_ending_work(mark: Path, seconds: float) -> None:
+    """Let neighbours take for ever, with a check per step, and note when they stop."""
+
+    def neighbors(estimator: Any, X: Any, k: Any, names: Any, check: Callable[[], None]) -> Any:
+        try:
+            mark.with_suffix(".began").touch()
+            while True:
+                check()
+                time.sleep(0.02)
+        finally:
+            mark.touch()
+
+    served_model.neighbors = neighbors
+    server.SHUTDOWN_SECONDS = seconds
+
+
+def begin_work(running: Patient, mark: Path) -> socket.socket:
+    body = b'{"rows": [{"text": "a cat"}]}'
+    connection = running.connect()
+    connection.sendall(running.head(f"{MODEL}/neighbors", len(body)) + body)
+    wait_for(mark.with_suffix(".began"))
+    return connection
+
+
+def wait_for(file: Path, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not file.exists():
+        assert time.monotonic() < end, file
+        time.sleep(0.01)
+
+
+def test_work_stops_when_its_client_leaves(serve, tmp_path) -> None:
+    mark = tmp_path / "stopped"
+    running = serve(partial(never_ending_work, mark, 15))
+    connection = begin_work(running, mark)
+    assert running.ask("/v1/models")["models"][0]["rows"] == 9000  # others do not wait for it
+    connection.close()
+    wait_for(mark)
+
+
+def test_a_stop_ends_in_time_with_its_snapshot_beside_endless_work(serve, tmp_path) -> None:
+    mark = tmp_path / "stopped"
+    running = serve(partial(never_ending_work, mark, 1))
+    running.learn("a parrot", "birds")
+    held = [begin_work(running, mark) for _ in range(4)]
+    began = time.monotonic()
+    assert running.stop(signal.SIGTERM) == 0
+    assert time.monotonic() - began < 20
+    snapshots = tmp_path / "taught.sqlite.snapshots" / "pets"
+    assert (snapshots / "000000000001").exists()
+    for connection in held:
+        connection.close()
+
+
+def test_a_stop_ends_in_time_beside_clients_that_do_not_read(serve, tmp_path) -> None:
+    running = serve(partial(use_limits, SHORT))
+    running.learn("a parrot", "birds")
+    held = [running.connect() for _ in range(10)]
+    for connection in held:
+        connection.sendall(running.head(f"{MODEL}/labels?limit=10000") * 2)
+    time.sleep(0.5)
+    began = time.monotonic()
+    assert running.stop(signal.SIGTERM) == 0
+    assert time.monotonic() - began < server.SHUTDOWN_SECONDS + 15
+    assert (tmp_path / "taught.sqlite.snapshots" / "pets" / "000000000001").exists()
+    for connection in held:
+        connection.close()
+
+
+def test_what_is_not_http_gets_json(serve) -> None:
+    running = serve(partial(use_limits, Limits(connections=3)))
+    with running.connect() as connection:
+        connection.sendall(b"\x00" * 100)
+        reply = everything(connection)
+    assert b"application/json" in reply
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "not-http"
+    held = [running.connect() for _ in range(4)]
+    with running.connect() as connection:
+        connection.sendall(running.head("/v1/models"))
+        reply = everything(connection)
+    assert reply.startswith(b"HTTP/1.1 503")
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "overloaded"
+    for connection in held:
+        connection.close()

@@ -1,1 +1,0 @@
-"""Mutation tests: change one operator or number, and see whether a test notices."""
