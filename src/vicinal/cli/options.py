@@ -152,6 +152,14 @@ class TableChoice:
         str | None,
         _option("--stop-words", text="Words to ignore: english, or a file with one word per line."),
     ] = None
+    vocabulary: Annotated[
+        Path | None,
+        _option("--vocabulary", text="Names of the labels: .tsv, .csv, .json, or SKOS."),
+    ] = None
+    names_in: Annotated[
+        str | None,
+        _option("--names-in", text="Language of the names of labels, such as fi."),
+    ] = None
     xml: Annotated[
         Path | None, _option("--xml", text="XML file with the label names of an ARFF file.")
     ] = None

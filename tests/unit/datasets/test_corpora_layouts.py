@@ -185,6 +185,11 @@ def test_an_xlsx_file_is_a_table(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{links}"><Relationship Id="r1" Type="{office}/officeDocument" '
+            'Target="xl/workbook.xml"/></Relationships>',
+        )
+        archive.writestr(
             "xl/workbook.xml",
             f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
             '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
