@@ -28,7 +28,7 @@ from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows
-from vicinal.methods.fitted_state import check_row_names
+from vicinal.methods.fitted_state import check_row_names, index_names
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.what_if import FeatureNames, TextRows
 from vicinal.persistence import read_model, register, write_model
@@ -208,6 +208,9 @@ class Pipeline(SklearnPipeline):
         (``label_names``, ``graph``) go to the estimator.
         """
         last = self.steps[-1][0]
+        names = index_names(X)
+        if names is not None and isinstance(self.steps[-1][1], NeighborEstimator):
+            params.setdefault("row_names", names)
         routed = {key if "__" in key else f"{last}__{key}": value for key, value in params.items()}
         return super().fit(X, y, **routed)
 
