@@ -165,3 +165,11 @@ def walk(command):
     yield command
     for each in getattr(command, "commands", {}).values():
         yield from walk(each)
+
+
+@pytest.mark.parametrize("page", ["languages.md", "vocabularies.md", "frames.md"])
+def test_programs_print_what_their_comments_say(page, tmp_path, capsys):
+    (code,) = blocks(page, "python")
+    ran(tmp_path, code)
+    said = re.findall(r"print\(.*\)  # (.*)", code)
+    assert capsys.readouterr().out.splitlines() == said
