@@ -10,8 +10,8 @@ import vicinal
 from vicinal.methods import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
-        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN FrameColumns InstanceKNN LAMLkNN LPkNN
+        LabelRidge LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets
         decision distances explain graph index load make_pipeline metrics preprocess reduction
         report results
         save selection service tune""",
