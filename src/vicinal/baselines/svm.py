@@ -56,7 +56,7 @@ from vicinal._core.checks import check_integer, check_option, check_positive, ch
 from vicinal._core.threads import on_one_blas_thread
 from vicinal._core.validation import csr_parts
 from vicinal._native import RankDual
-from vicinal.baselines._base import MultiLabelClassifier, row_blocks
+from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
 from vicinal.decision.rule import needs_of
 from vicinal.errors import InvalidArgumentError, warn_user

@@ -1,4 +1,4 @@
-r"""The objective of ML-ARP on a device; see :mod:`vicinal.reduction._mlarp_search`.
+r"""The objective of ML-ARP on a device; see :mod:`vicinal.reduction.mlarp`.
 
 .. math:: \Theta(P) = \sum_i \mathrm{HL}\left(y_i, h_P(x_i)\right)
     = \sum_l \sum_j \left[ r_l(j) < \tfrac12 \right] c_l[j]
@@ -25,7 +25,7 @@ from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class LabelLists:
     """The labels of the rows on a device.
 
     Parameters
@@ -91,12 +91,12 @@ class Labels:
         return cells
 
 
-def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
+def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     """Tabulate the votes of neighbours by true value, label and number of votes.
 
     Parameters
     ----------
-    labels : Labels
+    labels : LabelLists
     truth : Tensor of int64
         ``labels.cells()``, which does not change with the neighbours.
     ids : Tensor of int64, shape (n, k)
@@ -111,7 +111,7 @@ def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
 
     Examples
     --------
-    >>> labels = Labels.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
+    >>> labels = LabelLists.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
     >>> tally(labels, labels.cells(), torch.tensor([[1], [2], [0]]), width=2).tolist()
     [[[0, 1]], [[1, 1]]]
     """
@@ -192,7 +192,7 @@ class ProjectionLoss:
         self.device = pick_device(device)
         rows = X.to(self.device) if isinstance(X, Tensor) else on_device(X, "X", self.device)
         self.X = rows.double()
-        self.labels = Labels.of(indptr, indices, n_labels, self.device)
+        self.labels = LabelLists.of(indptr, indices, n_labels, self.device)
         self.k = k
         self.smoothing = smoothing
 

@@ -30,7 +30,7 @@ on in proportion to it, as far as runs of 10 million rows can tell."""
 
 @dataclass(frozen=True)
 class Constants:
-    """Speed of one core, as measured by :func:`vicinal.cli.plan.calibrated`.
+    """Speed of one core, as measured by :func:`vicinal.cli.plan_search.calibrated`.
 
     The defaults were measured with binary rows and 30 neighbours on an otherwise idle AMD EPYC
     machine; a search over tf-idf weights takes about four times as long.
@@ -143,7 +143,7 @@ class Machines:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Estimated resources; seconds are wall-clock time with all workers in parallel.
 
     Rows and postings are written by one machine: all its cores build postings, one core and the
@@ -166,7 +166,7 @@ class Plan:
     cost: float
 
 
-def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
+def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan:
     """Return the estimated resources for a workload.
 
     If half of the workers' memory can hold the postings, they are read from the page cache;
@@ -204,7 +204,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
     build = entries * constants.build_ns_per_entry * 1e-9
     hours = (queries + graph) / 3600
-    return Plan(
+    return SearchPlan(
         disk_gb=disk / 1e9,
         postings_gb=postings / 1e9,
         ranges=ranges,
@@ -426,7 +426,7 @@ def plan_search(
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
     else:
-        print_facts("Plan", facts)
+        print_facts("SearchPlan", facts)
 
 
 def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constants":
@@ -440,7 +440,7 @@ def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constan
     return measured
 
 
-def _facts(found: "Plan") -> dict[str, object]:
+def _facts(found: "SearchPlan") -> dict[str, object]:
     """Return the estimates by name."""
     return {
         "rows and postings on disk, GB": found.disk_gb,
