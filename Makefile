@@ -33,7 +33,7 @@ $(VENV)/.builders: pyproject.toml
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.builders
-	$(BIN)/python tools/requirements.py core dev cluster data frames serve | \
+	$(BIN)/python tools/requirements.py core dev cluster data frames languages serve vocabularies | \
 	  xargs $(BIN)/python -m pip install --quiet --no-compile
 	touch $@
 

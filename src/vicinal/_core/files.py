@@ -149,14 +149,15 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """Hold the lock that a file stands for; other threads and processes wait.
 
-    The system releases the locks of dead processes. On network drives without locks nobody waits.
+    The system releases the locks of dead processes. Nobody waits on network drives without locks,
+    and in folders where no lock file can be made.
 
     Examples
     --------

@@ -38,10 +38,10 @@ from vicinal.preprocess.languages import check_language
 
 
 def is_table_file(data: str) -> bool:
-    """Tell whether DATA is a table: a file, or standard input."""
+    """Tell whether DATA is a table: a file, standard input or a folder of documents."""
     if known(data):
         return False
-    return is_table(data) and (data == STANDARD_INPUT or Path(data).is_file())
+    return is_table(data) and (data == STANDARD_INPUT or Path(data).exists())
 
 
 def table_options(table: TableChoice) -> TableOptions:
@@ -57,6 +57,7 @@ def table_options(table: TableChoice) -> TableOptions:
         delimiter=table.delimiter_sign(),
         columns=table.column_list("columns"),
         quoting=table.quotes,
+        sheet=table.sheet,
     )
 
 

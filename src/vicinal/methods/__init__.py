@@ -14,6 +14,7 @@ from vicinal.methods.blend import Blend
 from vicinal.methods.brknn import BRkNN, BRkNNScoring
 from vicinal.methods.dmlknn import DMLkNN, DMLkNNScoring
 from vicinal.methods.feature_knn import FeatureKNN, FeatureKNNScoring
+from vicinal.methods.frame_columns import FrameColumns
 from vicinal.methods.iblr import IBLR, IBLRScoring
 from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, SecondOrderScoring
 from vicinal.methods.label_ridge import LabelRidge, RidgeScoring
@@ -47,6 +48,7 @@ __all__ = [
     "DMLkNNScoring",
     "FeatureKNN",
     "FeatureKNNScoring",
+    "FrameColumns",
     "IBLRScoring",
     "InstanceKNN",
     "InstanceKNNScoring",
