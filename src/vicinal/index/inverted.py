@@ -49,14 +49,8 @@ class Build:
 class Segment:
     """Rows with ascending ids.
 
-    Parameters
-    ----------
-    rows : csr_array
-    ids : ndarray of int32
-        One per row, ascending.
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    native : compiled index over `rows`
+    `ids`: one per row, ascending.
+    `removed`: 1 for a removed row; empty if none has been removed.
     """
 
     rows: Csr
@@ -138,12 +132,8 @@ them again costs less than searching them separately."""
 class SparseRows(RowParts[Segment]):
     """An immutable version of the rows; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    segments : tuple of Segment
-        At least one.
-    n_ids : int
-        Number of ids assigned so far.
+    `segments`: at least one.
+    `n_ids`: number of ids assigned so far.
     """
 
     segments: tuple[Segment, ...]
