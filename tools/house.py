@@ -26,6 +26,8 @@ REASONS = {
     "vicinal.integrations.annif": "imported by Annif",
     "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",
     "vicinal.persistence.sklearn_steps": "scikit-learn's steps in a model file",
+    "vicinal.report.curves": "plots, loaded only when they are drawn",
+    "vicinal.report.paper": "an output format: LaTeX, CSV and Parquet",
     "vicinal.selection.lcif": "the grid of one method, computed in one pass",
     "vicinal.selection.plots": "plots, loaded only when they are drawn",
     "vicinal.service.label_studio": "the dialect of another program",

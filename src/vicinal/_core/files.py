@@ -247,13 +247,8 @@ def read_json_lines(
 ) -> Iterator[Item]:
     """Yield the result of `read` for each line of a file; nothing if there is no file.
 
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        What a line contains, for error messages, which name path and line.
-    read : callable
-        Takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
+    `expected`: what a line contains, for error messages, which name path and line.
+    `read`: takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
     """
     if not path.exists():
         return

@@ -145,13 +145,8 @@ def half_logistic(scores: Float) -> Float:
 class FeatureSplit:
     """A split of the rows by a threshold on one feature.
 
-    Parameters
-    ----------
-    z : float
-        2 Σ √(W₊W₋) over the two sides and the labels.
-    feature : int
-    threshold : float
-        Midway between the two adjacent values of the rows being split.
+    `z`: 2 Σ √(W₊W₋) over the two sides and the labels.
+    `threshold`: midway between the two adjacent values of the rows being split.
     """
 
     z: float

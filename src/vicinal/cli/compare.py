@@ -341,14 +341,10 @@ def candidates(
 ) -> dict[str, Any]:
     """Return the estimators to compare, by their names in tables.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        Names of methods and baselines, or ``module:Class``.
-    settings : mapping of str to object
-        Values by ``method.parameter``, or by ``parameter`` for every method that has it.
-    neighbors : sequence of int
-        Compare each method with each of these numbers of neighbours; if empty, with its default.
+    `methods`: names of methods and baselines, or ``module:Class``.
+    `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
+    `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
+    default.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from vicinal.cli.demo import demo
 from vicinal.cli.evaluate_model import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.info import info
-from vicinal.cli.measure import measure
+from vicinal.cli.measure_results import measure
 from vicinal.cli.output import errors, never_fail_to_print, say, visible
 from vicinal.cli.plan_search import plan_search
 from vicinal.cli.predict import predict

@@ -133,13 +133,8 @@ def _training_rows(
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block.
 
-    Parameters
-    ----------
-    estimator : estimator
-    rows : SegmentedIndex or None
-        Streamed rows; None if the rows are in memory.
-    cluster : str or None
-        Address of a Dask scheduler.
+    `rows`: streamed rows; None if the rows are in memory.
+    `cluster`: address of a Dask scheduler.
     """
     from vicinal.index import SegmentedAlgorithm
 

@@ -53,13 +53,8 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
     many small ones; but workers finish together only if the last tasks are small. So blocks come
     in rounds of `at_once` equal ones, and a round takes two thirds of the queries that are left.
 
-    Parameters
-    ----------
-    n_queries : int
-    at_once : int
-        Blocks that the workers can search at the same time.
-    most : int
-        Most queries per block.
+    `at_once`: blocks that the workers can search at the same time.
+    `most`: most queries per block.
 
     Examples
     --------
@@ -96,20 +91,11 @@ class Shard:
 class ShardSource:
     """All rows of a cluster index.
 
-    Parameters
-    ----------
-    shards : tuple of Shard
-        By place.
-    n_features : int
-    n_ids : int
-    ids : ndarray of int32 or None
-        The id of the row at each place; None where it is the place.
-    removed : ndarray of int64
-        Places of removed rows.
-    metric : str
-        That of the folder.
-    mapped : csr_array or None
-        All rows, mapped from the folder, where they lie in one piece.
+    `shards`: by place.
+    `ids`: the id of the row at each place; None where it is the place.
+    `removed`: places of removed rows.
+    `metric`: that of the folder.
+    `mapped`: all rows, mapped from the folder, where they lie in one piece.
     """
 
     shards: tuple[Shard, ...]

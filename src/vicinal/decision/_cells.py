@@ -16,14 +16,9 @@ from vicinal.scores import Scores
 class ScoreCells:
     """Groups of (row, label) cells that share one score.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        The score of all cells of a group.
-    units : ndarray of int64
-        The row, or the label, that the cells belong to.
-    true, false : ndarray of int64
-        The number of cells whose label the row has, and the number of other cells.
+    `values`: the score of all cells of a group.
+    `units`: the row, or the label, that the cells belong to.
+    `true`, `false`: the number of cells whose label the row has, and the number of other cells.
     """
 
     values: Float
@@ -275,14 +270,10 @@ def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
 class LabelSweep:
     """Candidate thresholds, sorted by label, then descending.
 
-    Parameters
-    ----------
-    labels : ndarray of int64
-    thresholds : ndarray of float64
-        The first threshold of each label is its highest score, so that nothing is predicted. The
-        others lie midway between successive distinct scores; the last is below all scores.
-    tp, predicted : ndarray of int64
-        The numbers of true positives and of predicted rows at each threshold.
+    `thresholds`: the first threshold of each label is its highest score, so that nothing is
+    predicted. The others lie midway between successive distinct scores; the last is below all
+    scores.
+    `tp`, `predicted`: the numbers of true positives and of predicted rows at each threshold.
     """
 
     labels: Int

@@ -104,10 +104,7 @@ UNMERGED = 2**20
 class HighestOfLabels:
     """The highest distinct scores of each label that `wanted` cells reach, and the next one.
 
-    Parameters
-    ----------
-    wanted : ndarray, shape (L,)
-        The number of cells to collect for each label.
+    `wanted`: the number of cells to collect for each label.
 
     Notes
     -----

@@ -28,13 +28,8 @@ from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
 class LabelLists:
     """The labels of the rows on a device.
 
-    Parameters
-    ----------
-    starts, lengths : Tensor of int64, shape (n,)
-        Start and number of the labels of each row.
-    indices : Tensor of int64
-        The concatenated labels of all rows, ascending within a row.
-    n_labels : int
+    `starts`, `lengths`: start and number of the labels of each row.
+    `indices`: the concatenated labels of all rows, ascending within a row.
     """
 
     starts: Tensor
@@ -94,20 +89,11 @@ class LabelLists:
 def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     """Tabulate the votes of neighbours by true value, label and number of votes.
 
-    Parameters
-    ----------
-    labels : LabelLists
-    truth : Tensor of int64
-        ``labels.cells()``, which does not change with the neighbours.
-    ids : Tensor of int64, shape (n, k)
-        Neighbours of the same rows.
-    width : int
-        1 + the maximum number of votes.
+    `truth`: ``labels.cells()``, which does not change with the neighbours.
+    `ids`: neighbours of the same rows.
+    `width`: 1 + the maximum number of votes.
 
-    Returns
-    -------
-    Tensor of int64, shape (2, n_labels, width)
-        The number of rows without, and with, each label that have each number of votes for it.
+    Returns: the number of rows without, and with, each label that have each number of votes for it.
 
     Examples
     --------

@@ -46,15 +46,8 @@ FLOAT16_ROOM = 2.0**15
 class GpuRows:
     """Rows ready for products.
 
-    Parameters
-    ----------
-    rows : Tensor of float32, shape (n, d)
-    sizes, biases : Tensor of float32, shape (n,)
-        The factor of the error bound, and the term subtracted from a product.
-    center : Tensor of float64, shape (d,)
-    scale : float
-        A power of two.
-    distance : Distance
+    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
+    `scale`: a power of two.
     """
 
     rows: Tensor
@@ -84,15 +77,7 @@ class GpuRows:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries ready for products with rows of at most the size `largest`.
-
-    Parameters
-    ----------
-    rows : Tensor of float32, shape (n_queries, d)
-    norms : Tensor of float64, shape (n_queries,)
-    usable : Tensor of bool, shape (n_queries,)
-    largest : float
-    """
+    """Queries ready for products with rows of at most the size `largest`."""
 
     rows: Tensor
     norms: Tensor
@@ -245,14 +230,9 @@ def full_float32() -> Iterator[None]:
 class PossibleNeighbors(NamedTuple):
     """Rows that may be among the nearest.
 
-    Parameters
-    ----------
-    ids : Tensor of int64, shape (n_queries, width)
-        −1 for none.
-    low : Tensor of float64, shape (n_queries, width)
-        A lower bound on the score of each candidate.
-    outside : Tensor of float64, shape (n_queries,)
-        An upper bound on the score of every row that is not in `ids`.
+    `ids`: −1 for none.
+    `low`: a lower bound on the score of each candidate.
+    `outside`: an upper bound on the score of every row that is not in `ids`.
     """
 
     ids: Tensor

@@ -66,13 +66,7 @@ PROGRAMS = 2**12
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows as float16 pairs, padded to complete tiles.
-
-    Parameters
-    ----------
-    high, low : Tensor of float16, shape (n_padded, depth)
-    biases, sizes : Tensor of float32, shape (n_padded,)
-    """
+    """Rows as float16 pairs, padded to complete tiles."""
 
     high: Tensor
     low: Tensor
@@ -260,11 +254,7 @@ def _grid(n_queries: int, n_tiles: int) -> tuple[tuple[int, int], int]:
 class Definition:
     """The sort keys of rows (smaller is nearer); NaN exactly for rows that are not candidates.
 
-    Parameters
-    ----------
-    X : Tensor of float32 or float64, shape (n, d)
-    distance : Distance
-        A distance that the compiled core also supports.
+    `distance`: a distance that the compiled core also supports.
 
     Examples
     --------

@@ -64,15 +64,8 @@ HEADROOM = 2.0**10
 class RoundedRows:
     """Rows ready for products.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n, d)
-    sizes, biases : ndarray of float32, shape (n,)
-        The factor of the error bound, and the term subtracted from a product.
-    center : ndarray of float64, shape (d,)
-    scale : float
-        A power of two.
-    distance : Distance
+    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
+    `scale`: a power of two.
     """
 
     rows: Single
@@ -202,16 +195,9 @@ def _up(values: Float) -> Single:
 class DenseRoom:
     """Arrays with spare capacity for further rows.
 
-    Parameters
-    ----------
-    values : ndarray of float32 or float64, shape (capacity, d)
-    norms : ndarray of float64, shape (capacity,)
-    prepared : RoundedRows or None
-        `values` for float32 products; None if the bounds would be useless.
-    used : int
-        Rows written so far, by any of the versions that share the arrays.
-    owned : bool
-        False while `values` is the caller's array, which has no spare capacity.
+    `prepared`: `values` for float32 products; None if the bounds would be useless.
+    `used`: rows written so far, by any of the versions that share the arrays.
+    `owned`: False while `values` is the caller's array, which has no spare capacity.
     """
 
     values: NDArray[Any]
@@ -262,19 +248,12 @@ class DenseRoom:
 class DenseRows:
     """An immutable version of the rows; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    room : DenseRoom
-        Shared with later versions, whose additional rows follow the first `count`.
-    count : int
-        Number of rows in the arrays, including removed ones. The index of a row there is its place.
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    distance : Distance
-    n_ids : int
-        Number of ids assigned so far.
-    ids : ndarray of int32, shape (count,), or None
-        The id of the row at each place, ascending; None if ids equal places.
+    `room`: shared with later versions, whose additional rows follow the first `count`.
+    `count`: number of rows in the arrays, including removed ones. The index of a row there is its
+    place.
+    `removed`: 1 for a removed row; empty if none has been removed.
+    `n_ids`: number of ids assigned so far.
+    `ids`: the id of the row at each place, ascending; None if ids equal places.
     """
 
     room: DenseRoom

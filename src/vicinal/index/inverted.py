@@ -49,14 +49,8 @@ class Build:
 class Segment:
     """Rows with ascending ids.
 
-    Parameters
-    ----------
-    rows : csr_array
-    ids : ndarray of int32
-        One per row, ascending.
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    native : compiled index over `rows`
+    `ids`: one per row, ascending.
+    `removed`: 1 for a removed row; empty if none has been removed.
     """
 
     rows: Csr
@@ -138,12 +132,8 @@ them again costs less than searching them separately."""
 class SparseRows(RowParts[Segment]):
     """An immutable version of the rows; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    segments : tuple of Segment
-        At least one.
-    n_ids : int
-        Number of ids assigned so far.
+    `segments`: at least one.
+    `n_ids`: number of ids assigned so far.
     """
 
     segments: tuple[Segment, ...]
@@ -243,8 +233,8 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
-    and 24 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
-    at most 512 per thread; :meth:`query_self` of many rows takes 16 k + 524 bytes per row instead.
+    and 36 per row. While searching, each thread takes 128 kilobytes, 2 bytes per weighted row, and
+    a few kilobytes per query of a batch.
     Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index._common.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 

@@ -553,7 +553,7 @@ class FeatureKNN(IncrementalEstimator):
     >>> model.predict_names([[1.0, 0.0], [1.0, 3.0]])
     [['round'], ['round', 'square']]
     >>> model.predict_proba([[1.0, 3.0]]).toarray()
-    array([[0.25, 0.75]])
+    array([[1., 1.]])
     """
 
     method = Method(

@@ -60,16 +60,10 @@ SHRINKAGE = GROWTH**-0.25
 class Walk:
     """Parameters of the search; those of the paper by default.
 
-    Parameters
-    ----------
-    sigma : float
-        Initial standard deviation of the entries of a step.
-    learned : bool
-        Whether σ grows after a successful step and shrinks after an unsuccessful one.
-    restarts : int
-        Maximum number of restarts.
-    patience : int
-        Number of consecutive unsuccessful steps before a restart.
+    `sigma`: initial standard deviation of the entries of a step.
+    `learned`: whether σ grows after a successful step and shrinks after an unsuccessful one.
+    `restarts`: maximum number of restarts.
+    `patience`: number of consecutive unsuccessful steps before a restart.
     """
 
     sigma: float = 1.0
@@ -201,15 +195,7 @@ def draw_step(shape: tuple[int, ...], sigma: float, rng: np.random.Generator) ->
 class Objective:
     """The loss of a projection; lower is better.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of float64, shape (n, m)
-    Y : csr_array of int32, shape (n, L)
-    k : int
-    smoothing : float
-    metric : str
-        A metric of predicted label sets; if higher is better, its sign is reversed.
-    n_jobs : int or None
+    `metric`: a metric of predicted label sets; if higher is better, its sign is reversed.
     """
 
     X: Features

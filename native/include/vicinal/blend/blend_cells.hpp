@@ -20,12 +20,12 @@
 #include <span>
 #include <vector>
 
+#include "vicinal/blend/label_centroids.hpp"
 #include "vicinal/common/assert.hpp"
 #include "vicinal/common/csr.hpp"
 #include "vicinal/common/parallel.hpp"
 #include "vicinal/common/sparse_accumulator.hpp"
 #include "vicinal/common/top_k.hpp"
-#include "vicinal/blend/label_centroids.hpp"
 
 namespace vicinal {
 
@@ -73,11 +73,11 @@ struct BlendInput {
 };
 
 struct BlendCells {
-  std::vector<std::int64_t> indptr;      // of the listed labels of each row
-  std::vector<std::int32_t> labels;      // rising in each row
-  std::vector<std::int32_t> cell;        // which cell; -1 for a label below the candidates
-  std::vector<double> similarity;        // to the last centroids, of labels without a cell
-  std::vector<float> cells;              // n_columns each
+  std::vector<std::int64_t> indptr;  // of the listed labels of each row
+  std::vector<std::int32_t> labels;  // rising in each row
+  std::vector<std::int32_t> cell;    // which cell; -1 for a label below the candidates
+  std::vector<double> similarity;    // to the last centroids, of labels without a cell
+  std::vector<float> cells;          // n_columns each
 };
 
 namespace blend_detail {
@@ -140,8 +140,7 @@ class RowCells {
     for (std::size_t j = 0; j < ids.size(); ++j)
       total += weights_[j] = vote_weight(view.metric, values[j], power);
     if (!(total > 0.0)) return;
-    for (std::size_t j = 0; j < ids.size(); ++j)
-      add_labels(ids[j], weights_[j] / total, sums);
+    for (std::size_t j = 0; j < ids.size(); ++j) add_labels(ids[j], weights_[j] / total, sums);
   }
 
   // The sum of the weights of the neighbours that have a label; labels that none of them has
@@ -201,7 +200,8 @@ class RowCells {
     }
     for (const auto& table : input_.tables)
       mark_best_of(table.subspan(row * input_.n_labels(), input_.n_labels()), counts.table);
-    if (last_centroids < scores_.size() && counts.below > 0) mark_below(last_centroids, counts.below);
+    if (last_centroids < scores_.size() && counts.below > 0)
+      mark_below(last_centroids, counts.below);
   }
 
   void mark(std::int32_t label, std::uint8_t as) {

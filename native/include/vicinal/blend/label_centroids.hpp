@@ -61,9 +61,7 @@ class LabelCentroids {
   static constexpr int scale_bits = 32;
 
   // Of a value of a row of length one.
-  static std::int64_t fixed(double value) {
-    return std::llround(std::ldexp(value, scale_bits));
-  }
+  static std::int64_t fixed(double value) { return std::llround(std::ldexp(value, scale_bits)); }
 
   // The labels of the rows that have a feature, and the sum of its values in the rows of each.
   struct Posting {
@@ -107,8 +105,7 @@ class LabelCentroids {
     for (std::size_t first = 0; first < changes.size();) {
       std::size_t last = first;
       while (last < changes.size() && changes[last].feature == changes[first].feature) ++last;
-      result.replace(changes[first].feature,
-                     std::span(changes).subspan(first, last - first));
+      result.replace(changes[first].feature, std::span(changes).subspan(first, last - first));
       first = last;
     }
     for (std::int64_t row = 0; row < rows.n_rows(); ++row)
@@ -169,9 +166,7 @@ class LabelCentroids {
     return (*pages_[feature / page_features])[feature % page_features].get();
   }
 
-  void update_norm(std::int64_t label) {
-    norms_[label] = std::sqrt(squares_[label].as_double());
-  }
+  void update_norm(std::int64_t label) { norms_[label] = std::sqrt(squares_[label].as_double()); }
 
   static std::vector<Change> changes_of(const CsrView<double>& rows, const PatternView& labels,
                                         int sign) {
