@@ -10,16 +10,18 @@ import vicinal
 from vicinal.methods import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
-        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets
-        decision distances explain graph index load make_pipeline metrics preprocess reduction
-        report results
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN FrameColumns InstanceKNN LAMLkNN LPkNN
+        LabelRidge LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison
+        datasets decision distances explain graph index load make_pipeline metrics preprocess
+        reduction report results
         save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table
         Tuned Win critical_difference critical_difference_diagram friedman_nemenyi holm
         mean_differences paired_order rank_methods rank_table read_table results_table
-        compare wilcoxon_holm Results""",
+        compare wilcoxon_holm Results
+        CorrectedTest Probabilities bayesian_signed_rank corrected_t_test correlated_t_test
+        ControlTest EffectSize control_tests effect_sizes""",
     "vicinal.selection": """Best IterativeStratification NestedResult TuningResult TuningTable
         nested tune""",
     "vicinal.decision": """CardinalityThreshold CrossValidated Decision FittedDecision
@@ -68,14 +70,14 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "IBLR": {"n_neighbors": 10, "C": 1.0, "augment": False},
     "InstanceKNN": {"n_neighbors": 15, "second_order": False, "power": 1.0},
-    "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "mean"},
+    "FeatureKNN": {"n_neighbors": 15, "neighbors_of": "feature", "aggregate": "kept-mean"},
     "LCIF": {
         "n_neighbors_instance": 15,
         "n_neighbors_feature": 15,
         "mixing": 0.5,
         "second_order": False,
         "neighbors_of": "feature",
-        "aggregate": "mean",
+        "aggregate": "kept-mean",
     },
     "LocalRidge": {"n_neighbors": 50, "alpha": 1.0, "center": None},
     "LabelRidge": {

@@ -65,10 +65,33 @@ StoreOption = Annotated[Path | None, typer.Option(help="Results file; completed 
 RerunOption = Annotated[
     bool, typer.Option("--rerun", help="Run everything again, also what --store contains.")
 ]
+KeepScoresOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-scores",
+        help="Keep scores and predictions beside --store, for `vicinal measure`.",
+    ),
+]
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Show the results of this file; run nothing.")
 ]
 ReportOption = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
+LatexOption = Annotated[
+    Path | None, typer.Option(help="Write LaTeX tables: mean ± deviation, best in bold, marks.")
+]
+CsvOption = Annotated[
+    Path | None, typer.Option("--csv", help="Write one line per fold and metric.")
+]
+ParquetOption = Annotated[
+    Path | None, typer.Option(help="Write one row per fold and metric as Parquet.")
+]
+PdfOption = Annotated[
+    Path | None, typer.Option(help="Draw the critical difference diagram of --metric.")
+]
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option("--names", help="Name to display for a method or data set: mlknn=ML-kNN."),
+]
 AlphaOption = Annotated[float, typer.Option(help="Significance level.", min=0, max=1)]
 
 
@@ -86,8 +109,14 @@ def compare(
     store: StoreOption = None,
     source: FromOption = None,
     report: ReportOption = None,
+    latex: LatexOption = None,
+    csv: CsvOption = None,
+    parquet: ParquetOption = None,
+    pdf: PdfOption = None,
+    names_shown: NamesOption = None,
     alpha: AlphaOption = 0.05,
     rerun: RerunOption = False,
+    keep_scores: KeepScoresOption = False,
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
@@ -97,8 +126,13 @@ def compare(
     from vicinal.cli.settings import method_words
     from vicinal.comparison import compare as compare_methods
     from vicinal.metrics.catalogue import every_metric
+    from vicinal.report.paper import parse_names
 
+    for option, path in (("--latex", latex), ("--csv", csv), ("--parquet", parquet)):
+        check_target(option, path)
     check_target("--report", report)
+    check_target("--pdf", pdf)
+    display = parse_names(names_shown or [])
     metrics = metric or ["hamming-loss"]
     words = methods.split(",") if methods else []
     import_modules(imports, words)
@@ -119,11 +153,44 @@ def compare(
             store=store,
             progress=True,
             rerun=rerun,
+            keep_scores=keep_scores,
         )
     show(results, metrics, alpha, json)
     if report is not None:
         write_report(results, report, metrics, alpha, json)
+    write_paper(results, metrics, alpha, display, latex=latex, csv=csv, parquet=parquet, pdf=pdf)
     report_failures(results)
+
+
+def write_paper(
+    results: "Sequence[Result]",
+    metrics: Sequence[str],
+    alpha: float,
+    names: Mapping[str, str],
+    *,
+    latex: Path | None,
+    csv: Path | None,
+    parquet: Path | None,
+    pdf: Path | None,
+) -> None:
+    """Write the files for a paper whose options are given."""
+    from vicinal.comparison import results_table
+    from vicinal.comparison.diagram import draw
+    from vicinal.comparison.friedman import rank_tests
+    from vicinal.comparison.table import better_side
+    from vicinal.report.paper import latex_table, write_csv, write_parquet
+
+    if latex is not None:
+        latex.write_text(latex_table(results, metrics, alpha=alpha, names=names), encoding="utf-8")
+    if csv is not None:
+        write_csv(results, csv, names)
+    if parquet is not None:
+        write_parquet(results, parquet, names)
+    if pdf is not None:
+        table = results_table(results, metrics[0], missing="drop")
+        columns = {names.get(m, m): table.values[:, j] for j, m in enumerate(table.methods)}
+        found = rank_tests(columns, alpha, better=better_side(metrics[0]))
+        draw(found, [pdf], None)
 
 
 def report_failures(results: "Sequence[Result]") -> None:
@@ -213,7 +280,7 @@ def write_report(
     results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics of ``--metric`` come first."""
-    from vicinal.cli.app import reported_figures
+    from vicinal.cli.program import reported_figures
     from vicinal.report import comparison_report
     from vicinal.report.comparison import SHOWN
 
@@ -274,14 +341,10 @@ def candidates(
 ) -> dict[str, Any]:
     """Return the estimators to compare, by their names in tables.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        Names of methods and baselines, or ``module:Class``.
-    settings : mapping of str to object
-        Values by ``method.parameter``, or by ``parameter`` for every method that has it.
-    neighbors : sequence of int
-        Compare each method with each of these numbers of neighbours; if empty, with its default.
+    `methods`: names of methods and baselines, or ``module:Class``.
+    `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
+    `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
+    default.
 
     Examples
     --------

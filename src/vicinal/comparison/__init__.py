@@ -15,10 +15,20 @@ with their provenance, records of the tests, and figures. The tests import only 
     table ─▶ ranks ─▶ friedman ─▶ groups ─▶ diagram
           ├▶ differences ─▶ paired_order (t-test, summed over metrics)
           │              ├▶ wilcoxon (Holm)
-          └──────────────┴▶ bootstrap
+          ├──────────────┴▶ bootstrap
+          ├▶ bayesian (folds of one data set; several data sets)
+          └▶ control (one method against the others), effect sizes
 """
 
+from vicinal.comparison.bayesian import (
+    CorrectedTest,
+    Probabilities,
+    bayesian_signed_rank,
+    corrected_t_test,
+    correlated_t_test,
+)
 from vicinal.comparison.candidates import Tuned
+from vicinal.comparison.control import ControlTest, EffectSize, control_tests, effect_sizes
 from vicinal.comparison.diagram import critical_difference_diagram
 from vicinal.comparison.experiment import Results, compare
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
@@ -36,18 +46,27 @@ from vicinal.comparison.ranking import Ranking, rank_methods
 from vicinal.comparison.table import Table, rank_table, read_table, results_table
 
 __all__ = [
+    "ControlTest",
+    "CorrectedTest",
+    "EffectSize",
     "FriedmanNemenyi",
     "MeanDifference",
     "PairedOrder",
+    "Probabilities",
     "Ranking",
     "Results",
     "SignedRank",
     "Table",
     "Tuned",
     "Win",
+    "bayesian_signed_rank",
     "compare",
+    "control_tests",
+    "corrected_t_test",
+    "correlated_t_test",
     "critical_difference",
     "critical_difference_diagram",
+    "effect_sizes",
     "friedman_nemenyi",
     "holm",
     "mean_differences",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from vicinal.comparison.candidates import (
     compared_data,
     read_candidates,
 )
+from vicinal.comparison.kept_scores import ScoreStore, kept_fold
 from vicinal.datasets import Dataset
 from vicinal.errors import InvalidArgumentError, logger
 from vicinal.graph import NeighborGraph
@@ -32,6 +33,7 @@ from vicinal.results import (
     plain,
     provenance,
     run_provenance,
+    source_hash,
 )
 from vicinal.selection.folds import Folds, Widths
 from vicinal.selection.grid import Grid, Search
@@ -254,6 +256,7 @@ class Experiment:
     store: ResultStore | None
     rerun: bool = False
     progress: bool = False
+    kept_scores: ScoreStore | None = None
     found: dict[tuple[str, str, int], Result] = field(default_factory=dict)
     failed: dict[tuple[str, str, int], str] = field(default_factory=dict)
 
@@ -288,8 +291,34 @@ class Experiment:
             self.progress,
             detailed=True,
             failures=FAILURES,
-            common=(at.data, *origin, folds_text(self.folds), at.seed),
+            common=(at.data, *origin, folds_text(self.folds), at.seed, self._own_metrics),
+            kept=None if self.kept_scores is None else partial(self._keep_scores, at, splits),
+            was_kept=None if self.kept_scores is None else partial(self._has_scores, at),
         )
+
+    def _key(self, at: Run, method: str) -> Key:
+        """Return the key of a method's result."""
+        return experiment_name(self.folds), at.data, method, at.seed
+
+    def _keep_scores(
+        self, at: Run, splits: Sequence[Split], grid: Grid, fold: int, found: Measured
+    ) -> None:
+        """Write the scores and labels of a fold's held-out rows."""
+        if self.kept_scores is not None and found.labels is not None:
+            Y, split = at.dataset.Y, splits[fold]
+            kept = kept_fold(Y[split.test], found.labels, found.scores, Y[split.train])
+            self.kept_scores.add(self._key(at, grid.method), fold, kept)
+
+    def _has_scores(self, at: Run, grid: Grid, fold: int) -> bool:
+        """Tell whether the scores of a fold were kept."""
+        key = self._key(at, grid.method)
+        return self.kept_scores is not None and self.kept_scores.path(key, fold).is_file()
+
+    @cached_property
+    def _own_metrics(self) -> str:
+        """A hash of the source of metrics from outside the library."""
+        infos = map(metric_info, self.metrics)
+        return source_hash(*(each.function for each in infos if each.function is not None))
 
     def _grid(self, at: Run, candidate: Candidate) -> Grid:
         """Return the only setting of a method."""
@@ -319,16 +348,20 @@ class Experiment:
         """Reuse a result from the store if it exists and is current."""
         if self.rerun:
             return False
-        known = self._stored.get((experiment_name(self.folds), at.data, candidate.name, at.seed))
+        key = self._key(at, candidate.name)
+        known = self._stored.get(key)
         settings, origin = self._settings(at, candidate), self._origin(at, candidate)
         if known is None or not is_current(known, settings, self.metrics, origin):
+            return False
+        n_folds = max(map(len, known.values.values()), default=0)
+        if self.kept_scores is not None and not self.kept_scores.has(key, n_folds):
             return False
         self.found[at.data, candidate.name, at.seed] = known
         return True
 
     def _origin(self, at: Run, candidate: Candidate) -> dict[str, str]:
         """Return the provenance of a method's results; its source if it is not the library's."""
-        source = candidate.source(at.dataset.preprocessing(self.preprocess))
+        source = candidate.source(at.dataset.preprocessing(self.preprocess)) + self._own_metrics
         return {**at.provenance, **({"source": source} if source else {})}
 
     def _keep(self, at: Run, candidate: Candidate, folds: Sequence[Measured], made: Folds) -> None:
@@ -394,6 +427,7 @@ def compare(
     progress: bool = False,
     graphs: Mapping[str, NeighborGraph] | NeighborGraph | None = None,
     rerun: bool = False,
+    keep_scores: bool = False,
 ) -> Results:
     """Evaluate methods on data sets with every metric on every fold.
 
@@ -434,6 +468,10 @@ def compare(
         them are training rows in every fold.
     rerun : bool
         Whether to compute stored results again.
+    keep_scores : bool
+        Whether to keep the scores and predictions of the held-out rows in the folder
+        ``STORE.scores``, from which ``vicinal measure`` computes further metrics. Where there are
+        more than 1,000 labels, the 100 best scores of each row are kept.
 
     Returns
     -------
@@ -470,6 +508,7 @@ def compare(
         store=None if store is None else ResultStore(store),
         rerun=check_flag("rerun", rerun),
         progress=progress,
+        kept_scores=_score_store(store, keep_scores),
     )
     named = _named(datasets)
     seeds = [check_integer("seeds", seed, low=0) for seed in check_sequence("seeds", seeds)]
@@ -494,6 +533,15 @@ def compare(
         )
     kept = [experiment.found[key] for key in order if key in experiment.found]
     return Results(kept, experiment.failed)
+
+
+def _score_store(store: str | os.PathLike[str] | None, keep: bool) -> ScoreStore | None:
+    """Return where scores are kept, if they are."""
+    if not check_flag("keep_scores", keep):
+        return None
+    if store is None:
+        raise InvalidArgumentError("store", "a results file, which keep_scores needs", None)
+    return ScoreStore(store)
 
 
 def read_graphs(graphs: object, named: Mapping[str, One]) -> dict[str, NeighborGraph]:

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from vicinal._core.html import Cells, Tabular
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
-from vicinal.comparison.table import Better, Table, in_order, paired, rank_table, results_table
-from vicinal.errors import InvalidArgumentError
-from vicinal.metrics import metric_info
+from vicinal.comparison.table import (
+    Better,
+    Table,
+    better_side,
+    in_order,
+    paired,
+    rank_table,
+    results_table,
+)
 from vicinal.results import Result
 
 
@@ -107,9 +113,7 @@ def rank_methods(results: Iterable[Result], metric: str, alpha: float = 0.05) ->
     (('A', 'B'), {'A': 1.0, 'B': 2.0}, 'folds')
     """
     kept = paired(results)
-    side = metric_info(metric).better
-    if side == "none":
-        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
+    side = better_side(metric)
     methods, data = in_order(r.method for r in kept), in_order(r.data for r in kept)
     marks = marks_of(kept, metric)
     table = results_table(kept, metric, missing="drop")

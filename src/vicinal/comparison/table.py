@@ -260,6 +260,14 @@ def _check_complete(
 Better: TypeAlias = Literal["low", "high"]
 
 
+def better_side(metric: str) -> Better:
+    """Return whether high or low values of a metric are better, or raise if neither is."""
+    side = metric_info(metric).better
+    if side == "none":
+        raise InvalidArgumentError("metric", "a metric that can be optimised", repr(metric))
+    return side
+
+
 def rank_table(table: object, better: Better = "high") -> Table:
     """Rank the methods on each sample, 1 for the best; ties get their mean rank.
 

@@ -29,6 +29,7 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods.feature_knn import (
+    FEATURE_SWITCHES,
     ChangedFeatureKNNScoring,
     FeatureKNNScoring,
     revised_features,
@@ -227,6 +228,7 @@ class LCIF(IncrementalEstimator):
             "n_neighbors_instance": ODD_K,
             "n_neighbors_feature": ODD_K,
             "mixing": tuple(tenth / 10 for tenth in range(11)),
+            **FEATURE_SWITCHES,
         },
         beyond_edge={"n_neighbors_instance": ODD_K_BEYOND, "n_neighbors_feature": ODD_K_BEYOND},
         neighbors="n_neighbors_instance",
@@ -241,7 +243,7 @@ class LCIF(IncrementalEstimator):
         mixing: float = 0.5,
         second_order: bool | str = False,
         neighbors_of: str = "feature",
-        aggregate: str = "mean",
+        aggregate: str = "kept-mean",
         *,
         metric: str = "cosine",
         threshold: object = None,

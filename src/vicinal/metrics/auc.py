@@ -235,7 +235,8 @@ def _sums_from_the_end(counts: Int, starts: Int) -> Float:
     """
     before = np.concatenate([[0], np.cumsum(counts)])
     run = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return (before[starts[1:]][run] - before[:-1]).astype(np.float64)
+    sums: Float = (before[starts[1:]][run] - before[:-1]).astype(np.float64)
+    return sums
 
 
 def _sum_by(group: Int | Int32, counts: Int, n_groups: int) -> Int:

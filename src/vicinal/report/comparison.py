@@ -12,6 +12,7 @@ from vicinal._core.html import clean
 from vicinal.comparison import (
     FriedmanNemenyi,
     Ranking,
+    corrected_t_test,
     mean_differences,
     paired_order,
     rank_methods,
@@ -128,7 +129,34 @@ def verdict(found: Ranking) -> str:
     over = counted(len(found.table.values), found.samples.removesuffix("s"))
     ranks = "ranks" if len(leaders) == 1 else "rank"
     said = f"By {found.metric}, {named(leaders)} {ranks} best (mean rank {rank:.2f} over {over})."
-    return f"{said} {conclusion(found.tests)}"
+    return f"{said} {conclusion(found.tests)}{folds_warning(found)}"
+
+
+def folds_warning(found: Ranking) -> str:
+    """Return a warning where the samples of a test are folds of one data set.
+
+    Leaders and runners-up are compared by the corrected t-test, which allows for shared rows.
+    """
+    tests = found.tests
+    if found.samples != "folds" or tests is None or tests.least_p >= tests.alpha:
+        return ""
+    said = (
+        " Caution: folds of one data set share training rows, so these probabilities are too small "
+        "and hold for this data set only."
+    )
+    names = [name for name in found.methods if name in found.table.methods][:2]
+    if len(names) < 2 or len(found.table.values) < 3:
+        return said
+    first, second = (found.table.values[:, found.table.methods.index(name)] for name in names)
+    share = 1 / max(folds_of(found), 2)
+    p = corrected_t_test(first, second, share, better=found.better).p
+    return f"{said} By the corrected t-test, {names[0]} against {names[1]}: {probability(p)}."
+
+
+def folds_of(found: Ranking) -> int:
+    """Return the number of folds of one run of cross-validation."""
+    runs = {sample.rpartition(", fold ")[0] for sample in found.table.samples}
+    return len(found.table.values) // max(len(runs), 1)
 
 
 def summary_section(rankings: Mapping[str, Ranking]) -> Section:

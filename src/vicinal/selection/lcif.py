@@ -195,7 +195,7 @@ def lcif_grid(
     mixings: Sequence[float],
     second_order: bool | str = False,
     neighbors_of: str = "feature",
-    aggregate: str = "mean",
+    aggregate: str = "kept-mean",
     threshold: str = "cardinality",
     metrics: Sequence[str],
     conventions: str | Conventions = "vicinal",

@@ -173,6 +173,9 @@ class Task(NamedTuple):
 Kept: TypeAlias = Callable[[Grid, int, Measured], None]
 """Called with what a comparison has just measured: method, fold, and measured values."""
 
+WasKept: TypeAlias = Callable[[Grid, int], bool]
+"""Tells whether what `Kept` keeps of a method and fold is there, so that it may be reused."""
+
 
 @dataclass(eq=False)
 class Runner:
@@ -193,6 +196,9 @@ class Runner:
         A method that raises one of these is left out; the others continue.
     common : tuple
         What all keys have in common, such as the data and the seed.
+    kept, was_kept : callable or None
+        Called with what was just measured, with its scores and labels; and asked whether that was
+        done before.
     failed : dict of str to str
         The methods that were left out, and why.
     complete : bool
@@ -208,6 +214,7 @@ class Runner:
     failures: tuple[type[Exception], ...] = ()
     common: tuple[object, ...] = ()
     kept: Kept | None = None
+    was_kept: WasKept | None = None
     failed: dict[str, str] = field(default_factory=dict)
     complete: bool = True
     _found: dict[str, dict[Position, dict[int, Measured]]] = field(default_factory=dict)
@@ -279,7 +286,7 @@ class Runner:
         missing = []
         for position, key in keys.items():
             stored = self.store.get(key, self.metrics)
-            if stored is None:
+            if stored is None or (self.was_kept and not self.was_kept(task.grid, number)):
                 missing.append(position)
             else:
                 self._keep(task.grid, position, number, stored)
@@ -291,15 +298,17 @@ class Runner:
         with using_threads(self.n_jobs):
             for found in self._values(task.grid, missing, fold, advance):
                 listed = list(found)
+                if self.kept is not None:
+                    for each in listed:
+                        self.kept(task.grid, number, found[each])
                 self.store.add(
                     [keys[each] for each in listed],
                     [found[each] for each in listed],
                     self.detailed,
                 )
                 for position in listed:
-                    self._keep(task.grid, position, number, found[position])
-                    if self.kept is not None:
-                        self.kept(task.grid, number, found[position])
+                    without = replace(found[position], scores=None, labels=None)
+                    self._keep(task.grid, position, number, without)
 
     def _values(
         self, grid: Grid, positions: Sequence[Position], fold: Fold, advance: Advance

@@ -1,5 +1,6 @@
 """``vicinal compare`` says what the library says, runs nothing twice, and shows it again."""
 
+import csv
 import io
 import json
 
@@ -11,6 +12,7 @@ from vicinal.cli.compare import conclusion, ranking_table, spent_seconds
 from vicinal.comparison import compare, rank_methods
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.methods import BRkNN, MLkNN
+from vicinal.report.paper import latex_table
 from vicinal.results import Result, ResultStore
 
 pytestmark = pytest.mark.native
@@ -269,3 +271,157 @@ def test_missing_values_and_groups_are_shown():
     assert cells["late"] == ["0.900", "–", "–"]
     assert cells["never"] == ["–", "–", "–"]
     assert "Left out because values are missing: late" in conclusion(found)
+
+
+BROKEN = """
+from vicinal import BRkNN
+from vicinal.methods import Method
+
+class Broken(BRkNN):
+    method = Method(name="broken-of-a-test")
+
+    def fit(self, X, Y, **more):
+        raise ValueError("no luck")
+
+class NoIndex(BRkNN):
+    method = Method(name="no-index-of-a-test")
+
+    def __init__(self, n_neighbors=3, metric="euclidean", algorithm=None):
+        super().__init__(n_neighbors, metric=metric, algorithm=refuse)
+
+def refuse(*_, **__):
+    raise RuntimeError("no index today")
+"""
+
+
+@pytest.mark.parametrize(("name", "why"), [("Broken", "no luck"), ("NoIndex", "no index today")])
+def test_a_failing_method_is_exit_code_1_and_the_rest_goes_on(
+    run, data_file, tmp_path, monkeypatch, name, why
+):
+    (tmp_path / "broken_of_a_test.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    methods = f"brknn,broken_of_a_test:{name}"
+    words = (data_file, "--methods", methods, "--folds", "2", "--json")
+    code, out, err = run("compare", *words)
+    assert code == 1
+    (found,) = json.loads(out)
+    assert list(found["mean_ranks"]) == ["brknn"]
+    told = " ".join(err.split())
+    assert f"broken_of_a_test:{name} failed on signs.arff: fold 1:" in told
+    assert why in told
+
+
+def test_further_metrics_need_no_new_run(run, data_file, tmp_path, monkeypatch):
+    store = tmp_path / "results.jsonl"
+    words = (data_file, *SMALL, "--store", store, "--keep-scores")
+    code, _, err = run("compare", *words)
+    assert code == 0, err
+    (tmp_path / "metrics_of_a_test.py").write_text(
+        "from vicinal.metrics import Metric\n"
+        "def share(Y, labels):\n    return labels.nnz / Y.shape[0]\n"
+        "mine = Metric('labels-per-row', share, better='none', needs='labels')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("vicinal.selection.runner.measure_fits", None)  # a run would fail
+    asked = "recall@2,macro-auc-pr,one-error,metrics_of_a_test:mine"
+    before = ResultStore(store).read()
+    code, out, err = run("measure", store, "--metrics", asked, "--json")
+    assert code == 0, err
+    for result, old in zip(ResultStore(store).read(), before, strict=True):
+        assert result.values["one-error"] == old.values["one-error"]
+        assert result.values["macro-auc-pr"] == old.values["macro-auc-pr"]
+        assert result.values["labels-per-row"] == pytest.approx(old.values["cardinality"])
+        assert len(result.values["recall@2"]) == 3
+    assert json.loads(out)[0]["values"]["one-error"] == list(before[0].values["one-error"])
+    folders = "--curves", tmp_path / "curves", "--labels", tmp_path / "labels"
+    code, out, err = run("measure", store, *folders)
+    assert code == 0, err
+    assert (tmp_path / "curves" / "signs.arff.png").stat().st_size > 10_000
+    lines = (tmp_path / "labels" / "signs.arff-brknn-0.csv").read_text().splitlines()
+    assert lines[0] == "label,rows,precision,recall,f1"
+    code, _, err = run("compare", data_file, *SMALL, "--keep-scores")
+    assert code == 2
+    assert "keep_scores" in err
+
+
+def test_missing_scores_are_named(run, data_file, tmp_path):
+    store = tmp_path / "results.jsonl"
+    assert run("compare", data_file, *SMALL, "--store", store)[0] == 0
+    code, _, err = run("measure", store, "--metrics", "recall@2")
+    assert code == 2
+    assert "scores of brknn on signs.arff (compare --keep-scores)" in " ".join(err.split())
+    assert run("measure", store)[0] == 2
+    assert run("compare", data_file, *SMALL, "--store", store, "--keep-scores")[0] == 0
+    assert run("measure", store, "--metrics", "recall@2")[0] == 0
+
+
+def test_evaluate_takes_metrics(run, data_file, tmp_path):
+    assert run("train", data_file, "-o", tmp_path / "m", "--method", "brknn")[0] == 0
+    words = ("evaluate", tmp_path / "m", data_file, "--rows", "all", "--json")
+    code, out, err = run(*words, "--metrics", "f1@2,recall@7")
+    assert code == 0, err
+    found = json.loads(out)
+    assert {"f1@2", "recall@7"} <= set(found)
+    assert "micro-f1" not in found
+    assert {"f1@5", "recall@5"} <= set(json.loads(run(*words)[1]))
+
+
+def test_output_for_a_paper(run, data_file, other_file, tmp_path):
+    words = (data_file, other_file, *SMALL, "--metric", "micro-f1", "--metric", "one-error")
+    files = {name: tmp_path / f"out.{name}" for name in ("tex", "csv", "parquet", "pdf")}
+    code, _, err = run(
+        "compare",
+        *words,
+        *("--latex", files["tex"], "--csv", files["csv"]),
+        *("--parquet", files["parquet"], "--pdf", files["pdf"]),
+        *("--names", "mlknn=ML-$k$NN & co", "--names", "signs.arff=Signs"),
+    )
+    assert code == 0, err
+    tex = files["tex"].read_text()
+    assert tex.count(r"\begin{table}") == 2
+    assert r"ML-\$k\$NN \& co" in tex
+    assert "Signs &" in tex
+    assert r"\textbf{" in tex
+    assert r"\(\pm\)" in tex
+    with files["csv"].open() as stream:
+        lines = list(csv.DictReader(stream))
+    results = run_results(data_file, other_file)
+    wanted = sum(len(v) for each in results for v in each.values.values())
+    assert len(lines) == wanted
+    first = next(
+        line
+        for line in lines
+        if (line["data"], line["method"], line["metric"], line["fold"])
+        == ("signs.arff", "mlknn", "micro-f1", "2")
+    )
+    of_mlknn = next(each for each in results if (each.data, each.method) == ("signs.arff", "mlknn"))
+    assert float(first["value"]) == of_mlknn.values["micro-f1"][1]
+    assert first["name"] == "ML-$k$NN & co"
+    frame = pytest.importorskip("pandas").read_parquet(files["parquet"])
+    assert len(frame) == wanted
+    assert files["pdf"].read_bytes().startswith(b"%PDF")
+    code, _, err = run("compare", *words, "--names", "mlknn")
+    assert code == 2
+    assert "--names: expected name=Name" in err
+
+
+def run_results(data_file, other_file):
+    models = {"brknn": BRkNN(), "mlknn": MLkNN(4)}
+    return compare([str(data_file), str(other_file)], models, folds=3)
+
+
+def test_significance_marks_by_hand():
+    """A is always better than B by about 0.2, and C equals A in one fold of three."""
+    values = {"A": (0.9, 0.8, 0.85), "B": (0.7, 0.61, 0.66), "C": (0.9, 0.7, 0.95)}
+    results = [
+        Result("compare/3 folds", data, method, {"micro-f1": folds})
+        for data in ("one", "two")
+        for method, folds in values.items()
+    ]
+    lines = latex_table(results, ["micro-f1"]).splitlines()
+    head = next(line for line in lines if line.startswith("data set"))
+    row = next(line for line in lines if line.startswith("one"))
+    cells = dict(zip(head.rstrip("\\ ").split(" & "), row.rstrip("\\ ").split(" & "), strict=True))
+    assert cells["A"] == r"\textbf{0.850} \(\pm\) 0.050"
+    assert cells["B"] == r"0.657 \(\pm\) 0.045 \(\bullet\)"
+    assert cells["C"] == r"\textbf{0.850} \(\pm\) 0.132"

@@ -10,7 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from vicinal.datasets import Dataset, write_file
 
 pytestmark = pytest.mark.native
 
@@ -144,7 +147,7 @@ def test_the_figures_beside_mulans_are_those_that_were_reproduced(run):
 def test_options_that_pages_name_exist():
     from typer.main import get_command
 
-    from vicinal.cli.app import app
+    from vicinal.cli.program import app
 
     known = {
         option
@@ -165,3 +168,45 @@ def walk(command):
     yield command
     for each in getattr(command, "commands", {}).values():
         yield from walk(each)
+
+
+def test_the_module_of_the_page_on_own_methods(tmp_path, typed, monkeypatch):
+    """The module uses public names only, and does what the page says, also without neighbours."""
+    (code,) = blocks("own-methods.md", "python")
+    assert len(code.splitlines()) <= 50
+    imported = re.findall(r"^from (vicinal\S*) import (.*)$", code, flags=re.MULTILINE)
+    for module, names in imported:
+        public = __import__(module, fromlist=["__all__"])
+        for name in names.split(", "):
+            assert not name.startswith("_")
+            assert hasattr(public, name)
+    assert "._" not in code.replace("._fit_scoring", "")
+    (tmp_path / "rank_weighted.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 5))
+    Y = (X[:, :3] + rng.normal(0, 0.2, (60, 3)) > 0.5).astype(int)
+    names = {"feature_names": tuple("abcde"), "label_names": tuple("xyz")}
+    data = Dataset(X, Y, **names, train=np.arange(40), test=np.arange(40, 60))
+    write_file(data, tmp_path / "emotions.npz")
+    (commands,) = blocks("own-methods.md", "console")
+    for line in commands.splitlines():
+        code_of_line, output = typed(line.removeprefix("$ ").replace("emotions", "emotions.npz"))
+        assert code_of_line == 0, output
+    kind = __import__("rank_weighted").RankWeighted
+    model = kind(3).fit(X[:40], Y[:40])
+    distances = np.sqrt(((X[40:, None] - X[None, :40]) ** 2).sum(axis=2))
+    near = np.argsort(distances, axis=1, kind="stable")[:, :3]
+    weights = np.array([1, 1 / 2, 1 / 3])
+    expected = np.einsum("j,ijl->il", weights, Y[:40][near]) / weights.sum()
+    assert np.allclose(model.predict_proba(X[40:]), expected)
+    alone = kind(3, metric="cosine").fit(np.eye(4)[:3], Y[:3])
+    assert np.allclose(alone.predict_proba(np.eye(4)[3:]), Y[:3].mean(axis=0))
+
+
+@pytest.mark.parametrize("page", ["languages.md", "vocabularies.md", "frames.md"])
+def test_programs_print_what_their_comments_say(page, tmp_path, capsys):
+    (code,) = blocks(page, "python")
+    ran(tmp_path, code)
+    said = re.findall(r"print\(.*\)  # (.*)", code)
+    assert capsys.readouterr().out.splitlines() == said

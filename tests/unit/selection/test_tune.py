@@ -131,7 +131,8 @@ def test_the_edge_rule_extends_the_grid_if_the_last_value_is_best() -> None:
 
 def test_the_edge_rule_makes_only_that_axis_longer() -> None:
     X, Y = noise(90, seed=6)
-    table = tune("lcif", X, Y, "micro-auc", 2, metrics=[]).table
+    switches = {"neighbors_of": "feature", "aggregate": "mean"}
+    table = tune("lcif", X, Y, "micro-auc", 2, metrics=[], params=switches).table
     k, other = "n_neighbors_instance", "n_neighbors_feature"
     inside = [row for row, params in enumerate(table.params) if params[k] <= 29]
     assert len(inside) == 11 * 15 * 15

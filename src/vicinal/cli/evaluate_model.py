@@ -32,6 +32,12 @@ def evaluate_model(
     conventions: Annotated[
         str, typer.Option(help="Edge cases as defined by: vicinal, sklearn, mulan, meka.")
     ] = "vicinal",
+    metrics: Annotated[
+        str,
+        typer.Option(
+            help="Metrics to compute, such as f1@5,recall@10; by default all, with k = 1, 3 and 5."
+        ),
+    ] = "",
     imports: ImportOption = None,
     json: JsonFlag = False,
     *,
@@ -45,18 +51,19 @@ def evaluate_model(
     from vicinal.cli.data_source import new_blocks
     from vicinal.cli.predict import load_model
     from vicinal.methods.pipeline import estimator_of
-    from vicinal.metrics import MetricAccumulator, metrics_table
+    from vicinal.metrics import MetricAccumulator, metric_info, metrics_table
     from vicinal.metrics.catalogue import check_conventions
 
     import_modules(imports)
     rules = check_conventions(conventions)
+    asked = [metric_info(name).name for name in metrics.split(",")] if metrics else None
     running: MetricAccumulator | None = None
     fitted = load_model(model)
     with shown(), new_blocks(fitted, data, rows, "test", table, labelled=True) as sources:
         for truth, predicted, scores in _judged(fitted, sources):
             if running is None:
                 counts = training_counts(estimator_of(fitted), truth.shape[1])
-                running = MetricAccumulator(conventions=rules, **counts)
+                running = MetricAccumulator(conventions=rules, metrics=asked, **counts)
             running.add(truth, predicted, scores)
     if running is None:
         raise InvalidArgumentError("DATA", "at least one row", sources.name)

@@ -1,0 +1,133 @@
+"""``vicinal measure``: compute further metrics of a comparison without running it again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vicinal.cli.options import ImportOption, import_modules
+from vicinal.cli.output import JsonFlag, print_json, print_table, say
+from vicinal.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from vicinal.comparison.kept_scores import ScoreStore
+    from vicinal.results import Result
+    from vicinal.scores import Scores
+
+StoreArgument = Annotated[
+    Path, typer.Argument(metavar="STORE", help="Results file of compare --store --keep-scores.")
+]
+MetricsOption = Annotated[
+    str, typer.Option(help="Metrics to compute, separated by commas; module:variable for your own.")
+]
+CurvesOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder for precision-recall, ROC and reliability curves, one per data set."),
+]
+LabelsOption = Annotated[
+    Path | None, typer.Option(help="Folder for tables with the metrics of each label, as CSV.")
+]
+
+
+def measure(
+    store: StoreArgument,
+    metrics: MetricsOption = "",
+    curves: CurvesOption = None,
+    labels: LabelsOption = None,
+    imports: ImportOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Compute further metrics from the scores that a comparison kept; add them to the store."""
+    from vicinal.comparison.kept_scores import ScoreStore, measure_results
+    from vicinal.metrics import metric_info
+    from vicinal.results import ResultStore
+
+    if not store.is_file():
+        raise InvalidArgumentError("STORE", "an existing results file", repr(str(store)))
+    if not metrics and curves is None and labels is None:
+        raise InvalidArgumentError("--metrics", "metrics, --curves or --labels", "none of them")
+    import_modules(imports)
+    asked = [metric_info(name).name for name in metrics.split(",")] if metrics else []
+    kept, results = ScoreStore(store), ResultStore(store)
+    known = [each for each in results.read() if each.experiment.startswith("compare")]
+    measured = measure_results(known, kept, asked) if asked else known
+    for before, after in zip(known, measured, strict=True):
+        if before.values != after.values:
+            results.add(after)
+    if json:
+        print_json([_facts(each, asked) for each in measured])
+    elif asked:
+        rows = [[each.data, each.method, *_cells(each, asked)] for each in measured]
+        print_table(f"{store.name}", ["data", "method", *asked], rows)
+    _draw(known, kept, curves)
+    _write_tables(known, kept, labels)
+
+
+def _facts(result: "Result", metrics: list[str]) -> dict[str, object]:
+    """Return the values of a result as plain values."""
+    values = {name: list(result.values[name]) for name in metrics if name in result.values}
+    return {"data": result.data, "method": result.method, "seed": result.seed, "values": values}
+
+
+def _cells(result: "Result", metrics: list[str]) -> list[object]:
+    """Return mean ± standard deviation of each metric."""
+    return [
+        f"{result.mean(name):.4f} ± {result.deviation(name):.4f}" if name in result.values else "–"
+        for name in metrics
+    ]
+
+
+def _draw(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> None:
+    """Draw the curves of the methods on each data set, all folds of the first seed together."""
+    from scipy import sparse
+
+    from vicinal.report.curves import plot_curves
+    from vicinal.scores import Scores
+
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for data in dict.fromkeys(each.data for each in results):
+        methods: dict[str, tuple[object, object]] = {}
+        for result in (each for each in results if each.data == data):
+            folds = list(kept.read(result))
+            complete = all(fold.scores is not None and fold.top is None for fold in folds)
+            if result.method not in methods and complete:
+                truth = sparse.vstack([fold.truth for fold in folds], format="csr")
+                blocks = [fold.scores for fold in folds if fold.scores is not None]
+                same = all((block.base == blocks[0].base).all() for block in blocks)
+                scores = Scores.stack(blocks) if same else stacked_dense(blocks)
+                methods[result.method] = truth, scores
+        if methods:
+            path = folder / f"{data}.png"
+            plot_curves(methods, path, data)
+            say(f"Curves of {data} written to {path}")
+
+
+def stacked_dense(blocks: list["Scores"]) -> object:
+    """Return scores whose base values differ from fold to fold as one array.
+
+    Memory: 8 bytes per row and label, of at most 1,000 labels.
+    """
+    import numpy as np
+
+    return np.concatenate([block.toarray() for block in blocks])
+
+
+def _write_tables(results: "list[Result]", kept: "ScoreStore", folder: Path | None) -> None:
+    """Write the metrics of each label, over all folds together."""
+    from scipy import sparse
+
+    from vicinal.metrics import label_table
+
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        folds = list(kept.read(result))
+        truth = sparse.vstack([fold.truth for fold in folds], format="csr")
+        predicted = sparse.vstack([fold.labels for fold in folds], format="csr")
+        names = result.label_names or None
+        path = folder / f"{result.data}-{result.method}-{result.seed}.csv".replace(" ", "-")
+        label_table(truth, predicted, label_names=names).to_csv(path)
+        say(f"Labels of {result.method} on {result.data} written to {path}")

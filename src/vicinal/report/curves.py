@@ -1,0 +1,93 @@
+"""Precision-recall, ROC and reliability curves of one or several methods."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vicinal._core.arrays import Float
+from vicinal.errors import InvalidArgumentError
+from vicinal.metrics import reliability
+from vicinal.metrics._sums import check_ranking, check_truth
+from vicinal.metrics.auc import tallied
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_POINTS = 2000
+"""Points of a curve that are drawn; the areas in the legend use all of them."""
+
+QUIET = "#9a9a9a"
+
+
+def pooled_curve(Y_true: object, scores: object) -> tuple[Float, Float, Float]:
+    """Return precision, recall and false positive rate at each threshold, from high to low.
+
+    All cells are pooled, as in micro-averages. Scores that are not stored are counted, not listed.
+
+    Examples
+    --------
+    >>> precision, recall, false_rate = pooled_curve([[1, 0], [0, 1]], [[0.9, 0.5], [0.1, 0.2]])
+    >>> precision.round(2), recall, false_rate
+    (array([1.  , 0.5 , 0.67, 0.5 ]), array([0.5, 0.5, 1. , 1. ]), array([0. , 0.5, 0.5, 1. ]))
+    """
+    truth = check_truth(Y_true)
+    _, true, false = tallied(truth, check_ranking(scores, truth)).pooled_counts()
+    n_true, n_false = np.cumsum(true[::-1]), np.cumsum(false[::-1])
+    if not n_true[-1] or not n_false[-1]:
+        raise InvalidArgumentError("Y_true", "true and false cells", "only one of them")
+    return n_true / (n_true + n_false), n_true / n_true[-1], n_false / n_false[-1]
+
+
+def plot_curves(
+    methods: Mapping[str, tuple[object, object]], path: str | os.PathLike[str], title: str = ""
+) -> None:
+    """Draw precision against recall, ROC and reliability; the file extension sets the format.
+
+    Parameters
+    ----------
+    methods : mapping of name to (Y_true, scores)
+    path : path
+    title : str
+
+    Notes
+    -----
+    Curves pool all rows and labels (micro-averages). Reliability is the share of true cells against
+    the mean score in 15 bins; it is drawn for methods whose scores lie in [0, 1].
+    """
+    from matplotlib.figure import Figure
+
+    if not methods:
+        raise InvalidArgumentError("methods", "at least one method", "none")
+    figure = Figure(figsize=(13.0, 4.4), layout="constrained")
+    first, second, third = figure.subplots(1, 3)
+    for name, (Y_true, scores) in methods.items():
+        precision, recall, false_rate = pooled_curve(Y_true, scores)
+        _step(first, recall, precision, name)
+        _step(second, np.append(0.0, false_rate), np.append(0.0, recall), name)
+        predicted, true, _ = reliability(Y_true, scores)
+        if not np.isnan(predicted).all():
+            third.plot(predicted, true, marker="o", markersize=4, label=name)
+    for axes in (second, third):
+        axes.plot([0, 1], [0, 1], color=QUIET, linewidth=0.8, linestyle="--")
+    for axes, (x, y) in zip((first, second, third), AXES, strict=True):
+        axes.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
+        axes.grid(alpha=0.25)
+    first.legend(frameon=False, fontsize=8)
+    if title:
+        figure.suptitle(title)
+    figure.savefig(path, dpi=150)
+
+
+AXES = (
+    ("recall", "precision"),
+    ("false positive rate", "recall"),
+    ("mean score", "share of true labels"),
+)
+
+
+def _step(axes: "Axes", x: Float, y: Float, name: str) -> None:
+    """Draw a curve with a limited number of points."""
+    some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64))
+    axes.plot(x[some], y[some], label=name)

@@ -1,0 +1,194 @@
+"""Output for a paper: tables in LaTeX, and every fold as CSV or Parquet."""
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vicinal._core.html import in_latex
+from vicinal.comparison import Ranking, rank_methods
+from vicinal.comparison.pairwise import paired_t_test
+from vicinal.comparison.table import paired
+from vicinal.errors import InvalidArgumentError, MissingExtraError
+from vicinal.metrics import metric_info
+from vicinal.results import Result
+
+WORSE, BETTER = r"\(\bullet\)", r"\(\circ\)"
+"""Marks of values that differ significantly from the best mean rank's: worse, better."""
+
+
+def latex_table(
+    results: Iterable[Result],
+    metrics: Sequence[str],
+    *,
+    alpha: float = 0.05,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Return one LaTeX table per metric: mean ± standard deviation, best in bold, marks.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one experiment.
+    metrics : sequence of str
+    alpha : float
+        Significance level of the marks: a paired t-test over folds against the method with the best
+        mean rank, which is the first column.
+    names : mapping of str to str, or None
+        Names to display for methods and data sets.
+
+    Returns
+    -------
+    str
+        ``table`` environments that need the package booktabs.
+    """
+    kept = list(results)
+    return "\n\n".join(_table(kept, metric, alpha, dict(names or {})) for metric in metrics) + "\n"
+
+
+def _table(results: Sequence[Result], metric: str, alpha: float, names: dict[str, str]) -> str:
+    """Return the table of one metric."""
+    found = rank_methods(results, metric, alpha)
+    columns = [in_latex(names.get(method, method)) for method in found.methods]
+    rows = [
+        " & ".join([in_latex(names.get(data, data)), *_row(results, found, data, alpha)]) + r" \\"
+        for data in found.data
+    ]
+    ranks = [f"{found.mean_ranks[m]:.2f}" if m in found.mean_ranks else "--" for m in found.methods]
+    arrow = r"\(\downarrow\)" if found.better == "low" else r"\(\uparrow\)"
+    reference = columns[0]
+    caption = (
+        f"{in_latex(metric)} ({arrow}): mean \\(\\pm\\) standard deviation over folds, best mean "
+        f"in bold. {WORSE}/{BETTER}: significantly worse/better than {reference} (paired t-test "
+        f"over folds, \\(\\alpha = {alpha:g}\\))."
+    )
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{caption}}}",
+        rf"\label{{tab:{metric.replace('@', '-at-')}}}",
+        rf"\begin{{tabular}}{{l{'l' * len(columns)}}}",
+        r"\toprule",
+        " & ".join(["data set", *columns]) + r" \\",
+        r"\midrule",
+        *rows,
+        r"\midrule",
+        " & ".join(["mean rank", *ranks]) + r" \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _row(results: Sequence[Result], found: Ranking, data: str, alpha: float) -> list[str]:
+    """Return the cells of one data set."""
+    marks = {method: found.marks.get((data, method)) for method in found.methods}
+    shown = {m: f"{mark.mean:.3f}" for m, mark in marks.items() if mark is not None}
+    if not shown:
+        return ["--"] * len(found.methods)
+    best = (min if found.better == "low" else max)(shown.values(), key=float)
+    cells = []
+    for method, mark in marks.items():
+        if mark is None:
+            cells.append("--")
+            continue
+        text = rf"\textbf{{{shown[method]}}}" if shown[method] == best else shown[method]
+        spread = "" if mark.deviation is None else rf" \(\pm\) {mark.deviation:.3f}"
+        cells.append(text + spread + _mark(results, found, data, method, alpha))
+    return cells
+
+
+def _mark(results: Sequence[Result], found: Ranking, data: str, method: str, alpha: float) -> str:
+    """Return the mark of a value that differs from the first method's."""
+    first, other = (
+        _folds(results, data, name, found.metric) for name in (found.methods[0], method)
+    )
+    if method == found.methods[0] or len(first) < 2 or len(first) != len(other):
+        return ""
+    mean, p = paired_t_test(np.array(other), np.array(first))
+    if not p < alpha:
+        return ""
+    is_better = mean > 0 if found.better == "high" else mean < 0
+    return f" {BETTER if is_better else WORSE}"
+
+
+def _folds(results: Sequence[Result], data: str, method: str, metric: str) -> list[float]:
+    """Return the values of all folds and seeds."""
+    return [
+        value
+        for each in paired(results)
+        if (each.data, each.method) == (data, method)
+        for value in each.values.get(metric, ())
+    ]
+
+
+TIDY = ("data", "method", "name", "seed", "fold", "metric", "value", "better", "experiment")
+"""Columns of the table with one line per fold and metric."""
+
+
+def tidy_rows(
+    results: Iterable[Result], names: Mapping[str, str] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Yield one row per fold and metric, in the order of :data:`TIDY`.
+
+    Examples
+    --------
+    >>> result = Result("compare/2 folds", "yeast", "mlknn", {"one-error": (0.2, 0.25)}, seed=0)
+    >>> list(tidy_rows([result], {"mlknn": "ML-kNN"}))[1]
+    ('yeast', 'mlknn', 'ML-kNN', 0, 2, 'one-error', 0.25, 'low', 'compare/2 folds')
+    """
+    shown = names or {}
+    for each in results:
+        for metric, values in each.values.items():
+            better = metric_info(metric).better
+            for fold, value in enumerate(values, start=1):
+                name = shown.get(each.method, each.method)
+                facts = (each.data, each.method, name, each.seed, fold, metric, value, better)
+                yield (*facts, each.experiment)
+
+
+def write_csv(
+    results: Iterable[Result],
+    path: str | os.PathLike[str],
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Write one line per fold and metric."""
+    with Path(path).open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([TIDY, *tidy_rows(results, names)])
+
+
+def write_parquet(
+    results: Iterable[Result],
+    path: str | os.PathLike[str],
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Write one row per fold and metric as Parquet (pyarrow, extra ``frames``)."""
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingExtraError("pyarrow", "frames") from None
+    rows = list(tidy_rows(results, names))
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(TIDY)}
+    parquet.write_table(arrow.table(columns), path)
+
+
+def parse_names(words: Sequence[str]) -> dict[str, str]:
+    """Return display names from ``name=Name`` words.
+
+    Examples
+    --------
+    >>> parse_names(["mlknn=ML-kNN", "br-svm=SVM (linear)"])
+    {'mlknn': 'ML-kNN', 'br-svm': 'SVM (linear)'}
+    """
+    found = {}
+    for word in words:
+        name, equals, shown = word.partition("=")
+        if not (name and equals and shown):
+            raise InvalidArgumentError("--names", "name=Name", repr(word))
+        found[name] = shown
+    return found
