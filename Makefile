@@ -33,7 +33,7 @@ $(VENV)/.builders: pyproject.toml
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.builders
-	$(BIN)/python tools/requirements.py core dev cluster data frames serve | \
+	$(BIN)/python tools/requirements.py core dev cluster data frames languages serve vocabularies | \
 	  xargs $(BIN)/python -m pip install --quiet --no-compile
 	touch $@
 
@@ -101,13 +101,14 @@ stub: setup ## Write the type stub of the compiled extension
 	$(BIN)/python -m nanobind.stubgen -q -m vicinal._native -o $(STUB)
 
 .PHONY: lint
-lint: setup ## ruff, clang-format, the stub of the extension, the import contract
+lint: setup ## ruff, clang-format, the stub of the extension, the import contract, the layout of the sources
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find native -name '*.hpp' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python -m nanobind.stubgen -q -m vicinal._native -o build/_native.pyi
 	cmp build/_native.pyi $(STUB) || { echo "$(STUB) differs from the extension: run 'make stub'"; exit 1; }
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house.py
 
 .PHONY: walks
 walks: setup ## The files that run in five tasks, in the order in which they are reached (ARGS=--counts)
@@ -322,16 +323,18 @@ coverage: setup $(VENV)/.quality ## Branch coverage of src: docs/project/coverag
 	  --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_page.py
 
-# An environment without the editable install, which would import the sources instead of the changed copy.
+# An environment without the editable install, which would import the sources instead of the changed copy,
+# and with an older pytest, because mutmut 3.8 reads an attribute of tests that pytest 9 no longer has.
 MUTATED := build/mutation-venv
 .PHONY: mutation
 mutation: setup $(VENV)/.quality ## Changes of the code that no test notices (ARGS='vicinal.decision.never_empty.*')
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mutation-site 'pytest<9'
 	$(BIN)/python -m venv --without-pip $(MUTATED)
 	site="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
-	  echo "$$site" > "$$($(MUTATED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sites.pth"; \
+	  printf '%s\n' $(CURDIR)/build/mutation-site "$$site" > $$(echo $(MUTATED)/lib/python*/site-packages)/sites.pth; \
 	  mkdir -p mutants/src/vicinal && cp "$$site"/vicinal/_native.* mutants/src/vicinal/
 	$(ONE_THREAD) $(MUTATED)/bin/python -m mutmut run --max-children $(JOBS) $(ARGS)
-	$(MUTATED)/bin/python -m mutmut results
+	$(MUTATED)/bin/python -m mutmut results | { grep -v "not checked" || true; }
 
 .PHONY: repo-review
 repo-review: $(VENV)/.quality ## Scientific Python's review of the repository, and zizmor's of the workflows

@@ -19,7 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vicinal.gpu import DenseSearch, ProjectionLoss, dense_graph, fused
+from vicinal.gpu import DenseSearch, ProjectionLoss, dense_graph
+from vicinal.gpu import search as device_search
 from vicinal.gpu.mlknn_loss import spd_inverse
 from vicinal.gpu.products import full_float32
 
@@ -150,7 +151,7 @@ def parts(X: Tensor, k: int) -> dict[str, object]:
     return {
         "prepare s": seconds(lambda: DenseSearch(X).fused, 3),
         "candidates s": seconds(lambda: kernel.candidates(queries, own, k, width), 3),
-        "distances s": seconds(lambda: fused.squared_distances(X, X, candidates.ids), 3),
+        "distances s": seconds(lambda: device_search.squared_distances(X, X, candidates.ids), 3),
         "uncertain": int((~candidates.certain(candidates.ids >= 0, k)).sum()),
     }
 
@@ -162,8 +163,8 @@ def sweep(n: int, d: int, k: int) -> list[dict[str, object]]:
     for rows in (64, 128):
         for warps in (4, 8):
             for stages in (2, 3):
-                fused.ROWS = rows
-                fused.LAUNCH.update(num_warps=warps, num_stages=stages)
+                device_search.ROWS = rows
+                device_search.LAUNCH.update(num_warps=warps, num_stages=stages)
                 line: dict[str, object] = {"n": n, "d": d, "k": k}
                 line |= {"rows": rows, "warps": warps, "stages": stages}
                 with Part(line, "s") as part:  # a block too large for the chip is a result too
@@ -266,7 +267,7 @@ def main() -> None:
     results: dict[str, object] = {
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name(),
-        "triton": fused.KERNELS is not None,
+        "triton": device_search.KERNELS is not None,
         "python": sys.version.split()[0],
     }
     print(results, flush=True)

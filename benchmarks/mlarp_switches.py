@@ -21,7 +21,7 @@ import vicinal
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal.datasets import Dataset
 from vicinal.reduction import MLARP
-from vicinal.reduction._mlarp_search import Objective
+from vicinal.reduction.mlarp import Objective
 
 K, N_FOLDS = 5, 10
 

@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -96,17 +97,31 @@ def hostile_test(setting: Setting, seconds: float) -> list[Measurement]:
         outcomes: dict[str, dict[str, int]] = {}
         hostile = threading.Thread(target=lambda: outcomes.update(attack(server, seconds)))
         hostile.start()
+        most = [before]
+        watching = threading.Thread(target=lambda: _watch(server, hostile, most))
+        watching.start()
         got = run_load(server, Load(setting.texts, seconds))
         hostile.join()
+        watching.join()
         server.ask("/readyz")
-        grown = (server.memory() - before) / 1e6
-    _tell("hostile clients", {**asdict(got), "grown_MB": grown, "outcomes": outcomes})
+        grown = (max(most) - before) / 1e6
+        began = time.perf_counter()
+    stopped = time.perf_counter() - began
+    found = {**asdict(got), "grown_MB": grown, "stop_s": stopped, "outcomes": outcomes}
+    _tell("hostile clients", found)
     what = "service, debtags, beside hostile clients"
     return [
         Measurement(f"{what}: predictions", got.per_second, "per second", "high"),
         Measurement(f"{what}: errors", got.errors, "requests"),
         Measurement(f"{what}: memory", grown, "MB more"),
     ]
+
+
+def _watch(server: ServiceProcess, hostile: threading.Thread, found: list[int]) -> None:
+    """Add the memory of the service to a list while hostile clients are there."""
+    while hostile.is_alive():
+        found.append(server.memory())
+        time.sleep(0.1)
 
 
 def kill_test(setting: Setting, kills: int, examples: int, batch: int) -> list[Measurement]:
@@ -119,6 +134,7 @@ def kill_test(setting: Setting, kills: int, examples: int, batch: int) -> list[M
         Measurement(f"{what}: acknowledged", got.acknowledged, "examples", "high"),
         Measurement(f"{what}: lost", got.lost, "examples"),
         Measurement(f"{what}: doubled", got.doubled, "examples"),
+        Measurement(f"{what}: ids given twice", got.ids_twice, "examples"),
         Measurement(f"{what}: slowest restart", got.slowest_start_s, "s"),
     ]
 

@@ -14,6 +14,10 @@ PREDICT = "/v1/models/debtags/predict"
 WORD = b'{"rows": [{"text": "' + b"a" * 10_000_000 + b'"}]}'
 NESTED = b'{"rows": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
 LONG_TEXT = b'{"rows": [{"text": "' + b"a" * 3_000_000 + b'"}]}'
+WORDS = b",".join(b'"word%d":1' % number for number in range(2000))
+FEATURES = b'{"rows":[' + b",".join([b'{"features":{%s}}' % WORDS] * 140) + b"]}"
+TEXT_ROW = b'{"text": "an editor for the terminal"}'
+UNREAD_CLIENTS = 10
 
 
 def post(path: str, body: bytes, token: str = TOKEN) -> bytes:
@@ -35,6 +39,17 @@ ATTACKS: dict[str, bytes] = {
     "NUL bytes": post(PREDICT, b"\x00" * 1000),
     "NUL bytes instead of HTTP": b"\x00" * 1000,
     "a header of 1 MB": b"GET / HTTP/1.1\r\nX: " + b"a" * 2**20,
+    "3.8 MB of features to /neighbors": post("/v1/models/debtags/neighbors", FEATURES),
+    "300 rows with k = 1,000": post(
+        "/v1/models/debtags/neighbors", b'{"k":1000,"rows":[%s]}' % b",".join([TEXT_ROW] * 300)
+    ),
+    "1,000 rows to explain": post(
+        "/v1/models/debtags/explain", b'{"rows":[%s]}' % b",".join([TEXT_ROW] * 1000)
+    ),
+    "10 rows with k = 1,000, reply not read": post(
+        "/v1/models/debtags/neighbors", b'{"k":1000,"rows":[%s]}' % b",".join([TEXT_ROW] * 10)
+    ),
+    "Host: [": b"GET /v1/models HTTP/1.1\r\nHost: [\r\n\r\n",
     "a length that is no number": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -7\r\n\r\n",
 }
 
@@ -42,7 +57,8 @@ ATTACKS: dict[str, bytes] = {
 def attack(server: ServiceProcess, seconds: float) -> dict[str, Counter[str]]:
     """Send every hostile request again and again, beside slow clients; return what each got."""
     end = time.monotonic() + seconds
-    found = {name: Counter[str]() for name in (*ATTACKS, "slow headers", "slow body")}
+    slow = ("slow headers", "slow body", "replies not read")
+    found = {name: Counter[str]() for name in (*ATTACKS, *slow)}
 
     def repeat(name: str) -> None:
         while time.monotonic() < end:
@@ -57,6 +73,13 @@ def attack(server: ServiceProcess, seconds: float) -> dict[str, Counter[str]]:
     for _ in range(SLOW_CLIENTS // 2):
         jobs.append(partial(drip, "slow headers", b"GET / HTTP/1.1\r\n", b"X: y\r\n"))
         jobs.append(partial(drip, "slow body", slow_body, b"x"))
+    request = post("/v1/models/debtags/neighbors", b'{"k":1000,"rows":[%s]}' % TEXT_ROW) * 4
+
+    def ignore() -> None:
+        while time.monotonic() < end:
+            found["replies not read"][_unread(server.port, request, end)] += 1
+
+    jobs += [ignore] * UNREAD_CLIENTS
     threads = [threading.Thread(target=job) for job in jobs]
     for thread in threads:
         thread.start()
@@ -75,6 +98,20 @@ def _outcome(port: int, request: bytes) -> str:
         except ConnectionError:
             received = _rest(connection)
         return received.split(b" ", 2)[1].decode() if received.startswith(b"HTTP/") else "closed"
+
+
+def _unread(port: int, request: bytes, end: float) -> str:
+    """Send requests and read nothing; return whether the service closed the connection."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((HOST, port))
+        try:
+            while time.monotonic() < end:
+                connection.sendall(request)
+                time.sleep(0.5)
+        except OSError:
+            return "closed"
+    return "open"
 
 
 def _rest(connection: socket.socket) -> bytes:

@@ -28,6 +28,7 @@ class Taught:
     batch: int
     acknowledged: int = 0
     starts: list[float] = field(default_factory=list)
+    ids: set[int] = field(default_factory=set)
 
     @property
     def examples(self) -> int:
@@ -53,6 +54,7 @@ class Survived:
     acknowledged: int
     lost: int
     doubled: int
+    ids_twice: int
     slowest_start_s: float
     median_start_s: float
 
@@ -79,6 +81,7 @@ def kill_often(
         acknowledged=taught.examples,
         lost=sum(max(0, batch - counts.get(n, 0)) for n in range(taught.acknowledged)),
         doubled=sum(max(0, count - batch) for count in counts.values()),
+        ids_twice=taught.examples - len(taught.ids),
         slowest_start_s=starts[-1],
         median_start_s=starts[len(starts) // 2],
     )
@@ -91,7 +94,7 @@ def _started(model: Path, store: Path, taught: Taught) -> ServiceProcess:
 
 
 def _learned(server: ServiceProcess) -> dict[int, int]:
-    """Return how many rows of the model carry the label of each lesson."""
+    """Return how many rows of the model have the label of each lesson."""
     labels = server.ask("/v1/models/debtags/labels?contains=lesson&limit=10000")["labels"]
     return {int(each["label"].removeprefix("lesson ")): each["rows"] for each in labels}
 
@@ -115,6 +118,7 @@ def _teaching(server: ServiceProcess, taught: Taught) -> Iterator[None]:
                     length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
                     reply = json.loads(stream.read(length))
                     if len(reply["row_ids"]) == taught.batch:
+                        taught.ids.update(reply["row_ids"])
                         taught.acknowledged += 1
         except (OSError, ValueError):
             return

@@ -19,11 +19,12 @@ import numpy as np
 from benchmarks.recording import Measurement, record
 from benchmarks.service import texts_of
 from benchmarks.service_process import HOST, TOKEN, ServiceProcess
-from vicinal import LCIF, BRkNN, FeatureKNN, InstanceKNN, MLkNN, save
+from vicinal import LCIF, Blend, BRkNN, FeatureKNN, InstanceKNN, MLkNN, save
 from vicinal.cli.demo import text_model
 from vicinal.datasets import load
 
 METHODS = {
+    "blend": Blend(),
     "brknn": BRkNN(10, metric="cosine"),
     "mlknn": MLkNN(10, metric="cosine"),
     "instance-knn": InstanceKNN(10),

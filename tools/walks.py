@@ -101,7 +101,7 @@ def learn_step() -> Step:
 
 def train_step(folder: Path) -> Step:
     """Return the step that trains a model on a table."""
-    from vicinal.cli.app import app
+    from vicinal.cli.program import app
 
     lines = ["text,labels"]
     lines += [f'"{text}","{"; ".join(names)}"' for text, names in zip(*texts(), strict=True)]

@@ -12,8 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import vicinal
-from vicinal.comparison import critical_difference_diagram, friedman_nemenyi, results_table
-from vicinal.comparison import compare
+from vicinal.comparison import compare, critical_difference_diagram, friedman_nemenyi, results_table
 
 train, _ = vicinal.datasets.load("debtags").split()
 frequent = (train.Y[:3200].sum(axis=0) > 60).nonzero()[0]

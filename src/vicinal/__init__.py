@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         BRkNN,
         DMLkNN,
         FeatureKNN,
+        FrameColumns,
         InstanceKNN,
         LabelRidge,
         LAMLkNN,
@@ -71,6 +72,7 @@ __all__ = [
     "Blend",
     "DMLkNN",
     "FeatureKNN",
+    "FrameColumns",
     "InstanceKNN",
     "LAMLkNN",
     "LPkNN",
@@ -103,6 +105,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "FrameColumns": "vicinal.methods",
     "NeighborGraph": "vicinal.graph",
     "Pipeline": "vicinal.methods",
     "Scores": "vicinal.scores",

@@ -58,7 +58,7 @@ class Trained(AnnifProgram):
         self.corpus: Corpus = CORPORA[name](DATA, folder)
         self.projects = {
             "whole": "backend=vicinal",
-            "grown": "backend=vicinal",
+            "grown": "backend=vicinal\nmethod=instance-knn",
             "tfidf": "backend=tfidf",
         }
         self.configure(self.corpus, self.projects)

@@ -9,6 +9,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.chaos.scenarios import SCENARIOS
@@ -24,6 +25,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0, help="time to spend (default: 3)")
     parser.add_argument("--first", type=int, default=None, help="first round (default: the time)")
     parser.add_argument("--only", metavar="SCENARIO:ROUND", help="run this round")
+    parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only these")
     options = parser.parse_args()
     answers()
     if options.only:
@@ -31,22 +33,23 @@ def main() -> None:
         print(run_round(name, int(number)) or "held")
         return
     first = int(time.time()) if options.first is None else options.first
-    sys.exit(1 if chaos(options.minutes * 60, first) else 0)
+    names = options.scenario or list(SCENARIOS)
+    sys.exit(1 if chaos(options.minutes * 60, first, names) else 0)
 
 
-def chaos(seconds: float, first: int) -> list[str]:
+def chaos(seconds: float, first: int, names: Sequence[str]) -> list[str]:
     """Return the faults, after a table of what held."""
     held: Counter[str] = Counter()
     faults: list[str] = []
     start, number = time.monotonic(), first
     while time.monotonic() - start < seconds:
-        for name in SCENARIOS:
+        for name in names:
             fault = run_round(name, number)
             held[name] += fault is None
             faults += [] if fault is None else [f"{name}:{number} {fault}"]
         number += 1
     print(f"{'scenario':<16} {'held':>7} {'faults':>7}   rounds from {first}")
-    for name in SCENARIOS:
+    for name in names:
         n_faults = sum(fault.startswith(f"{name}:") for fault in faults)
         print(f"{name:<16} {held[name]:>7,} {n_faults:>7}")
     for fault in faults:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from tests.chaos.service_scenarios import SERVICE_SCENARIOS
 from tests.chaos.setting import QUERIES, answer, answers, check_whole, child, ended, models
 
 import vicinal
@@ -296,4 +297,5 @@ SCENARIOS: dict[str, Scenario] = {
     "forks": forks,
     "threads": threads,
     "signals": signals,
+    **SERVICE_SCENARIOS,
 }

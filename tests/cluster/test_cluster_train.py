@@ -8,7 +8,7 @@ pytest.importorskip("distributed", reason="needs the extra [cluster]")
 from typer.testing import CliRunner
 
 import vicinal
-from vicinal.cli.app import app
+from vicinal.cli.program import app
 from vicinal.cluster import connected
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows

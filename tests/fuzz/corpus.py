@@ -2,8 +2,10 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import tempfile
+import zipfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -36,12 +38,55 @@ def files() -> dict[str, dict[str, bytes]]:
     found = {name: written(DATA, name) for name in ("d.xc", "d.arff", "d.npz")}
     found |= {name: written(unnamed, name) for name in ("d.jsonl", "d.csv", "d.tsv")}
     found["m.meka.arff"] = {"m.meka.arff": MEKA}
+    found["t.parquet"] = {"t.parquet": _parquet()}
+    found["t.ods"] = {"t.ods": _spreadsheet()}
     for packed in (False, True):
         found[f"{packed}.mat"] = matlab(f"{packed}.mat", packed)
     plain = found["d.xc"]["d.xc"]
     for ending, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         found[f"p.xc{ending}"] = {f"p.xc{ending}": pack(plain)}
     return found
+
+
+def _parquet() -> bytes:
+    """Return a Parquet file of texts, numbers and lists of labels."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({
+        "text": ["red boat", "blue boat", "a sky"] * 5,
+        "size": [0.5, 1.0, 2.0] * 5,
+        "labels": [["a"], ["a", "b"], []] * 5,
+    })  # fmt: skip
+    stream = io.BytesIO()
+    parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def _spreadsheet() -> bytes:
+    """Return an OpenDocument spreadsheet of texts and labels."""
+    space = "urn:oasis:names:tc:opendocument:xmlns:"
+    rows = [("text", "labels"), ("red boat", "a"), ("blue boat", "a;b")]
+    lines = ["".join(map(_sheet_cell, row)) for row in rows]
+    body = "".join(f"<table:table-row>{line}</table:table-row>" for line in lines)
+    content = (
+        f'<office:document-content xmlns:office="{space}office:1.0" '
+        f'xmlns:table="{space}table:1.0" xmlns:text="{space}text:1.0"><office:body>'
+        f'<office:spreadsheet><table:table table:name="S">{body}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        manifest = f'<manifest:manifest xmlns:manifest="{space}manifest:1.0"/>'
+        archive.writestr("META-INF/manifest.xml", manifest)
+    return stream.getvalue()
+
+
+def _sheet_cell(text: str) -> str:
+    paragraph = f"<text:p>{text}</text:p>"
+    return f'<table:table-cell office:value-type="string">{paragraph}</table:table-cell>'
 
 
 ROWS = np.random.default_rng(0).choice([0.0, 0.0, 0.5, 1.0], size=(24, 6))

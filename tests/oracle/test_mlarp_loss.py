@@ -10,7 +10,7 @@ from scipy import sparse
 from vicinal.gpu import ProjectionLoss
 from vicinal.metrics import example_f1
 from vicinal.reduction import MLARP
-from vicinal.reduction._mlarp_search import Objective
+from vicinal.reduction.mlarp import Objective
 
 pytestmark = pytest.mark.native
 

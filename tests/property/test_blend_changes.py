@@ -68,7 +68,7 @@ changes = st.lists(
 
 @pytest.mark.parametrize("dense", [False, True])
 @given(steps=changes, seed=st.integers(0, 50))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_changes_equal_parts_built_afresh(dense, steps, seed):
     X, Y = documents(70, seed, dense)
     Q, _ = documents(12, seed + 1, dense)
@@ -235,3 +235,25 @@ def test_more_changes_than_the_list_of_the_ridge_holds():
         model.partial_fit(more[[row]], names_of(labels[[row]]))
     model.forget(np.arange(0, 80, 2))
     check_equals_fresh_parts(model, Q)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_an_interrupted_change_changes_nothing(learns, monkeypatch):
+    X, Y = documents(60, 6)
+    more, labels = documents(2, 8)
+    model = Blend("mix").fit(X, names_of(Y))
+    before, expected = dict(vars(model)), model.scores(more).toarray()
+    real = Blend._update
+
+    def interrupted(*given):
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Blend, "_update", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = model.partial_fit(more, names_of(labels)) if learns else model.forget([0])
+    assert {name: vars(model)[name] for name in before} == before
+    np.testing.assert_array_equal(model.scores(more).toarray(), expected)
+    model.partial_fit(more, names_of(labels))
+    check_equals_fresh_parts(model, more)

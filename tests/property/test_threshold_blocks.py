@@ -21,7 +21,7 @@ from vicinal.decision import (
 )
 from vicinal.decision import cardinality as module
 from vicinal.decision.cardinality import HighestScores
-from vicinal.decision.per_label import HighestOfLabels
+from vicinal.decision.label_thresholds import HighestOfLabels
 from vicinal.decision.rule import fit_blocks
 from vicinal.methods import METHODS, training
 from vicinal.scores import Scores

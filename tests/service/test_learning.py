@@ -164,14 +164,17 @@ def test_a_long_replay_is_saved_at_once(start, tmp_path) -> None:
     start(store=tmp_path / "other.sqlite")
     folder = tmp_path / "taught.sqlite.snapshots" / "pets"
     shutil.rmtree(folder)
-    leftover = folder / ".000000000003.0123456789abcdef.unfinished"
     folder.mkdir(parents=True)
-    leftover.touch()
-    os.utime(leftover, (1, 1))
+    names = (".000000000003.0123456789abcdef.unfinished", "000000000002.graph.npz")
+    left = [folder / name for name in (*names, "000000000002.history.json")]
+    for file in left:
+        file.touch()
+        os.utime(file, (1, 1))
+    (folder / ".000000000002.history.json.0123456789abcdef.unfinished").touch()
     again = start(limits=Limits(rows_per_snapshot=3))
     assert again.predict("parrot") == before
     for _ in range(100):
-        if snapshots_in(folder) == ["000000000004"] and not leftover.exists():
+        if snapshots_in(folder) == ["000000000004"] and not any(file.exists() for file in left):
             return
         time.sleep(0.02)
     raise AssertionError(list(folder.iterdir()))
@@ -279,6 +282,21 @@ def test_requests_learned_together_equal_those_learned_one_by_one(learner, tmp_p
     with learner.served.reading() as (estimator, number, _):
         assert number == 6
         assert estimator.row_ids_.tolist() == [1, 2, 3, 4, 5, 8, 9]
+    learner.store.close()
+
+
+def test_a_replay_gives_new_labels_the_same_order(learner, model_folder) -> None:
+    """Lessons that were learned one by one are replayed together."""
+    for label in ("lesson 9", "lesson 10", "a", "lesson 8"):
+        learner.process([(Change("learn", ({"text": "a parrot", "labels": [label, "z"]},)),)])
+    other = Learner("pets", served_first(model_folder), learner.store, learner.snapshots)
+    other.replay()
+    with learner.served.reading() as one, other.served.reading() as two:
+        expected = ("cats", "dogs", "play", "lesson 9", "z", "lesson 10", "a", "lesson 8")
+        assert one.estimator.label_names_ == two.estimator.label_names_ == expected
+        X = learner.served.reader.features([{"text": "a parrot"}])
+        found = [held.estimator.scores(X).toarray() for held in (one, two)]
+        assert np.array_equal(*found)
     learner.store.close()
 
 

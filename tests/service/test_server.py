@@ -284,7 +284,7 @@ def test_metrics_of_the_last_evaluation_are_read(tmp_path) -> None:
 def test_bad_arguments_are_one_line_and_exit_code_2(
     tmp_path, model_folder, monkeypatch, capsys
 ) -> None:
-    from vicinal.cli.app import run
+    from vicinal.cli.program import run
 
     (tmp_path / "short").write_text("abc\n")
     for words, said in [

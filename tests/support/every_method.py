@@ -11,8 +11,11 @@ from vicinal.methods.incremental import IncrementalEstimator
 EVERY_METHOD = {**METHODS, WeightedMLkNN.method.name: WeightedMLkNN}
 
 INCREMENTAL = sorted(
-    name for name, kind in EVERY_METHOD.items() if issubclass(kind, IncrementalEstimator)
+    name
+    for name, kind in EVERY_METHOD.items()
+    if issubclass(kind, IncrementalEstimator) and kind._searches_rows
 )
+"""Without the blend, which equals a fresh fit only after ``recalibrate``."""
 
 
 def repeatable(name: str, **options: Any) -> Any:

@@ -10,10 +10,10 @@ import vicinal
 from vicinal.methods import METHODS
 
 EXPORTED = {
-    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN InstanceKNN LAMLkNN LPkNN LabelRidge
-        LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison datasets
-        decision distances explain graph index load make_pipeline metrics preprocess reduction
-        report results
+    "vicinal": """IBLR LCIF BRkNN Blend DMLkNN FeatureKNN FrameColumns InstanceKNN LAMLkNN LPkNN
+        LabelRidge LocalRidge MLkNN NeighborGraph Pipeline Scores baselines compare comparison
+        datasets decision distances explain graph index load make_pipeline metrics preprocess
+        reduction report results
         save selection service tune""",
     "vicinal.service": "Limits create_app",
     "vicinal.comparison": """FriedmanNemenyi MeanDifference PairedOrder Ranking SignedRank Table

@@ -147,10 +147,7 @@ LEAST_ROOM = 64
 class GrowingArray:
     """An array with spare capacity after the entries in use.
 
-    Parameters
-    ----------
-    values : ndarray
-        Kept by reference and never changed: adding the first entries makes a copy.
+    `values`: kept by reference and never changed: adding the first entries makes a copy.
 
     Examples
     --------
@@ -243,16 +240,8 @@ def checked_csr(
 ) -> Csr:
     """Return a matrix of arrays that are known to be canonical, finite and within `shape`.
 
-    Parameters
-    ----------
-    data : ndarray
-    indices : ndarray of int32
-    indptr : ndarray of int64
-    shape : tuple of int
-    indptr32 : ndarray of int32, optional
-        The same as `indptr`; SciPy keeps both index arrays in one type.
-    room : Room, optional
-        The growing arrays of which the others are views.
+    `indptr32`: the same as `indptr`; SciPy keeps both index arrays in one type.
+    `room`: the growing arrays of which the others are views.
 
     Examples
     --------
@@ -560,19 +549,11 @@ def check_compressed(
 ) -> None:
     """Raise for row starts and column ids (of CSR; the reverse for CSC) that are inconsistent.
 
-    Parameters
-    ----------
-    indptr : ndarray of integers, shape (rows + 1,)
-        The first must be 0, and they must not decrease.
-    indices : ndarray of integers
-        Those in use must be valid column ids.
-    n_values : int
-        The number of stored values.
-    shape : (rows, columns)
-    name : str
-        Name of the matrix in error messages.
-    exact : bool
-        Whether the last row must end where the ids and values do. SciPy allows longer arrays.
+    `indptr`: the first must be 0, and they must not decrease.
+    `indices`: those in use must be valid column ids.
+    `n_values`: the number of stored values.
+    `name`: name of the matrix in error messages.
+    `exact`: whether the last row must end where the ids and values do. SciPy allows longer arrays.
 
     Examples
     --------

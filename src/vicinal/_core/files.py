@@ -149,14 +149,15 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """Hold the lock that a file stands for; other threads and processes wait.
 
-    The system releases the locks of dead processes. On network drives without locks nobody waits.
+    The system releases the locks of dead processes. Nobody waits on network drives without locks,
+    and in folders where no lock file can be made.
 
     Examples
     --------
@@ -246,13 +247,8 @@ def read_json_lines(
 ) -> Iterator[Item]:
     """Yield the result of `read` for each line of a file; nothing if there is no file.
 
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        What a line contains, for error messages, which name path and line.
-    read : callable
-        Takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
+    `expected`: what a line contains, for error messages, which name path and line.
+    `read`: takes the JSON object of a line; raises ``ValueError`` if it is not as expected.
     """
     if not path.exists():
         return

@@ -51,14 +51,9 @@ def escape(text: str) -> Html:
 def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Html:
     """Return an element.
 
-    Parameters
-    ----------
-    name : str
-    *children : str or None
-        Inserted in order; escaped unless they are :class:`Html`; None is ignored.
-    **attributes : str, int, bool or None
-        Underscores stand for hyphens, one at the end is dropped (``class_``). True gives an
-        attribute without a value; False and None omit it.
+    `*children`: inserted in order; escaped unless they are :class:`Html`; None is ignored.
+    `**attributes`: underscores stand for hyphens, one at the end is dropped (``class_``). True
+    gives an attribute without a value; False and None omit it.
 
     Examples
     --------

@@ -27,12 +27,8 @@ from vicinal.errors import InvalidArgumentError
 def check_indicator(Y: object, name: str = "Y") -> Csr:
     """Return the label indicator `Y` as canonical CSR: int32 ones, sorted rows, no stored zeros.
 
-    Parameters
-    ----------
-    Y : array-like or SciPy sparse, shape (n, L)
-        Values 0 and 1 as bool, integer or float. Stored zeros are zeros.
-    name : str
-        Name of the argument in error messages.
+    `Y`: values 0 and 1 as bool, integer or float. Stored zeros are zeros.
+    `name`: name of the argument in error messages.
 
     Notes
     -----
@@ -108,18 +104,12 @@ COLLECTIONS = (list, tuple, set, frozenset)
 class Labels:
     """A label indicator with its names, and the type of array that ``predict`` returns.
 
-    Parameters
-    ----------
-    matrix : csr_array of int32, shape (n, L)
-        Canonical indicator.
-    names : tuple of str
-        One per label; ``"0"``, ``"1"``, … if the caller gave none.
-    kind : {"dense", "sparse", "flat"}
-        What ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if they
-        were sparse or names, one value per row if they were one-dimensional.
-    dtype : str
-        The number type that ``predict`` returns: that of the indicator, int32 for names, float64
-        for float types that SciPy or saved models do not support.
+    `matrix`: canonical indicator.
+    `names`: one per label; ``"0"``, ``"1"``, … if the caller gave none.
+    `kind`: what ``predict`` returns: an ndarray if labels were an ndarray or a data frame, CSR if
+    they were sparse or names, one value per row if they were one-dimensional.
+    `dtype`: the number type that ``predict`` returns: that of the indicator, int32 for names,
+    float64 for float types that SciPy or saved models do not support.
     """
 
     matrix: Csr

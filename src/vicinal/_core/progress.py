@@ -70,11 +70,7 @@ def shown(show: bool = True) -> Iterator[None]:
 def part(description: str, total: float | None = None) -> Iterator[Advance]:
     """Report a part of the work; the returned function advances its bar.
 
-    Parameters
-    ----------
-    description : str
-    total : float or None
-        Total amount of work; None if unknown.
+    `total`: total amount of work; None if unknown.
 
     Examples
     --------

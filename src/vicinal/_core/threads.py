@@ -119,10 +119,7 @@ def one_blas_thread() -> threadpool_limits:
 def library_threads(most: int | None = None) -> threadpool_limits:
     """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
 
-    Parameters
-    ----------
-    most : int or None
-        Upper limit, for work so small that threads would mostly wait for each other.
+    `most`: upper limit, for work so small that threads would mostly wait for each other.
 
     Examples
     --------

@@ -159,12 +159,41 @@ def check_readable(X: object, name: str = "X") -> None:
     columns = getattr(X, "columns", None)
     if columns is not None and not sparse.issparse(X):
         check_encodable(f"columns of {name}", [each for each in columns if isinstance(each, str)])
+        _refuse_text_columns(X, columns, name)
+
+
+def _refuse_text_columns(X: Any, columns: Any, name: str) -> None:
+    """Raise for the first column of a frame that has text; the message shows none of it."""
+    for each in columns:
+        cells = X[each]
+        if str(getattr(cells, "dtype", "")) in _TEXT_TYPES and _has_words(cells):
+            hint = (
+                "texts, categories, numbers and dates of a frame: "
+                "make_pipeline(FrameColumns(), Blend())"
+            )
+            raise InvalidArgumentError(name, "numbers", f"text in column {each!r:.60}", hint)
+
+
+_TEXT_TYPES = ("object", "str", "string", "String", "category", "Categorical")
+
+
+def _has_words(cells: Any) -> bool:
+    """Tell whether one of the cells is a string that is no number."""
+    for cell in cells:
+        if isinstance(cell, str):
+            try:
+                float(cell)
+            except ValueError:
+                return True
+    return False
 
 
 def _is_text(X: object) -> bool:
     """Tell whether `X` is a text, or one text per row."""
     if isinstance(X, str):
         return True
+    if hasattr(X, "to_list") and getattr(X, "ndim", len(getattr(X, "shape", ()))) == 1:
+        return any(isinstance(cell, str) for cell in X.to_list())  # a column of a frame
     if getattr(X, "ndim", 1) != 1 or not isinstance(X, Sequence | np.ndarray):
         return False
     return len(X) > 0 and isinstance(X[0], str)

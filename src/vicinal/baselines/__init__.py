@@ -12,7 +12,7 @@ no features. May be imported by selection, comparison and the command line.
 import numpy as np
 
 from vicinal._core.arrays import Csr, Features, Float, row_ids
-from vicinal.baselines._base import WeightedClassifier
+from vicinal.baselines._classifier import WeightedClassifier
 from vicinal.baselines.boosting import ADTBoostMH, BoosTexter
 from vicinal.baselines.svm import BinaryRelevanceSVM, RankSVM
 from vicinal.decision import Threshold

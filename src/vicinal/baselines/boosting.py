@@ -61,7 +61,7 @@ from vicinal._core.arrays import Bool, Csr, Features, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.threads import thread_count
 from vicinal._native import SplitSearch
-from vicinal.baselines._base import WeightedClassifier, row_blocks
+from vicinal.baselines._classifier import WeightedClassifier, row_blocks
 from vicinal.decision._cells import midway
 from vicinal.methods.registry import Method
 
@@ -142,16 +142,11 @@ def half_logistic(scores: Float) -> Float:
 
 
 @dataclass(frozen=True)
-class Split:
+class FeatureSplit:
     """A split of the rows by a threshold on one feature.
 
-    Parameters
-    ----------
-    z : float
-        2 Σ √(W₊W₋) over the two sides and the labels.
-    feature : int
-    threshold : float
-        Midway between the two adjacent values of the rows being split.
+    `z`: 2 Σ √(W₊W₋) over the two sides and the labels.
+    `threshold`: midway between the two adjacent values of the rows being split.
     """
 
     z: float
@@ -171,7 +166,7 @@ class SplitFinder:
     >>> finder = SplitFinder(np.array([[3.0, 1], [1, 2], [2, 5], [4, 7]]), n_labels=1, n_threads=1)
     >>> signed = np.array([[0.25], [0.25], [-0.25], [-0.25]])
     >>> finder.best(signed, np.ones(4, dtype=bool))
-    Split(z=0.0, feature=1, threshold=3.5)
+    FeatureSplit(z=0.0, feature=1, threshold=3.5)
     """
 
     def __init__(self, X: Features, n_labels: int, n_threads: int) -> None:
@@ -188,7 +183,7 @@ class SplitFinder:
             n_labels,
         )
 
-    def best(self, signed_weights: Float, members: Bool) -> Split | None:
+    def best(self, signed_weights: Float, members: Bool) -> FeatureSplit | None:
         """Return the split of the marked rows with the lowest Z; None if they are all identical.
 
         `signed_weights` (n, L) are positive if the row has the label, and exact (see
@@ -201,9 +196,9 @@ class SplitFinder:
         if feature < 0:
             return None
         threshold = midway(np.array(above), np.array(below))
-        return Split(z, feature, float(threshold))
+        return FeatureSplit(z, feature, float(threshold))
 
-    def above(self, split: Split) -> Bool:
+    def above(self, split: FeatureSplit) -> Bool:
         """Return which rows are above the threshold."""
         column = self._columns[:, [split.feature]].toarray().ravel()
         higher: Bool = column > split.threshold
@@ -277,7 +272,7 @@ class BoosTexter(WeightedClassifier):
         targets = signs(Y)
         smoothing = 1.0 / (float(weights.sum()) * Y.shape[1])
         everyone = np.ones(len(targets), dtype=np.bool_)
-        scores, stumps = np.zeros_like(targets), list[tuple[Split, Float]]()
+        scores, stumps = np.zeros_like(targets), list[tuple[FeatureSplit, Float]]()
         for _ in range(n_rounds):
             signed = signed_distribution(targets, scores, weights)
             split = finder.best(signed, everyone) or _unsplit(signed)
@@ -289,7 +284,7 @@ class BoosTexter(WeightedClassifier):
                 break  # further rounds would find the same stump
         self._keep_stumps(stumps)
 
-    def _keep_stumps(self, stumps: list[tuple[Split, Float]]) -> None:
+    def _keep_stumps(self, stumps: list[tuple[FeatureSplit, Float]]) -> None:
         """Set the fitted attributes."""
         self.features_ = np.array([split.feature for split, _ in stumps], dtype=np.int64)
         self.thresholds_ = np.array([split.threshold for split, _ in stumps])
@@ -315,11 +310,11 @@ def _both_sides(signed: Float, above: Bool, smoothing: float) -> Float:
     return np.stack([confidences(signed, part, smoothing) for part in (~above, above)])
 
 
-def _unsplit(signed: Float) -> Split:
+def _unsplit(signed: Float) -> FeatureSplit:
     """Return the split with all rows on one side."""
     with_label = np.maximum(signed, 0.0).sum(axis=0)
     without = np.maximum(-signed, 0.0).sum(axis=0)
-    return Split(float(2 * np.sqrt(with_label * without).sum()), 0, np.inf)
+    return FeatureSplit(float(2 * np.sqrt(with_label * without).sum()), 0, np.inf)
 
 
 class ADTBoostMH(WeightedClassifier):
@@ -441,7 +436,7 @@ class _Growing:
         self._scores = np.zeros_like(self._targets)
         self._members: list[Bool] = []
         self.parents: list[int] = []
-        self.splits: list[Split] = []
+        self.splits: list[FeatureSplit] = []
         self.confidences: list[Float] = []
         self._add_node(np.ones(len(self._targets), dtype=np.bool_), self._weights())
 
@@ -459,9 +454,9 @@ class _Growing:
             self._add_node(self._members[parent] & side, signed)
         return True
 
-    def _best(self, signed: Float) -> tuple[int, Split] | None:
+    def _best(self, signed: Float) -> tuple[int, FeatureSplit] | None:
         """Return the node and split with the lowest Z; the oldest node wins ties."""
-        best: tuple[int, Split] | None = None
+        best: tuple[int, FeatureSplit] | None = None
         row_weights = np.abs(signed).sum(axis=1)
         for node, members in enumerate(self._members):
             outside = float(row_weights[~members].sum())
@@ -469,7 +464,7 @@ class _Growing:
                 continue  # no split of so little weight can be better
             inner = self._finder.best(signed, members)
             if inner is not None and (best is None or inner.z + outside < best[1].z):
-                best = node, Split(inner.z + outside, inner.feature, inner.threshold)
+                best = node, FeatureSplit(inner.z + outside, inner.feature, inner.threshold)
         return best
 
     def _add_node(self, members: Bool, signed: Float) -> None:

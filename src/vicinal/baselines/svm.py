@@ -56,7 +56,7 @@ from vicinal._core.checks import check_integer, check_option, check_positive, ch
 from vicinal._core.threads import on_one_blas_thread
 from vicinal._core.validation import csr_parts
 from vicinal._native import RankDual
-from vicinal.baselines._base import MultiLabelClassifier, row_blocks
+from vicinal.baselines._classifier import MultiLabelClassifier, row_blocks
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, Threshold
 from vicinal.decision.rule import needs_of
 from vicinal.errors import InvalidArgumentError, warn_user
@@ -71,13 +71,7 @@ KERNEL_LIMIT = 2**28
 class Kernel:
     """(γ x·x' + coef0)^degree, or exp(−γ ‖x − x'‖²).
 
-    Parameters
-    ----------
-    kind : {"poly", "linear", "rbf"}
-        ``"linear"`` is the polynomial of degree 1.
-    degree : int
-    gamma : float
-    coef0 : float
+    `kind`: ``"linear"`` is the polynomial of degree 1.
 
     Examples
     --------
@@ -157,13 +151,7 @@ def _squares(X: Features) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class SetSize:
-    """A threshold that is linear in the scores of a row.
-
-    Parameters
-    ----------
-    slopes : ndarray of float64, shape (L,)
-    intercept : float
-    """
+    """A threshold that is linear in the scores of a row."""
 
     slopes: Float
     intercept: float

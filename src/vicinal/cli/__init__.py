@@ -13,7 +13,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the program; Ctrl-C ends it with one line, even while it is still loading."""
     try:
-        from vicinal.cli.app import run
+        from vicinal.cli.program import run
 
         run()
     except KeyboardInterrupt:

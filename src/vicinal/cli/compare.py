@@ -280,7 +280,7 @@ def write_report(
     results: "Sequence[Result]", path: Path, metrics: Sequence[str], alpha: float, quiet: bool
 ) -> None:
     """Write the report; the metrics of ``--metric`` come first."""
-    from vicinal.cli.app import reported_figures
+    from vicinal.cli.program import reported_figures
     from vicinal.report import comparison_report
     from vicinal.report.comparison import SHOWN
 
@@ -341,14 +341,10 @@ def candidates(
 ) -> dict[str, Any]:
     """Return the estimators to compare, by their names in tables.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        Names of methods and baselines, or ``module:Class``.
-    settings : mapping of str to object
-        Values by ``method.parameter``, or by ``parameter`` for every method that has it.
-    neighbors : sequence of int
-        Compare each method with each of these numbers of neighbours; if empty, with its default.
+    `methods`: names of methods and baselines, or ``module:Class``.
+    `settings`: values by ``method.parameter``, or by ``parameter`` for every method that has it.
+    `neighbors`: compare each method with each of these numbers of neighbours; if empty, with its
+    default.
 
     Examples
     --------

@@ -38,10 +38,10 @@ from vicinal.preprocess.languages import check_language
 
 
 def is_table_file(data: str) -> bool:
-    """Tell whether DATA is a table: a file, or standard input."""
+    """Tell whether DATA is a table: a file, standard input or a folder of documents."""
     if known(data):
         return False
-    return is_table(data) and (data == STANDARD_INPUT or Path(data).is_file())
+    return is_table(data) and (data == STANDARD_INPUT or Path(data).exists())
 
 
 def table_options(table: TableChoice) -> TableOptions:
@@ -57,6 +57,7 @@ def table_options(table: TableChoice) -> TableOptions:
         delimiter=table.delimiter_sign(),
         columns=table.column_list("columns"),
         quoting=table.quotes,
+        sheet=table.sheet,
     )
 
 
@@ -143,21 +144,11 @@ def reading_for(model: Any) -> Reading | None:
 class Source:
     """Rows for a model, with their labels if the file has any.
 
-    Parameters
-    ----------
-    name : str
-        The name of the data in tables.
-    X : object
-        Features, or a list of texts.
-    n_rows : int
-    Y : csr_array or None
-        Label indicator; None if the file has no labels.
-    label_names : sequence of str
-    row_names : tuple of str or None
-    columns : tuple of str or None
-        Names of the features; None for texts, and for files without feature names.
-    reading : Reading or None
-        How a table was read; None for other files.
+    `name`: the name of the data in tables.
+    `X`: features, or a list of texts.
+    `Y`: label indicator; None if the file has no labels.
+    `columns`: names of the features; None for texts, and for files without feature names.
+    `reading`: how a table was read; None for other files.
     """
 
     name: str
@@ -193,16 +184,9 @@ def new_source(
 ) -> Source:
     """Return rows for a fitted model, read in the same way as its training data.
 
-    Parameters
-    ----------
-    model : Model
-    data : str
-        A table, a file of features, the name of a data set, or a file with one text per line.
-    rows, auto : str
-        The rows to use of a data set with a train/test split; see :func:`choose_rows`.
-    table : TableChoice
-    labelled : bool
-        Whether to read labels; if not, the file need not have any.
+    `data`: a table, a file of features, the name of a data set, or a file with one text per line.
+    `rows`, `auto`: the rows to use of a data set with a train/test split; see :func:`choose_rows`.
+    `labelled`: whether to read labels; if not, the file need not have any.
     """
     if is_table_file(data):
         return table_source(data, table, reading_for(model), labelled=labelled)
@@ -320,12 +304,8 @@ BLOCK_ROWS = 4096
 class SourceBlocks:
     """Rows that come in blocks.
 
-    Parameters
-    ----------
-    name : str
-        What to call the data in a table.
-    blocks : callable
-        Returns the blocks from the first: sources that are alike but for their rows.
+    `name`: what to call the data in a table.
+    `blocks`: returns the blocks from the first: sources that are alike but for their rows.
     """
 
     name: str
@@ -346,10 +326,8 @@ def new_blocks(
     ARFF files are read block by block. Data sets by name, ``.npz`` and ``.mat`` files, and tables
     for a model that was not trained on one, are read whole first.
 
-    Parameters
-    ----------
-    model, data, rows, auto, table, labelled
-        As for :func:`~vicinal.cli.data_source.new_source`.
+    `model`, `data`, `rows`, `auto`, `table`, `labelled`: as for
+    :func:`~vicinal.cli.data_source.new_source`.
     """
     name = shown_name(data)
     if is_table_file(data):

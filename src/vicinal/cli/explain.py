@@ -1,6 +1,8 @@
 """``vicinal explain``: explain the labels that a model predicts for the rows of a file."""
 
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -60,7 +62,7 @@ def explain_rows(
 ) -> None:
     """Explain the labels of each row: how neighbours and features add up to each score."""
     from vicinal.cli.data_source import new_source
-    from vicinal.cli.predict import load_model, rows_for
+    from vicinal.cli.predict import load_model, rows_for, shown_names
     from vicinal.methods import explain
 
     check_target("--html", html)
@@ -78,12 +80,34 @@ def explain_rows(
             row_names=None if source.row_names is None else source.row_names[:n_rows],
             row_texts=_training_texts(fitted, learned_from, table),
         )
-    _print(found, html, json)
+    names = shown_names(fitted, table)
+    _print(found if json or names is None else with_label_names(found, names), html, json)
     if n_rows < source.n_rows:
         errors.print(
             f"{n_rows:,} of {source.n_rows:,} rows explained (--limit N for more)",
             highlight=False,
         )
+
+
+def with_label_names(found: "Explanations", names: Mapping[str, str]) -> "Explanations":
+    """Return explanations whose labels are shown by name, with their identifier."""
+    from vicinal.explain import Explanations
+
+    def shown_as(label: str) -> str:
+        return f"{names[label]} <{label}>" if label in names else label
+
+    def shown_labels(labels: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(shown_as, labels))
+
+    return Explanations(
+        replace(
+            one,
+            predicted=shown_labels(one.predicted),
+            labels=[replace(each, label=shown_as(each.label)) for each in one.labels],
+            neighbors=[replace(each, labels=shown_labels(each.labels)) for each in one.neighbors],
+        )
+        for one in found
+    )
 
 
 def _training_texts(model: "Model", file: str | None, table: TableChoice) -> list[str] | None:

@@ -69,7 +69,7 @@ RowsOption = Annotated[
 ]
 
 
-PANEL = "Tables (CSV, TSV, JSON, Parquet) and other data files"
+PANEL = "Tables (CSV, TSV, JSON, Parquet, spreadsheets) and other data files"
 SEPARATORS = {"tab": "\t", "space": " ", "newline": "\n", "comma": ",", "none": ""}
 """Names for separators that are hard to type."""
 
@@ -126,6 +126,9 @@ class TableChoice:
             text="Whether quotes enclose cells of a CSV file, or are characters like others.",
         ),
     ] = None
+    sheet: Annotated[
+        str | None, _option("--sheet", text="Sheet of a spreadsheet; by default the first.")
+    ] = None
     language: Annotated[
         str,
         _option(
@@ -148,6 +151,14 @@ class TableChoice:
     stop_words: Annotated[
         str | None,
         _option("--stop-words", text="Words to ignore: english, or a file with one word per line."),
+    ] = None
+    vocabulary: Annotated[
+        Path | None,
+        _option("--vocabulary", text="Names of the labels: .tsv, .csv, .json, or SKOS."),
+    ] = None
+    names_in: Annotated[
+        str | None,
+        _option("--names-in", text="Language of the names of labels, such as fi."),
     ] = None
     xml: Annotated[
         Path | None, _option("--xml", text="XML file with the label names of an ARFF file.")
@@ -221,12 +232,8 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
 def import_modules(modules: Sequence[str] | None, methods: Sequence[str] = ()) -> None:
     """Import modules; the current folder is searched last, so that it hides no other module.
 
-    Parameters
-    ----------
-    modules : sequence of str or None
-        The modules of ``--import``.
-    methods : sequence of str
-        Names of methods; the module of ``module:Class`` may be in the current folder too.
+    `modules`: the modules of ``--import``.
+    `methods`: names of methods; the module of ``module:Class`` may be in the current folder too.
     """
     here = str(Path.cwd())
     if (modules or any(":" in method for method in methods)) and here not in sys.path:

@@ -26,6 +26,7 @@ from vicinal.errors import InvalidArgumentError, MissingExtraError
 if TYPE_CHECKING:
     from vicinal._core.arrays import Features
     from vicinal.cli.data_source import Source
+    from vicinal.datasets.vocabulary import Vocabulary
     from vicinal.methods import NeighborEstimator
     from vicinal.methods.pipeline import Model
     from vicinal.scores import Scores
@@ -42,6 +43,14 @@ def predict(
     top: Annotated[int, typer.Option(help="Best labels to show with their scores.", min=1)] = 5,
     rows: RowsOption = "all",
     imports: ImportOption = None,
+    keep_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--keep-formulas",
+            help="Write names that begin with =, +, - or @ to .csv and .tsv files as they are, "
+            "although spreadsheet programs run them as formulas.",
+        ),
+    ] = False,
     json: JsonFlag = False,
     *,
     table: TableChoice,
@@ -54,26 +63,52 @@ def predict(
     write = None if output is None else answer_writer(output)
     import_modules(imports)
     fitted = load_model(model)
+    names = shown_names(fitted, table)
     with shown(), new_blocks(fitted, file, rows, "all", table, labelled=False) as sources:
-        answers = _answers(fitted, sources, top)
+        answers = _answers(fitted, sources, top, names)
         if output is not None and write is not None:
-            n_rows = write(answers, output)
+            n_rows = write(answers, output, cell_format(fitted, names, keep_formulas))
             say(f"{n_rows:,} rows predicted, written to {output}")
             return
         for answer in answers:
             if json:
-                print_json(answer._asdict())
+                print_json(answer.as_dict())
             else:
                 sys.stdout.write(answer.as_line() + "\n")
 
 
-def _answers(model: "Model", sources: "Iterable[Source]", top: int) -> "Iterator[Prediction]":
+def shown_names(model: "Model", table: TableChoice) -> dict[str, str] | None:
+    """Return the names of the model's labels by identifier; None without a vocabulary.
+
+    The names are in the language of ``--names-in``, else of the model's texts, else in any.
+    """
+    from vicinal.datasets.vocabulary import read_vocabulary
+    from vicinal.methods.pipeline import estimator_of
+
+    vocabulary = getattr(model, "label_vocabulary_", None)
+    if table.vocabulary is not None:
+        vocabulary = read_vocabulary(table.vocabulary)
+    if vocabulary is None:
+        return None
+    first = model.steps[0][1] if hasattr(model, "steps") else None
+    language = table.names_in or getattr(first, "language_", None)
+    names = {label: vocabulary.name(label, language) for label in estimator_of(model).label_names_}
+    return {label: name for label, name in names.items() if name is not None}
+
+
+def _answers(
+    model: "Model",
+    sources: "Iterable[Source]",
+    top: int,
+    label_names: dict[str, str] | None = None,
+) -> "Iterator[Prediction]":
     """Yield the predictions of rows that are read and scored in blocks."""
     from vicinal.methods.pipeline import estimator_of
 
     estimator = estimator_of(model)
     for start, source, scores in scored_blocks(model, sources):
-        yield from predictions(estimator, scores, source.row_names, top, start)
+        for answer in predictions(estimator, scores, source.row_names, top, start):
+            yield answer if label_names is None else answer.named(label_names)
 
 
 class Prediction(NamedTuple):
@@ -85,20 +120,41 @@ class Prediction(NamedTuple):
     row: str | int
     labels: list[str]
     scores: dict[str, float]
+    names: dict[str, str] | None = None
+    """The names of labels that are identifiers; None without a vocabulary."""
+
+    def named(self, names: dict[str, str]) -> "Prediction":
+        """Return the prediction with the names of its labels."""
+        return self._replace(names={each: names[each] for each in self.scores if each in names})
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the fields that have a value."""
+        values = self._asdict()
+        if self.names is None:
+            del values["names"]
+        return values
 
     def as_json(self) -> str:
         """Return one JSON line."""
-        return dump_json(self._asdict())
+        return dump_json(self.as_dict())
 
     def as_line(self) -> str:
         """Return one line for people to read."""
-        cells = (str(self.row), ", ".join(self.labels) or "(none)", f"[{self.best}]")
+        labels = ", ".join(map(self._shown, self.labels))
+        cells = (str(self.row), labels or "(none)", f"[{self.best}]")
         return "\t".join(map(visible, cells))
 
     @property
     def best(self) -> str:
         """The labels and their scores, as text."""
-        return ", ".join(f"{label} {value:.2f}" for label, value in self.scores.items())
+        return ", ".join(
+            f"{self._shown(label)} {value:.2f}" for label, value in self.scores.items()
+        )
+
+    def _shown(self, label: str) -> str:
+        """Return the name of a label with its identifier."""
+        name = None if self.names is None else self.names.get(label)
+        return label if name is None or name == label else f"{name} <{label}>"
 
 
 def predictions(
@@ -136,8 +192,70 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = (";", "|", ",")
 GROUP_ROWS = 10_000
 """Rows of a Parquet file that are written at a time."""
-Writer = Callable[[Iterable[Prediction], Path], int]
+
+
+class CellFormat(NamedTuple):
+    """How the cells of a table of predictions are written.
+
+    Parameters
+    ----------
+    separator : str or None
+        Separator of the labels in a cell, of the whole file; None if every list is JSON.
+    keep_formulas : bool
+        Whether names that a spreadsheet program would run as formulas are written as they are.
+    has_names : bool
+        Whether there is a column of the names of the predicted labels.
+    """
+
+    separator: str | None = ";"
+    keep_formulas: bool = False
+    has_names: bool = False
+
+    def joined(self, values: Sequence[object]) -> str:
+        """Return a list as one cell.
+
+        Examples
+        --------
+        >>> CellFormat().joined(["a", "=1+1"]), CellFormat("|").joined([0.5, -1.0])
+        ("a;'=1+1", '0.5|-1.0')
+        """
+        texts = [self.text(value) for value in values]
+        if self.separator is None:
+            return json.dumps(texts, ensure_ascii=False)
+        return self.separator.join(texts)
+
+    def text(self, value: object) -> str:
+        """Return a value as text that a spreadsheet program shows instead of running it."""
+        is_formula = isinstance(value, str) and value.startswith(FORMULA_SIGNS)
+        return f"'{value}" if is_formula and not self.keep_formulas else str(value)
+
+
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+"""What the cells begin with that spreadsheet programs run as formulas."""
+Writer = Callable[[Iterable[Prediction], Path, CellFormat], int]
 """Writes predictions to a file and returns how many there were."""
+
+
+def cell_format(
+    model: "Model", names: dict[str, str] | None, keep_formulas: bool = False
+) -> CellFormat:
+    """Return how to write the predictions of a model."""
+    from vicinal.methods.pipeline import estimator_of
+
+    labels = [*estimator_of(model).label_names_, *(names or {}).values()]
+    return CellFormat(list_separator(labels), keep_formulas, names is not None)
+
+
+def list_separator(names: Iterable[str]) -> str | None:
+    """Return a separator that no name contains; None if there is none.
+
+    Examples
+    --------
+    >>> list_separator(["a", "b"]), list_separator(["a;b", "c"]), list_separator([";", "|,"])
+    (';', '|', None)
+    """
+    every = "\n".join(names)
+    return next((each for each in SEPARATORS if each not in every), None)
 
 
 def answer_writer(path: Path) -> Writer:
@@ -154,40 +272,42 @@ def answer_writer(path: Path) -> Writer:
     raise InvalidArgumentError("--output", known, repr(str(path)))
 
 
-def _write_json_lines(answers: Iterable[Prediction], path: Path) -> int:
+def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
     """Write one JSON object per line."""
     from vicinal.datasets.files import write_data
 
-    count = Counted(answers)
+    count = CountedRows(answers)
     write_data(path, (answer.as_json() + "\n" for answer in count))
     return count.n_rows
 
 
-def _write_csv(answers: Iterable[Prediction], path: Path) -> int:
+def _write_csv(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
     from vicinal.datasets.files import write_data
 
-    count = Counted(answers)
-    write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()]))
+    count = CountedRows(answers)
+    write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()], style))
     return count.n_rows
 
 
-def _csv_lines(answers: Iterable[Prediction], delimiter: str) -> Iterator[str]:
+def _csv_lines(answers: Iterable[Prediction], delimiter: str, style: CellFormat) -> Iterator[str]:
     """Yield the lines of a table."""
     line = io.StringIO(newline="")
     writer = csv.writer(line, delimiter=delimiter)
-    writer.writerow(COLUMNS)
+    writer.writerow([*COLUMNS, *(["names"] if style.has_names else [])])
     yield "\ufeff" + line.getvalue()
     for answer in answers:
         line.seek(0)
         line.truncate()
         row, labels, scores, best, best_scores = table_cells(answer)
         lists: list[Sequence[object]] = [labels, scores, best, best_scores]
-        writer.writerow([row, *map(joined, lists)])
+        if style.has_names:
+            lists.append([(answer.names or {}).get(label, label) for label in labels])
+        writer.writerow([style.text(row), *map(style.joined, lists)])
         yield line.getvalue()
 
 
-def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
+def _write_parquet(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
     """Write one row per prediction, labels and scores as lists. Memory: :data:`GROUP_ROWS` rows."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -211,7 +331,7 @@ def _write_parquet(answers: Iterable[Prediction], path: Path) -> int:
     return n_rows
 
 
-class Counted:
+class CountedRows:
     """Predictions that are counted as they pass."""
 
     def __init__(self, answers: Iterable[Prediction]) -> None:
@@ -237,21 +357,6 @@ def table_cells(
     """
     own = [answer.scores[label] for label in answer.labels]
     return answer.row, answer.labels, own, list(answer.scores), list(answer.scores.values())
-
-
-def joined(values: Sequence[object]) -> str:
-    """Return a list as one cell: joined by a separator that no value contains, else as JSON.
-
-    Examples
-    --------
-    >>> joined(["a", "b"]), joined(["a;b", "c"]), joined([0.5, 1.0])
-    ('a;b', 'a;b|c', '0.5;1.0')
-    """
-    texts = [str(value) for value in values]
-    for separator in SEPARATORS:
-        if not any(separator in text for text in texts):
-            return separator.join(texts)
-    return json.dumps(texts, ensure_ascii=False)
 
 
 def _check_pyarrow() -> None:
@@ -299,14 +404,34 @@ def scored_blocks(model: "Model", sources: "Iterable[Source]") -> Iterator[Score
             advance(source.n_rows)
 
 
-def save_named(model: "Model", source: "Source", path: Path) -> None:
-    """Save a model with the names of its training columns, if they have names."""
+def save_named(
+    model: "Model", source: "Source", path: Path, vocabulary: "Vocabulary | None" = None
+) -> None:
+    """Save a model with the names of its training columns and labels, if they have names."""
     from sklearn.pipeline import Pipeline
 
     from vicinal.methods.pipeline import named_pipeline
 
     steps = model.steps if isinstance(model, Pipeline) else [("estimator", model)]
-    named_pipeline(steps, source.columns, source.reading).save(path)
+    named_pipeline(steps, source.columns, source.reading, vocabulary).save(path)
+
+
+def vocabulary_of(table: TableChoice, labels: Sequence[str]) -> "Vocabulary | None":
+    """Return the vocabulary of ``--vocabulary``; log how many labels it names."""
+    from vicinal.datasets.vocabulary import read_vocabulary
+    from vicinal.errors import logger
+
+    if table.vocabulary is None:
+        return None
+    found = read_vocabulary(table.vocabulary)
+    n_named = sum(found.name(label) is not None for label in labels)
+    logger.info(
+        "names of %d of %d labels from %s (--names-in chooses the language)",
+        n_named,
+        len(labels),
+        table.vocabulary,
+    )
+    return found
 
 
 def rows_for(model: "Model", source: "Source") -> object:

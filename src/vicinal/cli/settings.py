@@ -65,7 +65,7 @@ def method_words(names: Sequence[str]) -> list[str]:
     Examples
     --------
     >>> method_words(["quick"])
-    ['brknn', 'lpknn', 'mlknn', 'instance-knn', 'feature-knn', 'lcif']
+    ['brknn', 'lpknn', 'mlknn', 'instance-knn', 'feature-knn', 'lcif', 'local-ridge']
     """
     groups = {
         "all": list(METHODS),

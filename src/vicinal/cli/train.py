@@ -64,7 +64,7 @@ def train(
 
     The default method, blend, combines neighbours and linear models and needs no tuning.
     """
-    from vicinal.cli.predict import save_named
+    from vicinal.cli.predict import save_named, vocabulary_of
     from vicinal.cli.settings import check_saveable, make_estimator, parse_settings
     from vicinal.methods import Pipeline
     from vicinal.persistence import check_replaceable
@@ -77,6 +77,7 @@ def train(
     source, steps, streamed = _training_rows(
         data, rows, out_of_core, table, preprocess, estimator, max_memory
     )
+    vocabulary = vocabulary_of(table, source.label_names)
     if out_of_core is None:
         began = time.perf_counter()
     model = Pipeline([*steps, ("estimator", estimator)])
@@ -90,7 +91,7 @@ def train(
         names = {"label_names": source.label_names, "row_names": source.row_names}
         learner.fit(source.X, source.labels(), **names)
     seconds = time.perf_counter() - began
-    save_named(model, source, output)
+    save_named(model, source, output, vocabulary)
     facts = {
         "data": source.name,
         "rows": source.n_rows,
@@ -132,13 +133,8 @@ def _training_rows(
 def searching(estimator: Any, rows: "SegmentedIndex | None", cluster: str | None) -> Iterator[None]:
     """Make an estimator search as the options say, inside the ``with`` block.
 
-    Parameters
-    ----------
-    estimator : estimator
-    rows : SegmentedIndex or None
-        Streamed rows; None if the rows are in memory.
-    cluster : str or None
-        Address of a Dask scheduler.
+    `rows`: streamed rows; None if the rows are in memory.
+    `cluster`: address of a Dask scheduler.
     """
     from vicinal.index import SegmentedAlgorithm
 

@@ -21,7 +21,7 @@ from vicinal._core.validation import as_csr, check_features
 from vicinal.cluster.workers import (
     FileRows,
     Found,
-    Search,
+    RangeSearch,
     holding_data,
     in_flight,
     merged,
@@ -53,13 +53,8 @@ def query_blocks(n_queries: int, at_once: int, most: int) -> Iterator[tuple[int,
     many small ones; but workers finish together only if the last tasks are small. So blocks come
     in rounds of `at_once` equal ones, and a round takes two thirds of the queries that are left.
 
-    Parameters
-    ----------
-    n_queries : int
-    at_once : int
-        Blocks that the workers can search at the same time.
-    most : int
-        Most queries per block.
+    `at_once`: blocks that the workers can search at the same time.
+    `most`: most queries per block.
 
     Examples
     --------
@@ -93,23 +88,14 @@ class Shard:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ShardSource:
     """All rows of a cluster index.
 
-    Parameters
-    ----------
-    shards : tuple of Shard
-        By place.
-    n_features : int
-    n_ids : int
-    ids : ndarray of int32 or None
-        The id of the row at each place; None where it is the place.
-    removed : ndarray of int64
-        Places of removed rows.
-    metric : str
-        That of the folder.
-    mapped : csr_array or None
-        All rows, mapped from the folder, where they lie in one piece.
+    `shards`: by place.
+    `ids`: the id of the row at each place; None where it is the place.
+    `removed`: places of removed rows.
+    `metric`: that of the folder.
+    `mapped`: all rows, mapped from the folder, where they lie in one piece.
     """
 
     shards: tuple[Shard, ...]
@@ -126,7 +112,9 @@ class Source:
         return sum(shard.n_rows for shard in self.shards)
 
 
-def read_source(client: Client, source: object, shard_entries: int, metric: str | None) -> Source:
+def read_source(
+    client: Client, source: object, shard_entries: int, metric: str | None
+) -> ShardSource:
     """Return the rows that a caller named, cut into shards of at most so many entries.
 
     Rows whose postings are stored are cut as those are; with another `metric` than that of their
@@ -155,7 +143,7 @@ def _folders(folder: Path) -> list[Path]:
     return found
 
 
-def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | None) -> Source:
+def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | None) -> ShardSource:
     shards: list[Shard] = []
     ids: list[Int32] = []
     removed: list[Int] = []
@@ -186,7 +174,7 @@ def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | No
     every = np.concatenate([np.zeros(0, dtype=np.int32), *ids])
     gone = np.concatenate([np.zeros(0, dtype=np.int64), *removed])
     is_whole = len(ids) == 1 and place == n_ids and not len(gone)
-    return Source(
+    return ShardSource(
         tuple(shards),
         widths.pop(),
         n_ids,
@@ -197,7 +185,7 @@ def _folder_source(folders: Sequence[Path], shard_entries: int, metric: str | No
     )
 
 
-def _local_source(client: Client, X: Csr, shard_entries: int) -> Source:
+def _local_source(client: Client, X: Csr, shard_entries: int) -> ShardSource:
     """Send blocks of a matrix; the scheduler keeps them, so that they survive any worker."""
     run = RowRun.of(X, 0)
     with holding_data():
@@ -220,7 +208,7 @@ def _blocks(client: Client, source: object) -> list[Future]:
     return blocks
 
 
-def _block_source(client: Client, blocks: Sequence[Future], n_features: int = 0) -> Source:
+def _block_source(client: Client, blocks: Sequence[Future], n_features: int = 0) -> ShardSource:
     shapes = client.gather([client.submit(shape_of, block) for block in blocks])
     widths = {columns for _, columns in shapes} or {n_features}
     if len(widths) > 1:
@@ -232,7 +220,7 @@ def _block_source(client: Client, blocks: Sequence[Future], n_features: int = 0)
         if rows
     ]
     none = np.zeros(0, dtype=np.int64)
-    return Source(tuple(shards), widths.pop(), firsts[-1], None, none)
+    return ShardSource(tuple(shards), widths.pop(), firsts[-1], None, none)
 
 
 TASKS_AHEAD = 2
@@ -292,7 +280,7 @@ class ClusterIndex:
         self.max_memory = check_integer("max_memory", memory, low=2**20)
         self.block_queries = check_integer("block_queries", block_queries, low=1)
         entries = max(1, self.max_memory // (2 * BYTES_PER_ENTRY))
-        self._source: Source = read_source(client, source, entries, metric)
+        self._source: ShardSource = read_source(client, source, entries, metric)
         self._groups = _groups(self._source.shards, self.max_memory)
         name = self._source.metric if metric is None else metric
         self._distance: Distance = get_distance(name)
@@ -370,9 +358,9 @@ class ClusterIndex:
             ids, values = by_row_id(ids, values, source.ids, source.n_ids, padding)
         return NeighborGraph(ids, values, self.metric, self.n_rows)
 
-    def _search(self, k: int) -> Search:
+    def _search(self, k: int) -> RangeSearch:
         width = graph_width(check_integer("k", k, low=1), self.n_rows)
-        return Search(self.metric, self.max_memory, width, self._source.n_places)
+        return RangeSearch(self.metric, self.max_memory, width, self._source.n_places)
 
     def _as_neighbors(self, places: Int32, keys: Float) -> Found:
         values = self._distance.values(keys)
@@ -397,13 +385,13 @@ class ClusterIndex:
                 start = stop
         return places, keys
 
-    def _given_blocks(self, queries: Csr, search: Search) -> Iterator[Callable[[], Future]]:
+    def _given_blocks(self, queries: Csr, search: RangeSearch) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each block of a caller's queries."""
         run = RowRun.of(queries, 0)
         for start, stop in self._blocks(len(run)):
             yield partial(self._start, run.rows(start, stop), None, search)
 
-    def _own_blocks(self, search: Search) -> Iterator[Callable[[], Future]]:
+    def _own_blocks(self, search: RangeSearch) -> Iterator[Callable[[], Future]]:
         """Yield what starts the search of each shard's own rows, some at a time."""
         shards = iter(self._source.shards)
         shard = next(shards, None)
@@ -424,7 +412,9 @@ class ClusterIndex:
             return FileRows(rows.folder, rows.entry, rows.n_features, first + start, first + stop)
         return self._client.submit(_rows_between, rows, start, stop)
 
-    def _start(self, queries: Csr | FileRows | Future, own: int | None, search: Search) -> Future:
+    def _start(
+        self, queries: Csr | FileRows | Future, own: int | None, search: RangeSearch
+    ) -> Future:
         """Start the search of one block of queries in every group of shards, and the merges."""
         if len(self._groups) > 1 and not isinstance(queries, FileRows | Future):
             queries = self._client.submit(value, queries)  # sent once to each worker

@@ -59,7 +59,7 @@ class FileRows:
 
 
 @dataclass(frozen=True)
-class Search:
+class RangeSearch:
     """How a task searches: plain values, so that equal tasks have equal keys."""
 
     metric: str
@@ -107,7 +107,9 @@ class _Worker:
         for postings in tuple(self._postings.values()):
             postings.drop(run.token if run is not None else None)
 
-    def search(self, parts: Sequence[RowRange], search: Search, queries: Csr, own: Int32) -> Found:
+    def search(
+        self, parts: Sequence[RowRange], search: RangeSearch, queries: Csr, own: Int32
+    ) -> Found:
         """Search ranges of rows one after the other: what is found in one narrows the next."""
         shape = queries.shape[0], search.width
         found = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
@@ -116,7 +118,7 @@ class _Worker:
             segment.search(queries, own, found, part.first, search.n_rows, search.n_threads, 32)
         return found
 
-    def _segment(self, part: RowRange, search: Search) -> Segment:
+    def _segment(self, part: RowRange, search: RangeSearch) -> Segment:
         """Return a range with its postings, kept ones or new."""
         with self._changing:
             postings = self._postings.setdefault(
@@ -131,7 +133,7 @@ class _Worker:
 _WORKER = _Worker()
 
 
-def _postings(search: Search) -> PostingsCache:
+def _postings(search: RangeSearch) -> PostingsCache:
     return PostingsCache(Build.standard(get_distance(search.metric)), search.max_memory, 1)
 
 
@@ -139,7 +141,7 @@ def search_files(
     rows: Sequence[tuple[FileRows, int]],
     queries: Csr | FileRows,
     own_first: int | None,
-    search: Search,
+    search: RangeSearch,
 ) -> Found:
     """Search rows of folders, each with the place of its first row; a pure task.
 
@@ -151,7 +153,7 @@ def search_files(
 
 
 def search_block(
-    rows: Csr, name: str, first: int, queries: Csr, own_first: int | None, search: Search
+    rows: Csr, name: str, first: int, queries: Csr, own_first: int | None, search: RangeSearch
 ) -> Found:
     """Search rows that another task gave; a pure task."""
     run = _WORKER.block(name, rows)

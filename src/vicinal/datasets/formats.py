@@ -16,7 +16,9 @@ from vicinal.datasets.files import FilePath, bare_name
 from vicinal.datasets.mat import read_mat
 from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
-from vicinal.datasets.tables.rows import refuse_spreadsheet
+from vicinal.datasets.tables.folder import is_folder
+from vicinal.datasets.tables.rows import refuse_archive
+from vicinal.datasets.tables.spreadsheet import SPREADSHEETS
 from vicinal.datasets.tables.table import read_table, write_table
 from vicinal.datasets.xc import read_xc, write_xc
 from vicinal.errors import DataNotFoundError, InvalidArgumentError
@@ -50,6 +52,7 @@ ENDINGS = {
     ".csv": "table",
     ".tsv": "table",
     ".npz": "npz",
+    **dict.fromkeys(SPREADSHEETS, "table"),
 }
 """Formats by the extension of a file, before ``.gz``, ``.bz2`` or ``.xz``."""
 
@@ -64,8 +67,9 @@ def read_file(
     path : path
         The extension determines the format: ``.arff`` (Mulan's format if its XML file of labels is
         in the same folder or given as ``xml``, otherwise MEKA's), ``.xc``, ``.txt`` (extreme
-        classification), ``.mat``, ``.jsonl``, ``.json``, ``.csv``, ``.tsv``, ``.parquet`` and
-        ``.npz``. It may be followed by ``.gz``, ``.bz2`` or ``.xz``.
+        classification), ``.mat``, ``.jsonl``, ``.json``, ``.csv``, ``.tsv``, ``.parquet``,
+        ``.xlsx``, ``.ods`` and ``.npz``. It may be followed by ``.gz``, ``.bz2`` or ``.xz``. A
+        folder has one text per file, ``NAME.txt``, and its labels in ``NAME.tsv`` or ``NAME.key``.
     file_format : {"mulan", "meka", "xc", "mat", "table", "npz"} or None
         Overrides the extension.
     unlabelled : bool
@@ -149,7 +153,9 @@ def format_of(path: FilePath) -> str:
     >>> format_of("scene-train.arff.gz"), format_of("rcv1sub1.xc.txt.xz")
     ('mulan', 'xc')
     """
-    refuse_spreadsheet(path)
+    refuse_archive(path)
+    if is_folder(path):
+        return "table"
     name = bare_name(path).lower()
     for ending, name_of_format in ENDINGS.items():
         if name.endswith(ending):
@@ -209,7 +215,7 @@ def load(name_or_path: str | PathLike[str], *, verify: bool = False, **options: 
     name = fspath(name_or_path)
     if isinstance(name_or_path, str) and known(name):
         return _load_entry(entry(name), verify, options)
-    if Path(name).is_file():
+    if Path(name).is_file() or Path(name).is_dir():
         return read_file(name, **options)
     if isinstance(name_or_path, str) and Path(name).name == name and not Path(name).suffix:
         entry(name)

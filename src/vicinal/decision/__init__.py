@@ -6,16 +6,17 @@ scores are never made dense. May be imported by ``persistence`` and what follows
 
 ::
 
-    one threshold   Threshold, CardinalityThreshold, MetricThreshold      ─▶ Threshold one per label
-    PerLabelThreshold (SCut), PCut                        ─▶ LabelThresholds one per row     MCut
-    best labels     TopS, RCut                                            ─▶ TopS wrappers
-    NeverEmpty, CrossValidated (fitted on K-fold scores)
+    one threshold   Threshold, CardinalityThreshold, MetricThreshold  ─▶ Threshold
+    one per label   PerLabelThreshold (SCut), PCut                    ─▶ LabelThresholds
+    one per row     MCut
+    best labels     TopS, RCut                                        ─▶ TopS
+    wrappers        NeverEmpty, CrossValidated (fitted on K-fold scores)
 """
 
 from vicinal.decision.cardinality import CardinalityThreshold
+from vicinal.decision.label_thresholds import PCut, PerLabelThreshold
 from vicinal.decision.metric import MetricThreshold
 from vicinal.decision.never_empty import FittedNeverEmpty, NeverEmpty
-from vicinal.decision.per_label import PCut, PerLabelThreshold
 from vicinal.decision.rule import CrossValidated, Decision, FittedDecision, LabelSets
 from vicinal.decision.threshold import LabelThresholds, MCut, RCut, Threshold, TopS
 

@@ -13,17 +13,12 @@ from vicinal.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ScoreCells:
     """Groups of (row, label) cells that share one score.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-        The score of all cells of a group.
-    units : ndarray of int64
-        The row, or the label, that the cells belong to.
-    true, false : ndarray of int64
-        The number of cells whose label the row has, and the number of other cells.
+    `values`: the score of all cells of a group.
+    `units`: the row, or the label, that the cells belong to.
+    `true`, `false`: the number of cells whose label the row has, and the number of other cells.
     """
 
     values: Float
@@ -31,32 +26,34 @@ class Cells:
     true: Int
     false: Int
 
-    def select(self, which: Bool | Int | slice) -> "Cells":
+    def select(self, which: Bool | Int | slice) -> "ScoreCells":
         """Return some of the groups."""
-        return Cells(self.values[which], self.units[which], self.true[which], self.false[which])
+        return ScoreCells(
+            self.values[which], self.units[which], self.true[which], self.false[which]
+        )
 
-    def descending(self) -> "Cells":
+    def descending(self) -> "ScoreCells":
         """Return the groups sorted by unit, then by descending score."""
         return self.select(np.lexsort((-self.values, self.units)))
 
-    def distinct(self) -> "Cells":
+    def distinct(self) -> "ScoreCells":
         """Return sorted groups, with groups of the same unit and score merged."""
         if len(self.values) == 0:
             return self
         new = (self.units[1:] != self.units[:-1]) | (self.values[1:] != self.values[:-1])
         first = np.flatnonzero(np.append(True, new))
         true, false = np.add.reduceat(self.true, first), np.add.reduceat(self.false, first)
-        return Cells(self.values[first], self.units[first], true, false)
+        return ScoreCells(self.values[first], self.units[first], true, false)
 
 
-def joined(*blocks: Cells) -> Cells:
+def joined(*blocks: ScoreCells) -> ScoreCells:
     """Return the groups of several blocks, without empty groups."""
     values = np.concatenate([block.values for block in blocks])
     units, true, false = (
         np.concatenate([getattr(block, part) for block in blocks]).astype(np.int64)
         for part in ("units", "true", "false")
     )
-    return Cells(values, units, true, false).select(true + false > 0)
+    return ScoreCells(values, units, true, false).select(true + false > 0)
 
 
 def starts(groups: Int) -> Int:
@@ -115,19 +112,19 @@ class ScoredTruth:
         self.unseen_rows = row_ids(Y)[unseen]
         self.unseen_labels = Y.indices[unseen].astype(np.int64)
 
-    def by_label(self) -> Cells:
+    def by_label(self) -> ScoreCells:
         """Return the cells of each label: those stored, and one group for those not stored."""
         absent = self.n_rows - np.bincount(self.labels, minlength=self.n_labels)
         true = np.bincount(self.unseen_labels, minlength=self.n_labels)
-        rest = Cells(self.base, np.arange(self.n_labels), true, absent - true)
+        rest = ScoreCells(self.base, np.arange(self.n_labels), true, absent - true)
         return joined(self._stored(self.labels), rest)
 
-    def pooled(self) -> Cells:
+    def pooled(self) -> ScoreCells:
         """Return all cells as a single unit."""
         cells = self.by_label()
-        return Cells(cells.values, np.zeros_like(cells.units), cells.true, cells.false)
+        return ScoreCells(cells.values, np.zeros_like(cells.units), cells.true, cells.false)
 
-    def by_row(self) -> Iterator[Cells]:
+    def by_row(self) -> Iterator[ScoreCells]:
         """Yield the cells of each row in blocks of descending score; no score is in two blocks.
 
         The cells not stored form one group per row and distinct base score. The work is therefore
@@ -145,15 +142,15 @@ class ScoredTruth:
             absent = sizes[level] - in_level.counts(level, self.n_rows)
             true = true_in_level.counts(level, self.n_rows)
             at_base = np.full(self.n_rows, -levels[level])
-            rest = Cells(at_base, np.arange(self.n_rows), true, absent - true)
+            rest = ScoreCells(at_base, np.arange(self.n_rows), true, absent - true)
             yield joined(stored.select(slice(start, int(end))), rest)
             start = int(end)
         yield stored.select(slice(start, None))
 
-    def _stored(self, units: Int) -> Cells:
+    def _stored(self, units: Int) -> ScoreCells:
         """Return the stored cells, one per group."""
         true = self.is_true.astype(np.int64)
-        return Cells(self.values, units, true, 1 - true)
+        return ScoreCells(self.values, units, true, 1 - true)
 
 
 class _Grouped:
@@ -273,14 +270,10 @@ def _chosen(values: Csr, stored: Bool, rows: Int, labels: Int) -> Csr:
 class LabelSweep:
     """Candidate thresholds, sorted by label, then descending.
 
-    Parameters
-    ----------
-    labels : ndarray of int64
-    thresholds : ndarray of float64
-        The first threshold of each label is its highest score, so that nothing is predicted. The
-        others lie midway between successive distinct scores; the last is below all scores.
-    tp, predicted : ndarray of int64
-        The numbers of true positives and of predicted rows at each threshold.
+    `thresholds`: the first threshold of each label is its highest score, so that nothing is
+    predicted. The others lie midway between successive distinct scores; the last is below all
+    scores.
+    `tp`, `predicted`: the numbers of true positives and of predicted rows at each threshold.
     """
 
     labels: Int
@@ -313,7 +306,7 @@ def sweep_labels(scores: Scores, Y: Csr) -> LabelSweep:
     return sweep_cells(ScoredTruth(scores, Y).by_label().descending().distinct())
 
 
-def sweep_cells(cells: Cells) -> LabelSweep:
+def sweep_cells(cells: ScoreCells) -> LabelSweep:
     """Return the candidates of groups sorted by label and descending score, all distinct."""
     labels, values = cells.units, cells.values
     first = starts(labels)

@@ -85,10 +85,6 @@ def _not_stored(scores: Scores, stored: Csr, floor: float) -> tuple[Float, Int]:
 class HighestScores:
     """The highest distinct scores of all cells that `wanted` cells reach, and the next one.
 
-    Parameters
-    ----------
-    wanted : float
-
     Notes
     -----
     Once `wanted` cells have been collected, lower scores are discarded immediately. Memory: about
@@ -147,10 +143,7 @@ def _merged(parts: list[tuple[Float, Int | Float]]) -> tuple[Float, Int | Float]
 class CellsAbove:
     """The number of cells above each of several thresholds.
 
-    Parameters
-    ----------
-    thresholds : ndarray of float64
-        Ascending.
+    `thresholds`: ascending.
 
     Examples
     --------

@@ -20,7 +20,7 @@ import numpy as np
 from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_option
 from vicinal._core.state import SaveableRecord
-from vicinal.decision._cells import Cells, ScoredTruth, midway, running, starts
+from vicinal.decision._cells import ScoreCells, ScoredTruth, midway, running, starts
 from vicinal.decision.threshold import Threshold
 from vicinal.scores import Scores
 
@@ -124,7 +124,7 @@ class MetricThreshold(SaveableRecord):
         return _best(sweep, iter([truth.pooled()]))
 
 
-def _best(sweep: "_Sweep", blocks: Iterator[Cells]) -> Threshold:
+def _best(sweep: "_Sweep", blocks: Iterator[ScoreCells]) -> Threshold:
     """Add blocks of descending scores until no lower threshold can be better."""
     best, at = sweep.total, 0
     values: list[Float] = []
@@ -173,7 +173,7 @@ class _Sweep:
         """Return an upper bound on the sum: every true label found, no new error."""
         return int(self._rounded(self._true, self._fp, self._true).sum())
 
-    def let_pass(self, cells: Cells) -> tuple[Float, Int]:
+    def let_pass(self, cells: ScoreCells) -> tuple[Float, Int]:
         """Return the distinct scores of `cells`, descending, and the sum after adding each."""
         if len(cells.values) == 0:
             return cells.values, cells.true

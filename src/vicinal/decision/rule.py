@@ -55,16 +55,11 @@ class Decision(Protocol):
 class Needs(NamedTuple):
     """What a rule needs for fitting, read from attributes of these names if the rule has them.
 
-    Parameters
-    ----------
-    needs_scores : bool
-        Whether the rule uses scores of the training rows, and not only their labels. By default
-        this is False for a rule that can decide without being fitted.
-    n_folds : int or None
-        The number of cross-validation folds for these scores; None for leave-one-out scores.
-    by_blocks : bool
-        Whether the rule accepts the scores in blocks of rows (``fit_blocks``), so that they are
-        never all in memory.
+    `needs_scores`: whether the rule uses scores of the training rows, and not only their labels. By
+    default this is False for a rule that can decide without being fitted.
+    `n_folds`: the number of cross-validation folds for these scores; None for leave-one-out scores.
+    `by_blocks`: whether the rule accepts the scores in blocks of rows (``fit_blocks``), so that
+    they are never all in memory.
 
     Examples
     --------

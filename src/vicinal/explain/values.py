@@ -1,8 +1,8 @@
 """The explanation of a prediction, as named parts that add up to the score.
 
 Explanations are immutable. They can be printed as tables (:mod:`vicinal.explain.terminal`), written
-as JSON (``to_dict``, ``to_json``) or as a web page (:mod:`vicinal.explain.page`), and converted to
-values of the ``shap`` package if that is installed.
+as JSON (``to_dict``, ``to_json``) or as a web page (:mod:`vicinal.explain.explanation_page`), and
+converted to values of the ``shap`` package if that is installed.
 """
 
 import json
@@ -329,7 +329,7 @@ class Explanations(tuple[Explanation, ...]):
 
     def to_html(self) -> str:
         """Return a self-contained HTML page."""
-        from vicinal.explain.page import explanations_page
+        from vicinal.explain.explanation_page import explanations_page
 
         return explanations_page(self)
 

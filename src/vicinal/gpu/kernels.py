@@ -2,8 +2,8 @@
 
 A block of queries is multiplied with one tile of rows after another; the products of a tile stay on
 the chip. Rows and queries are two float16 matrices, the high and the low part
-(:mod:`vicinal.gpu.fused`), padded to complete blocks: a padded row has an infinite bias, so that it
-scores −∞, and a padded query has an infinite threshold.
+(:mod:`vicinal.gpu.search`), padded to complete blocks: a padded row has an infinite bias, so that
+it scores −∞, and a padded query has an infinite threshold.
 """
 
 import triton

@@ -1,4 +1,4 @@
-r"""The objective of ML-ARP on a device; see :mod:`vicinal.reduction._mlarp_search`.
+r"""The objective of ML-ARP on a device; see :mod:`vicinal.reduction.mlarp`.
 
 .. math:: \Theta(P) = \sum_i \mathrm{HL}\left(y_i, h_P(x_i)\right)
     = \sum_l \sum_j \left[ r_l(j) < \tfrac12 \right] c_l[j]
@@ -25,16 +25,11 @@ from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class LabelLists:
     """The labels of the rows on a device.
 
-    Parameters
-    ----------
-    starts, lengths : Tensor of int64, shape (n,)
-        Start and number of the labels of each row.
-    indices : Tensor of int64
-        The concatenated labels of all rows, ascending within a row.
-    n_labels : int
+    `starts`, `lengths`: start and number of the labels of each row.
+    `indices`: the concatenated labels of all rows, ascending within a row.
     """
 
     starts: Tensor
@@ -91,27 +86,18 @@ class Labels:
         return cells
 
 
-def tally(labels: Labels, truth: Tensor, ids: Tensor, width: int) -> Tensor:
+def tally(labels: LabelLists, truth: Tensor, ids: Tensor, width: int) -> Tensor:
     """Tabulate the votes of neighbours by true value, label and number of votes.
 
-    Parameters
-    ----------
-    labels : Labels
-    truth : Tensor of int64
-        ``labels.cells()``, which does not change with the neighbours.
-    ids : Tensor of int64, shape (n, k)
-        Neighbours of the same rows.
-    width : int
-        1 + the maximum number of votes.
+    `truth`: ``labels.cells()``, which does not change with the neighbours.
+    `ids`: neighbours of the same rows.
+    `width`: 1 + the maximum number of votes.
 
-    Returns
-    -------
-    Tensor of int64, shape (2, n_labels, width)
-        The number of rows without, and with, each label that have each number of votes for it.
+    Returns: the number of rows without, and with, each label that have each number of votes for it.
 
     Examples
     --------
-    >>> labels = Labels.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
+    >>> labels = LabelLists.of(np.array([0, 1, 2, 2]), np.array([0, 0]), 1, torch.device("cpu"))
     >>> tally(labels, labels.cells(), torch.tensor([[1], [2], [0]]), width=2).tolist()
     [[[0, 1]], [[1, 1]]]
     """
@@ -192,7 +178,7 @@ class ProjectionLoss:
         self.device = pick_device(device)
         rows = X.to(self.device) if isinstance(X, Tensor) else on_device(X, "X", self.device)
         self.X = rows.double()
-        self.labels = Labels.of(indptr, indices, n_labels, self.device)
+        self.labels = LabelLists.of(indptr, indices, n_labels, self.device)
         self.k = k
         self.smoothing = smoothing
 

@@ -10,7 +10,7 @@ The error of a score is at most error(q) · size(x) + constant(q), where size(x)
 features, :math:`u = 2^{-24}` and M the largest size:
 
 - products in float32, summed in any order: :math:`1.1u\,((d + 16)\lVert q\rVert + 4.4 M)`;
-- products of float16 pairs (:mod:`vicinal.gpu.fused`): a number is split into two of 11 bits,
+- products of float16 pairs (:mod:`vicinal.gpu.search`): a number is split into two of 11 bits,
   :math:`v = h + l + r` with :math:`|r| \le 2^{-22}|v| + 2^{-25}`, and of the four products, that of
   the two low parts is omitted: :math:`3 \cdot 2^{-22}`, and :math:`2u` for the float32 they came
   from. Tensor cores multiply exactly and align what they add to the largest term with at least 23
@@ -43,18 +43,11 @@ FLOAT16_ROOM = 2.0**15
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class GpuRows:
     """Rows ready for products.
 
-    Parameters
-    ----------
-    rows : Tensor of float32, shape (n, d)
-    sizes, biases : Tensor of float32, shape (n,)
-        The factor of the error bound, and the term subtracted from a product.
-    center : Tensor of float64, shape (d,)
-    scale : float
-        A power of two.
-    distance : Distance
+    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
+    `scale`: a power of two.
     """
 
     rows: Tensor
@@ -84,15 +77,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries ready for products with rows of at most the size `largest`.
-
-    Parameters
-    ----------
-    rows : Tensor of float32, shape (n_queries, d)
-    norms : Tensor of float64, shape (n_queries,)
-    usable : Tensor of bool, shape (n_queries,)
-    largest : float
-    """
+    """Queries ready for products with rows of at most the size `largest`."""
 
     rows: Tensor
     norms: Tensor
@@ -121,7 +106,7 @@ class Queries:
         return (d + 8) * 2.0**-50 * (self.norms**2 + self.largest**2) + 2.0**-100
 
 
-def prepare(X: Tensor, distance: Distance) -> Prepared | None:
+def prepare(X: Tensor, distance: Distance) -> GpuRows | None:
     """Return `X` ready for products, or None if the bounds would be useless.
 
     Memory: 4 bytes per cell and 8 per row; 16 per cell during preparation.
@@ -135,7 +120,7 @@ def prepare(X: Tensor, distance: Distance) -> Prepared | None:
     norms = _norms(moved)
     biases = torch.zeros_like(norms) if distance.is_similarity else norms**2 / 2
     single = moved.to(torch.float32)
-    return Prepared(single, _up(norms), biases.to(torch.float32), center, scale, distance)
+    return GpuRows(single, _up(norms), biases.to(torch.float32), center, scale, distance)
 
 
 def _power_of_two(largest: float) -> float:
@@ -242,17 +227,12 @@ def full_float32() -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-class Candidates(NamedTuple):
+class PossibleNeighbors(NamedTuple):
     """Rows that may be among the nearest.
 
-    Parameters
-    ----------
-    ids : Tensor of int64, shape (n_queries, width)
-        −1 for none.
-    low : Tensor of float64, shape (n_queries, width)
-        A lower bound on the score of each candidate.
-    outside : Tensor of float64, shape (n_queries,)
-        An upper bound on the score of every row that is not in `ids`.
+    `ids`: −1 for none.
+    `low`: a lower bound on the score of each candidate.
+    `outside`: an upper bound on the score of every row that is not in `ids`.
     """
 
     ids: Tensor
@@ -269,8 +249,8 @@ class Candidates(NamedTuple):
 
 
 def plain_candidates(
-    prepared: Prepared, queries: Queries, own: Tensor | None, width: int
-) -> Candidates:
+    prepared: GpuRows, queries: Queries, own: Tensor | None, width: int
+) -> PossibleNeighbors:
     """Return the `width` rows with the highest upper bounds on their scores.
 
     `own` contains the row id of each query, which is excluded, or is None. Memory: 4 bytes per cell
@@ -294,11 +274,11 @@ def plain_candidates(
         if width < n_rows
         else torch.full_like(constants, -torch.inf, dtype=torch.float64)
     )
-    return Candidates(ids, high.double() - 2 * slack, outside)
+    return PossibleNeighbors(ids, high.double() - 2 * slack, outside)
 
 
 def _best(
-    prepared: Prepared, rows: Tensor, errors: Tensor, own: Tensor | None, width: int
+    prepared: GpuRows, rows: Tensor, errors: Tensor, own: Tensor | None, width: int
 ) -> tuple[Tensor, Tensor]:
     """Return the highest upper bounds of a block of queries, descending, and their rows."""
     with full_float32():
@@ -310,7 +290,7 @@ def _best(
     return values, ids
 
 
-def _nobody(width: int, device: torch.device) -> Candidates:
+def _nobody(width: int, device: torch.device) -> PossibleNeighbors:
     """Return the candidates of no queries."""
     ids = torch.zeros((0, width), dtype=torch.int64, device=device)
-    return Candidates(ids, ids.double(), ids[:, 0].double())
+    return PossibleNeighbors(ids, ids.double(), ids[:, 0].double())

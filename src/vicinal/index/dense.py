@@ -61,18 +61,11 @@ HEADROOM = 2.0**10
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class RoundedRows:
     """Rows ready for products.
 
-    Parameters
-    ----------
-    rows : ndarray of float32, shape (n, d)
-    sizes, biases : ndarray of float32, shape (n,)
-        The factor of the error bound, and the term subtracted from a product.
-    center : ndarray of float64, shape (d,)
-    scale : float
-        A power of two.
-    distance : Distance
+    `sizes`, `biases`: the factor of the error bound, and the term subtracted from a product.
+    `scale`: a power of two.
     """
 
     rows: Single
@@ -92,10 +85,10 @@ class Prepared:
         """Memory in bytes."""
         return self.rows.nbytes + self.sizes.nbytes + self.biases.nbytes
 
-    def first(self, count: int) -> "Prepared":
+    def first(self, count: int) -> "RoundedRows":
         """Return the first rows only, without copying them."""
         parts = self.rows[:count], self.sizes[:count], self.biases[:count]
-        return Prepared(*parts, self.center, self.scale, self.distance)
+        return RoundedRows(*parts, self.center, self.scale, self.distance)
 
     def takes(self, X: NDArray[Any]) -> bool:
         """Tell whether the bounds also hold for further rows, that is, none is too large."""
@@ -129,7 +122,7 @@ class Prepared:
         return moved.astype(np.float32), _up(errors), _up(constants)
 
 
-def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> Prepared | None:
+def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) -> RoundedRows | None:
     """Return `X` ready for products, or None if the bounds would be useless.
 
     Memory: 4 bytes per cell and 8 per row, for `capacity` rows if rows are to be added.
@@ -142,12 +135,12 @@ def prepare(X: NDArray[Any], distance: Distance, capacity: int | None = None) ->
     scale = float(2.0 ** -np.frexp(_sizes(X).max())[1])
     rows = np.empty((n_rows, n_features), dtype=np.float32)
     sizes, biases = np.zeros((2, n_rows), dtype=np.float32)
-    prepared = Prepared(rows, sizes, biases, center, scale, distance)
+    prepared = RoundedRows(rows, sizes, biases, center, scale, distance)
     prepared.write(X, 0)
     return prepared
 
 
-def usable(Q: Float, prepared: Prepared) -> Bool:
+def usable(Q: Float, prepared: RoundedRows) -> Bool:
     """Return for which queries the error bound holds."""
     sizes = _sizes(Q)
     if not prepared.distance.is_similarity:
@@ -199,29 +192,22 @@ def _up(values: Float) -> Single:
 
 
 @dataclass(eq=False)
-class Room:
+class DenseRoom:
     """Arrays with spare capacity for further rows.
 
-    Parameters
-    ----------
-    values : ndarray of float32 or float64, shape (capacity, d)
-    norms : ndarray of float64, shape (capacity,)
-    prepared : Prepared or None
-        `values` for float32 products; None if the bounds would be useless.
-    used : int
-        Rows written so far, by any of the versions that share the arrays.
-    owned : bool
-        False while `values` is the caller's array, which has no spare capacity.
+    `prepared`: `values` for float32 products; None if the bounds would be useless.
+    `used`: rows written so far, by any of the versions that share the arrays.
+    `owned`: False while `values` is the caller's array, which has no spare capacity.
     """
 
     values: NDArray[Any]
     norms: Float
-    prepared: Prepared | None
+    prepared: RoundedRows | None
     used: int
     owned: bool = False
 
     @classmethod
-    def joined(cls, old: NDArray[Any], fresh: NDArray[Any], distance: Distance) -> "Room":
+    def joined(cls, old: NDArray[Any], fresh: NDArray[Any], distance: Distance) -> "DenseRoom":
         """Copy rows into new arrays with half as much spare capacity."""
         count = len(old) + len(fresh)
         capacity = count + count // 2
@@ -262,22 +248,15 @@ class Room:
 class DenseRows:
     """An immutable version of the rows; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    room : Room
-        Shared with later versions, whose additional rows follow the first `count`.
-    count : int
-        Number of rows in the arrays, including removed ones. The index of a row there is its place.
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    distance : Distance
-    n_ids : int
-        Number of ids assigned so far.
-    ids : ndarray of int32, shape (count,), or None
-        The id of the row at each place, ascending; None if ids equal places.
+    `room`: shared with later versions, whose additional rows follow the first `count`.
+    `count`: number of rows in the arrays, including removed ones. The index of a row there is its
+    place.
+    `removed`: 1 for a removed row; empty if none has been removed.
+    `n_ids`: number of ids assigned so far.
+    `ids`: the id of the row at each place, ascending; None if ids equal places.
     """
 
-    room: Room
+    room: DenseRoom
     count: int
     removed: NDArray[np.uint8]
     distance: Distance
@@ -287,13 +266,13 @@ class DenseRows:
     @classmethod
     def of(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
         """Prepare rows, which are kept by reference."""
-        room = Room(rows, dense_norms(rows), prepare(rows, distance), len(rows))
+        room = DenseRoom(rows, dense_norms(rows), prepare(rows, distance), len(rows))
         return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
 
     @classmethod
     def unprepared(cls, rows: NDArray[Any], distance: Distance) -> "DenseRows":
         """Keep rows that are searched elsewhere."""
-        room = Room(rows, np.zeros(0), None, len(rows))
+        room = DenseRoom(rows, np.zeros(0), None, len(rows))
         return cls(room, len(rows), np.zeros(0, dtype=np.uint8), distance, len(rows))
 
     @property
@@ -302,7 +281,7 @@ class DenseRows:
         return self.room.values[: self.count]
 
     @cached_property
-    def prepared(self) -> Prepared | None:
+    def prepared(self) -> RoundedRows | None:
         """The rows for float32 products."""
         prepared = self.room.prepared
         return None if prepared is None else prepared.first(self.count)
@@ -319,7 +298,7 @@ class DenseRows:
         if room.takes(fresh, self.count):
             room.write(fresh, self.count)
         else:
-            room = Room.joined(self.values, fresh, self.distance)
+            room = DenseRoom.joined(self.values, fresh, self.distance)
         removed = self.removed
         if len(removed):
             removed = np.append(removed, np.zeros(len(fresh), dtype=np.uint8))

@@ -43,23 +43,12 @@ NO_TOMBSTONES: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
 class RowRun:
     """Rows that were written together.
 
-    Parameters
-    ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    indices : ndarray of int32
-        Ascending within a row.
-    values : ndarray of float32 or float64
-    ids : ndarray of int32, shape (n,)
-        Ascending.
-    n_features : int
-    removed : ndarray of uint8
-        1 for a removed row; empty if none has been removed.
-    name : str
-        Name of its folder on disk; empty for a run in memory.
-    token : object
-        Shared by versions of this run that differ only in removed rows.
-    postings : tuple of StoredPostings
-        Postings on disk, ordered by row; empty if searches build them.
+    `indices`: ascending within a row.
+    `ids`: ascending.
+    `removed`: 1 for a removed row; empty if none has been removed.
+    `name`: name of its folder on disk; empty for a run in memory.
+    `token`: shared by versions of this run that differ only in removed rows.
+    `postings`: postings on disk, ordered by row; empty if searches build them.
     """
 
     indptr: Int
@@ -158,12 +147,7 @@ FEWEST_ENTRIES = 2**20
 class PostingsWriter:
     """How the postings of a new run are written.
 
-    Parameters
-    ----------
-    build : Build
-    range_entries : int
-        Most entries whose postings are built at a time, by each thread.
-    n_threads : int
+    `range_entries`: most entries whose postings are built at a time, by each thread.
     """
 
     build: Build
@@ -464,20 +448,12 @@ _SUMS = {"indptr", "indices", "ids", "values"}
 class Manifest:
     """The contents of an index folder; files that it does not list are ignored.
 
-    Parameters
-    ----------
-    metric : str
-    n_features : int
-    n_ids : int
-        Number of ids assigned so far.
-    max_memory : int
-        Bytes that a search may use for postings, as set when the index was built.
-    runs : tuple of dict
-        Name, rows, entries, number type and checksums of each run, its removed rows and postings.
-    version : str
-        Random; shows whether another process has changed the index.
-    postings : bool
-        Whether the postings of new runs are written.
+    `n_ids`: number of ids assigned so far.
+    `max_memory`: bytes that a search may use for postings, as set when the index was built.
+    `runs`: name, rows, entries, number type and checksums of each run, its removed rows and
+    postings.
+    `version`: random; shows whether another process has changed the index.
+    `postings`: whether the postings of new runs are written.
     """
 
     metric: str

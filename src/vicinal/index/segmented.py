@@ -70,13 +70,8 @@ class PostingsCache:
     that the next search needs first. Ranges that fit therefore stay, and the others are built again
     each time.
 
-    Parameters
-    ----------
-    build : Build
-    max_memory : int
-        Maximum bytes of postings, both kept and in use by one search.
-    n_threads : int
-        Number of ranges that are built at the same time.
+    `max_memory`: maximum bytes of postings, both kept and in use by one search.
+    `n_threads`: number of ranges that are built at the same time.
     """
 
     def __init__(self, build: Build, max_memory: int, n_threads: int) -> None:
@@ -157,14 +152,8 @@ class PostingsCache:
 class RunVersion(RowParts[RowRun]):
     """An immutable version of the runs; changes create a new version, so running searches are safe.
 
-    Parameters
-    ----------
-    runs : tuple of RowRun
-    n_ids : int
-        Number of ids assigned so far.
-    n_features : int
-    range_entries : int
-        Maximum number of entries in a range of rows.
+    `n_ids`: number of ids assigned so far.
+    `range_entries`: maximum number of entries in a range of rows.
     """
 
     runs: tuple[RowRun, ...]

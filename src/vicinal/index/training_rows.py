@@ -363,15 +363,9 @@ def _forgotten() -> InvalidArgumentError:
 def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) -> NeighborGraph:
     """Return the leave-one-out graph of `rows`, whose last rows are `fresh`.
 
-    Parameters
-    ----------
-    old : NeighborGraph
-        The graph before the rows were added.
-    rows : TrainingRows
-        All rows, old and new.
-    fresh : ndarray or csr_array
-        The new rows.
-    k : int
+    `old`: the graph before the rows were added.
+    `rows`: all rows, old and new.
+    `fresh`: the new rows.
     """
     n_old, n_rows = old.n_queries, rows.n_rows
     if k == 0:
@@ -428,12 +422,8 @@ MOST_DENSE_CELLS = 2**24
 class VoteGroups:
     """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN.
 
-    Parameters
-    ----------
-    count : int
-        Number of groups.
-    of_rows : ndarray of int32
-        The group of each row.
+    `count`: number of groups.
+    `of_rows`: the group of each row.
     """
 
     count: int
@@ -443,16 +433,9 @@ class VoteGroups:
 class LiveGraph:
     """Neighbour lists, and the numbers of rows with and without each label that got j votes for it.
 
-    Parameters
-    ----------
-    rows : TrainingRows
-        Without empty places.
-    graph : NeighborGraph
-        Their leave-one-out graph, with at least `k` neighbours or all other rows.
-    Y : csr_array of int32, shape (n, L)
-    k : int
-    groups : VoteGroups or None
-        None for one group.
+    `rows`: without empty places.
+    `graph`: their leave-one-out graph, with at least `k` neighbours or all other rows.
+    `groups`: None for one group.
 
     Notes
     -----

@@ -12,13 +12,15 @@ with a project such as::
     language=en
     backend=vicinal
     vocab=my-vocab
-    analyzer=simple
+    analyzer=simplemma(en)
     allow_learn=1
 
-vicinal's own tokenizer splits texts into words, so any analyzer will do. Written for Annif 1.4,
-whose Python interface is internal; ``make annif-test`` checks that it still fits.
+Words are those of the project's analyzer. ``simple`` and ``simplemma`` are done by vicinal itself,
+so that a model can be served without Annif; for other analyzers Annif splits the texts. Written for
+Annif 1.4, whose Python interface is internal; ``make annif-test`` checks that it still fits.
 """
 
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,28 +29,38 @@ import annif.default_config
 import numpy as np
 from annif.backend.backend import AnnifLearningBackend
 from annif.corpus.document import Document, DocumentCorpus
-from annif.exception import NotInitializedException, NotSupportedException
+from annif.exception import (
+    ConfigurationException,
+    NotInitializedException,
+    NotSupportedException,
+)
 from annif.suggestion import SuggestionBatch
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from vicinal.errors import ModelFormatError
-from vicinal.methods import InstanceKNN, load, save
+from vicinal.methods import Blend, InstanceKNN, load, save
 from vicinal.preprocess import TextVectorizer
 
 MODEL = "vicinal-model"
 
 
 class VicinalBackend(AnnifLearningBackend):
-    """Subjects of the most similar training documents, by cosine of tf-idf vectors.
+    """Subjects of documents by a method of vicinal.
 
-    Parameters of a project: `neighbors`, `min_df` (documents a word must be in), `limit`. The
-    labels of the model are the URIs of the subjects, so that ``vicinal serve`` can serve its
-    folder, ``data/projects/PROJECT/vicinal-model``.
+    Parameters of a project: `method` (``blend``, or ``instance-knn``: the subjects of the most
+    similar training documents by cosine of tf-idf vectors), `neighbors` (of ``instance-knn``),
+    `min_df` (documents a word must be in), `limit`. The labels of the model are the URIs of the
+    subjects, so that ``vicinal serve`` can serve it: ``data/projects/PROJECT/vicinal-model``.
     """
 
     name = "vicinal"
-    DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {"limit": 100, "neighbors": 15, "min_df": 1}
+    DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {
+        "limit": 100,
+        "method": "blend",
+        "neighbors": 15,
+        "min_df": 1,
+    }
     _model: Pipeline | None = None
 
     def initialize(self, parallel: bool = False) -> None:
@@ -67,12 +79,40 @@ class VicinalBackend(AnnifLearningBackend):
         if corpus.is_empty():
             raise NotSupportedException("vicinal cannot train without documents")
         texts, subjects = self._read(corpus)
-        words = TextVectorizer(weighting="tfidf", tokens="unicode", min_df=int(params["min_df"]))
-        estimator = InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
+        is_blend = self._is_blend(params)
+        words = TextVectorizer(
+            weighting="counts" if is_blend else "tfidf",
+            min_df=int(params["min_df"]),
+            language=self._language(),
+        )
+        estimator: Any = Blend(n_jobs=jobs or None) if is_blend else self._neighbors(params, jobs)
         model = Pipeline([("words", words), ("estimator", estimator)])
         uris = [self._uri(subject) for subject in range(len(self.project.subjects))]
         model.fit(texts, subjects, estimator__label_names=uris)
         self._keep(model)
+
+    def _is_blend(self, params: dict[str, Any]) -> bool:
+        """Tell whether the project uses the blend rather than neighbours alone."""
+        method = str(params["method"])
+        if method not in ("blend", "instance-knn"):
+            message = f"method: expected blend or instance-knn, got {method!r}"
+            raise ConfigurationException(message, backend_id=self.backend_id)
+        return method == "blend"
+
+    def _neighbors(self, params: dict[str, Any], jobs: int) -> InstanceKNN:
+        return InstanceKNN(int(params["neighbors"]), n_jobs=jobs or None)
+
+    def _language(self) -> str | None:
+        """Return the language of the analyzer ``simplemma``; None for other analyzers."""
+        found = re.fullmatch(r"simplemma\((\w+)\)", str(self.project.analyzer_spec))
+        return None if found is None else found[1]
+
+    def _text(self, text: str) -> str:
+        """Return a text for the model: as it is, or the words of another analyzer."""
+        spec = str(self.project.analyzer_spec)
+        if spec == "simple" or self._language() is not None:
+            return text
+        return " ".join(self.project.analyzer.tokenize_words(text))
 
     def _learn(self, corpus: DocumentCorpus, params: dict[str, Any]) -> None:
         """Learn further documents: equal to training on all, with the words of the first corpus."""
@@ -89,7 +129,7 @@ class VicinalBackend(AnnifLearningBackend):
         if self._model is None:
             raise NotInitializedException("not trained", backend_id=self.backend_id)
         words, estimator = (step for _, step in self._model.steps)
-        X = words.transform([document.text for document in documents])
+        X = words.transform([self._text(document.text) for document in documents])
         ids, values = estimator.rank(X, int(params["limit"]))
         return SuggestionBatch(self._as_subjects(ids, values, estimator.label_names_))
 
@@ -109,7 +149,7 @@ class VicinalBackend(AnnifLearningBackend):
         """Return the texts of the documents and the URIs of their subjects."""
         texts, subjects = [], []
         for document in corpus.documents:
-            texts.append(document.text)
+            texts.append(self._text(document.text))
             subjects.append([self._uri(subject) for subject in document.subject_set])
         return texts, subjects
 

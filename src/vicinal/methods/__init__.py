@@ -1,13 +1,10 @@
-"""The scikit-learn estimators: thin classes that combine index → graph → scoring → decision.
+"""The methods: one file each, with formula, fit, scores, explanation, update and estimator.
 
 Input: features and labels in any format that users have. Output: predicted labels, scores and
-rankings. An estimator holds the parameters, validates the input and calls the stages; the formulas
-of the methods are in ``scoring`` and ``decision``.
-
-Input: the leave-one-out graph of the training rows and their labels (a :class:`Training`). Output:
-a state of plain arrays, which turns the graph of new rows into :class:`vicinal.scores.Scores`.
-Independent of indexes, files and scikit-learn's estimators. May be imported by ``decision`` and
-later layers.
+rankings. An estimator (``MLkNN``) holds the parameters, validates the input and calls the stages
+index → graph → scoring → decision. Its scoring (``MLkNNScoring``) is what it has learned: plain
+arrays, fitted on the leave-one-out graph and the labels of the training rows (a
+:class:`Training`), which turn the graph of new rows into :class:`vicinal.scores.Scores`.
 """
 
 from collections.abc import Mapping
@@ -17,6 +14,7 @@ from vicinal.methods.blend import Blend
 from vicinal.methods.brknn import BRkNN, BRkNNScoring
 from vicinal.methods.dmlknn import DMLkNN, DMLkNNScoring
 from vicinal.methods.feature_knn import FeatureKNN, FeatureKNNScoring
+from vicinal.methods.frame_columns import FrameColumns
 from vicinal.methods.iblr import IBLR, IBLRScoring
 from vicinal.methods.instance_knn import InstanceKNN, InstanceKNNScoring, SecondOrderScoring
 from vicinal.methods.label_ridge import LabelRidge, RidgeScoring
@@ -44,39 +42,36 @@ __all__ = [
     "LCIF",
     "METHODS",
     "BRkNN",
+    "BRkNNScoring",
     "Blend",
     "DMLkNN",
+    "DMLkNNScoring",
     "FeatureKNN",
+    "FeatureKNNScoring",
+    "FrameColumns",
+    "IBLRScoring",
     "InstanceKNN",
+    "InstanceKNNScoring",
     "LAMLkNN",
+    "LAMLkNNScoring",
+    "LCIFScoring",
     "LPkNN",
+    "LPkNNScoring",
     "LabelRidge",
     "LocalRidge",
+    "LocalRidgeScoring",
     "MLkNN",
+    "MLkNNScoring",
     "Method",
     "NeighborEstimator",
     "Pipeline",
+    "RidgeScoring",
+    "Scoring",
+    "SecondOrderScoring",
+    "Training",
     "explain",
     "load",
     "make_pipeline",
     "prepared",
     "save",
-]
-
-
-__all__ = [
-    "BRkNNScoring",
-    "DMLkNNScoring",
-    "FeatureKNNScoring",
-    "IBLRScoring",
-    "InstanceKNNScoring",
-    "LAMLkNNScoring",
-    "LCIFScoring",
-    "LPkNNScoring",
-    "LocalRidgeScoring",
-    "MLkNNScoring",
-    "RidgeScoring",
-    "Scoring",
-    "SecondOrderScoring",
-    "Training",
 ]

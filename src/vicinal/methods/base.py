@@ -41,6 +41,7 @@ from vicinal.methods.fitted_state import (
     RowNames,
     check_row_names,
     estimator_state,
+    index_names,
     restore_estimator,
 )
 from vicinal.methods.predicting import Predictions, SubsetAccuracy
@@ -168,7 +169,8 @@ class NeighborEstimator(
             Names of the columns of `Y`; by default the columns of a data frame, or the label names
             in `Y`, sorted.
         row_names : sequence of str, optional
-            Names of the rows, for explanations; saved with the model.
+            Names of the rows, for explanations; saved with the model. By default the index of a
+            pandas data frame, unless it only numbers the rows.
         **unsupported
             ``sample_weight`` is refused with an error that gives the reason: a repeated row takes
             further places among the neighbours, which a weight cannot do.
@@ -198,6 +200,7 @@ class NeighborEstimator(
         rows = owned(self._read_X(X, reset=True), X)
         refuse_classes(Y)
         labels = read_labels(Y, rows.shape[0], label_names)
+        row_names = index_names(X) if row_names is None else row_names
         names = None if row_names is None else check_row_names(row_names, rows.shape[0])
         weights = check_sample_weight(sample_weight, rows.shape[0])
         if weights is not None:

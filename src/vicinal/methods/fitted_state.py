@@ -104,6 +104,21 @@ RowNames: TypeAlias = tuple[str, ...] | GrowingNames
 """Names of rows as a version holds them."""
 
 
+def index_names(X: object) -> list[str] | None:
+    """Return the index of a pandas data frame or series as names; None if it numbers the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> index_names(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])), index_names([[1]])
+    (['x', 'y'], None)
+    """
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return [str(name) for name in index]
+
+
 def check_row_names(names: object, n_rows: int, argument: str = "row_names") -> tuple[str, ...]:
     """Return one name per row; integers become strings, and names may repeat.
 

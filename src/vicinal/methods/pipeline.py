@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from vicinal._core.arrays import Features, Float, Int, Int32
 from vicinal._core.state import Saveable, State, read_names, read_part
 from vicinal.datasets import Reading
+from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain import Explanations
 from vicinal.graph import NeighborGraph
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.explaining import explain_rows
-from vicinal.methods.fitted_state import check_row_names
+from vicinal.methods.fitted_state import check_row_names, index_names
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.what_if import FeatureNames, TextRows
 from vicinal.persistence import read_model, register, write_model
@@ -181,6 +182,8 @@ class Pipeline(SklearnPipeline):
         Column names of the file that the model was trained on, if the data came from a file.
     reading_ : Reading or None
         How the training table was read, if the data came from a table.
+    label_vocabulary_ : Vocabulary or None
+        The names of labels that are identifiers, if the model has a vocabulary.
 
     Examples
     --------
@@ -196,6 +199,7 @@ class Pipeline(SklearnPipeline):
 
     columns_: tuple[str, ...] | None = None
     reading_: Reading | None = None
+    label_vocabulary_: Vocabulary | None = None
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the steps one after the other, then the estimator.
@@ -204,6 +208,9 @@ class Pipeline(SklearnPipeline):
         (``label_names``, ``graph``) go to the estimator.
         """
         last = self.steps[-1][0]
+        names = index_names(X)
+        if names is not None and isinstance(self.steps[-1][1], NeighborEstimator):
+            params.setdefault("row_names", names)
         routed = {key if "__" in key else f"{last}__{key}": value for key, value in params.items()}
         return super().fit(X, y, **routed)
 
@@ -335,15 +342,17 @@ class SavedPipeline:
     steps: tuple[Saveable, ...]
     columns: tuple[str, ...] | None = None
     reading: Reading | None = None
+    vocabulary: Vocabulary | None = None
 
     def get_state(self) -> dict[str, State]:
-        """Return names, steps, columns and reading."""
+        """Return names, steps, columns, reading and vocabulary."""
         columns: State = None if self.columns is None else list(self.columns)
         return {
             "names": list(self.names),
             "steps": list(self.steps),
             "columns": columns,
             "reading": self.reading,
+            **({} if self.vocabulary is None else {"vocabulary": self.vocabulary}),
         }
 
     @classmethod
@@ -361,12 +370,14 @@ class SavedPipeline:
             raise ModelFormatError(f"columns: expected {n_features} names, got {len(columns)}")
         unread = state.get("reading") is None
         reading = None if unread else read_part(state, "reading", Reading)
-        return cls(names, tuple(steps), columns, reading)
+        named = state.get("vocabulary") is not None
+        vocabulary = read_part(state, "vocabulary", Vocabulary) if named else None
+        return cls(names, tuple(steps), columns, reading, vocabulary)
 
     def pipeline(self) -> Pipeline:
         """Return the pipeline."""
         steps = list(zip(self.names, map(restored, self.steps), strict=True))
-        return named_pipeline(steps, self.columns, self.reading)
+        return named_pipeline(steps, self.columns, self.reading, self.vocabulary)
 
 
 register("methods.Pipeline", SavedPipeline)
@@ -383,18 +394,22 @@ def save_pipeline(
     kept = [(name, step) for name, step in model.steps if not is_passthrough(step)]
     columns, reading = getattr(model, "columns_", None), getattr(model, "reading_", None)
     names, parts = [name for name, _ in kept], [as_part(name, step, trusted) for name, step in kept]
-    write_model(SavedPipeline(tuple(names), tuple(parts), columns, reading), path)
+    vocabulary = getattr(model, "label_vocabulary_", None)
+    saved = SavedPipeline(tuple(names), tuple(parts), columns, reading, vocabulary)
+    write_model(saved, path)
 
 
 def named_pipeline(
     steps: list[tuple[str, Any]],
     columns: tuple[str, ...] | None,
     reading: Reading | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> Pipeline:
-    """Return a pipeline of these steps with its columns and how they were read."""
+    """Return a pipeline with its columns, how they were read, and the names of its labels."""
     pipeline = Pipeline(steps)
     pipeline.columns_ = columns
     pipeline.reading_ = reading
+    pipeline.label_vocabulary_ = vocabulary
     return pipeline
 
 
@@ -577,8 +592,9 @@ def ordered_by_name(model: Model) -> Model:
         return model
     nameless = with_feature_names(model, None)
     steps = nameless.steps if isinstance(nameless, SklearnPipeline) else [("estimator", nameless)]
-    reading = model.reading_ if isinstance(model, Pipeline) else None
-    return named_pipeline(steps, column_names(model), reading)
+    if not isinstance(model, Pipeline):
+        return named_pipeline(steps, column_names(model))
+    return named_pipeline(steps, column_names(model), model.reading_, model.label_vocabulary_)
 
 
 def _first(model: Model) -> Any:

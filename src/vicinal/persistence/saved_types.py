@@ -7,6 +7,7 @@ from importlib import import_module
 
 from vicinal._core.state import Saveable, State
 from vicinal.datasets import Reading
+from vicinal.datasets.vocabulary import Vocabulary
 from vicinal.decision import (
     CardinalityThreshold,
     CrossValidated,
@@ -27,6 +28,7 @@ from vicinal.preprocess import BM25, Binary, LabelWeights, MinMax, TextVectorize
 
 _TYPES: dict[str, type[Saveable]] = {
     "datasets.Reading": Reading,
+    "datasets.Vocabulary": Vocabulary,
     "decision.Threshold": Threshold,
     "decision.TopS": TopS,
     "decision.CardinalityThreshold": CardinalityThreshold,

@@ -35,12 +35,8 @@ from vicinal.methods._arguments import refuse_one_dimensional
 class LinearProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows times a matrix, minus an offset.
 
-    Attributes
-    ----------
-    projection_ : ndarray of float64, shape (m, r)
-        The P (or W) of the papers.
-    offset_ : ndarray of float64, shape (r,)
-        The projected mean of the training rows; zeros if the method does not centre.
+    `projection_`: the P (or W) of the papers.
+    `offset_`: the projected mean of the training rows; zeros if the method does not centre.
     """
 
     projection_: Float
@@ -154,11 +150,7 @@ BLOCK_ROWS = 256
 class CentredRows:
     """The matrix :math:`HX`, or X itself, represented by its products.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of float64, shape (n, d)
-        Dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
-    center : bool
+    `X`: dense rows are centred immediately (a copy, 8 bytes per cell); sparse rows are not changed.
 
     Examples
     --------

@@ -120,7 +120,7 @@ async def _left(request: Request) -> None:
 
 def plain(rows: Iterable[BaseModel]) -> tuple[Row, ...]:
     """Return the rows of a request as plain dictionaries."""
-    return tuple(row.model_dump() for row in rows)
+    return tuple(dict(row) for row in rows)
 
 
 # Routes are tried in order: the one that most requests are for comes first.

@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Int
-from vicinal._core.files import UNFINISHED, remove_stale, replacing
+from vicinal._core.files import STALE_SECONDS, UNFINISHED, remove_stale, replacing
 from vicinal.errors import ModelFormatError
 from vicinal.methods import load, save
 from vicinal.methods.pipeline import Model
@@ -477,12 +478,18 @@ class Snapshots:
             beside.write_text(json.dumps({"version": version, "digest": digest}), encoding="utf-8")
 
     def _remove_leftovers(self) -> None:
-        """Remove what failed saves and killed processes left: unfinished files, parts alone."""
+        """Remove what killed processes left an hour ago: unfinished files, parts alone.
+
+        Younger ones may belong to a snapshot that another process is writing.
+        """
         for file in self.folder.glob(f".*{UNFINISHED}"):
             remove_stale(self.folder / file.name[1:].removesuffix(UNFINISHED).rpartition(".")[0])
-        for part in (*self.folder.glob("*.graph.*"), *self.folder.glob("*.history.*")):
-            if not self._path(int(part.name.split(".")[0])).exists():
-                part.unlink(missing_ok=True)
+        oldest = time.time() - STALE_SECONDS
+        for part in self.folder.glob("[0-9]*.*.*"):  # the graph and the history of a version
+            with suppress(FileNotFoundError):  # another process may have removed it
+                is_alone = not self._path(int(part.name.split(".")[0])).exists()
+                if is_alone and part.stat().st_mtime < oldest:
+                    part.unlink()
 
     def _history_file(self, version: int) -> Path:
         return self.folder / f"{version:012d}.history.json"

@@ -282,10 +282,15 @@ def can_learn(estimator: NeighborEstimator) -> bool:
 
 
 def learn(estimator: NeighborEstimator, X: Features, labels: list[list[str]]) -> None:
-    """Add rows with the names of their labels."""
+    """Add rows with the names of their labels.
+
+    New labels come in the order of the rows, so that rows learned together give the same model as
+    rows learned one by one.
+    """
     if not isinstance(estimator, IncrementalEstimator):
         raise TypeError(f"{type(estimator).__name__} cannot learn incrementally")
-    estimator.partial_fit(X, labels)
+    names = list(dict.fromkeys(name for row in labels for name in row))
+    estimator.partial_fit(X, labels, label_names=names or None)
 
 
 def forget(estimator: NeighborEstimator, row_ids: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 import vicinal
 from vicinal import datasets
 from vicinal._core import progress
-from vicinal.cli.app import printed_notes
+from vicinal.cli.program import printed_notes
 from vicinal.cli.train import searching
 from vicinal.datasets import Dataset, read_file, write_file
 from vicinal.errors import InvalidArgumentError

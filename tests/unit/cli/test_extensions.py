@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from vicinal.cli import app
+from vicinal.cli import program
 from vicinal.report.reported import ReportedCell
 
 CELL = ReportedCell("someone2020", "1", "emotions", "ml-knn", "hamming-loss", 0.2)
@@ -43,7 +43,7 @@ def install(monkeypatch):
         def entry_points(**wanted):
             return [each for each in points if each.matches(**wanted)]
 
-        monkeypatch.setattr(app, "entry_points", entry_points)
+        monkeypatch.setattr(program, "entry_points", entry_points)
 
     return put
 
@@ -95,6 +95,6 @@ def test_its_failures_are_those_of_any_command(run, install, words, code, said):
 
 def test_reported_figures_are_those_of_what_is_installed(install):
     install()
-    assert list(app.reported_figures()) == []
+    assert list(program.reported_figures()) == []
     install(papers=("cells", "vicinal.reported_figures"), other=("command", "vicinal.commands"))
-    assert list(app.reported_figures()) == [CELL]
+    assert list(program.reported_figures()) == [CELL]

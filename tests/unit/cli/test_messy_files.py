@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import vicinal
-from vicinal.cli.predict import SEPARATORS, joined
+from vicinal.cli.predict import SEPARATORS, CellFormat, list_separator
 
 pytestmark = pytest.mark.native
 
@@ -213,7 +213,7 @@ BROKEN = {
     "half.json": ((), ["line 2", "a JSON object"]),
     "null_labels.jsonl": ((), ["line 2", "labels in 'labels'", "None"]),
     "not_western.csv": ((), ["line 3", "text in cp1252", "--encoding"]),
-    "book.xlsx": ((), ["save the sheet as CSV UTF-8"]),
+    "book.xlsx": ((), ["a spreadsheet"]),
     "torn.parquet": ((), ["a Parquet file"]),
 }
 
@@ -365,4 +365,5 @@ def test_without_pyarrow_its_extra_is_named(run, tmp_path, monkeypatch):
 
 
 def test_labels_with_every_separator_are_written_as_json():
-    assert joined(["a;b", *SEPARATORS]) == json.dumps(["a;b", *SEPARATORS])
+    labels = ["a;b", *SEPARATORS]
+    assert CellFormat(list_separator(labels)).joined(labels) == json.dumps(labels)

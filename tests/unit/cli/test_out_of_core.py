@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vicinal
-from vicinal.cli.app import app
+from vicinal.cli.program import app
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.generated import zipf_rows
 from vicinal.datasets.xc import write_xc

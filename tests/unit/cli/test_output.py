@@ -61,12 +61,12 @@ class Interrupts:
     """Stands for Ctrl-C at the moment when a module is looked for."""
 
     def find_spec(self, name, path=None, target=None):
-        if name == "vicinal.cli.app":
+        if name == "vicinal.cli.program":
             raise KeyboardInterrupt
 
 
 def test_ctrl_c_while_the_program_is_loaded(run, monkeypatch):
-    monkeypatch.delitem(sys.modules, "vicinal.cli.app", raising=False)
+    monkeypatch.delitem(sys.modules, "vicinal.cli.program", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupts(), *sys.meta_path])
     assert run("data", "list") == (130, "", "interrupted\n")
 

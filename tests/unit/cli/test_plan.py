@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from vicinal.cli.plan import Constants, Machines, Workload, plan, seen_features
+from vicinal.cli.plan_search import Constants, Machines, Workload, plan, seen_features
 from vicinal.datasets.generated import zipf_rows
 from vicinal.errors import InvalidArgumentError
 
@@ -133,7 +133,9 @@ def test_bad_input(run, tmp_path):
 def test_measured_speeds_are_used_and_kept(run, tmp_path, monkeypatch):
     slow = Constants(ns_per_row=3 * Constants().ns_per_row)
     asked = []
-    monkeypatch.setattr("vicinal.cli.plan.calibrated", lambda *work: (asked.append(work), slow)[1])
+    monkeypatch.setattr(
+        "vicinal.cli.plan_search.calibrated", lambda *work: (asked.append(work), slow)[1]
+    )
     file = tmp_path / "constants.json"
     words = ("plan", "--rows", "1e9", "--nnz", "30", "--json")
     code, out, _ = run(*words, "--calibrate", "--constants", file)

@@ -37,6 +37,8 @@ COMMANDS = (
     "demo",
     "serve",
     "plan",
+    "measure",
+    "info",
 )
 
 

@@ -25,7 +25,7 @@ from vicinal.decision import (
 )
 from vicinal.decision._cells import ScoredTruth, _indicator, from_entries
 from vicinal.decision.cardinality import HighestScores, pooled, weighted_pooled
-from vicinal.decision.per_label import HighestOfLabels
+from vicinal.decision.label_thresholds import HighestOfLabels
 from vicinal.decision.rule import needs_of
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import MLkNN

@@ -147,7 +147,7 @@ def test_the_figures_beside_mulans_are_those_that_were_reproduced(run):
 def test_options_that_pages_name_exist():
     from typer.main import get_command
 
-    from vicinal.cli.app import app
+    from vicinal.cli.program import app
 
     known = {
         option
@@ -202,3 +202,11 @@ def test_the_module_of_the_page_on_own_methods(tmp_path, typed, monkeypatch):
     assert np.allclose(model.predict_proba(X[40:]), expected)
     alone = kind(3, metric="cosine").fit(np.eye(4)[:3], Y[:3])
     assert np.allclose(alone.predict_proba(np.eye(4)[3:]), Y[:3].mean(axis=0))
+
+
+@pytest.mark.parametrize("page", ["languages.md", "vocabularies.md", "frames.md"])
+def test_programs_print_what_their_comments_say(page, tmp_path, capsys):
+    (code,) = blocks(page, "python")
+    ran(tmp_path, code)
+    said = re.findall(r"print\(.*\)  # (.*)", code)
+    assert capsys.readouterr().out.splitlines() == said

@@ -23,7 +23,7 @@ from vicinal.explain import (
     Terms,
     Word,
 )
-from vicinal.explain.page import marked, steps
+from vicinal.explain.explanation_page import marked, steps
 
 EVIL = '<script>alert("x")</script>&'
 

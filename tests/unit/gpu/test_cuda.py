@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from vicinal.gpu import ProjectionLoss, dense_graph
-from vicinal.gpu.fused import KERNELS
+from vicinal.gpu.search import KERNELS
 from vicinal.index.reference import reference_query_self
 
 pytestmark = [

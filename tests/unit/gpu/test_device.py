@@ -102,6 +102,6 @@ def test_precision_is_given_back():
 
 
 def test_kernels_are_refused_where_there_are_none(monkeypatch):
-    monkeypatch.setattr("vicinal.gpu.fused.KERNELS", None)
+    monkeypatch.setattr("vicinal.gpu.search.KERNELS", None)
     with pytest.raises(InvalidArgumentError, match="fused"):
         dense_graph(X, None, 3, device="cpu", fused=True)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from vicinal.gpu import DenseSearch, fused
-from vicinal.gpu.fused import Pairs
+from vicinal.gpu import DenseSearch
+from vicinal.gpu import search as device_search
+from vicinal.gpu.search import Pairs
 from vicinal.index.reference import reference_query, reference_query_self
 
 
@@ -62,9 +63,9 @@ def kernels(monkeypatch):
     made = SimpleNamespace(
         **{work.__name__: StandIn(work) for work in (best_of_tiles, collect, squared_distances)}
     )
-    monkeypatch.setattr(fused, "KERNELS", made)
-    monkeypatch.setattr(fused, "QUERIES", 32)
-    monkeypatch.setattr(fused, "ROWS", 8)
+    monkeypatch.setattr(device_search, "KERNELS", made)
+    monkeypatch.setattr(device_search, "QUERIES", 32)
+    monkeypatch.setattr(device_search, "ROWS", 8)
     return made
 
 
@@ -96,7 +97,7 @@ def test_the_graph_is_the_definition(kernels, kind, metric):
 
 @pytest.mark.parametrize("chunk", [50, 10**6])
 def test_queries_of_their_own_and_chunks(kernels, monkeypatch, chunk):
-    monkeypatch.setattr(fused, "CHUNK", chunk)
+    monkeypatch.setattr(device_search, "CHUNK", chunk)
     X = rows_of("plain")
     Q = X[:120] + 0.1
     Q[5] *= 1e7  # beyond float16
@@ -116,7 +117,7 @@ def test_plain_rows_are_certain_at_once(kernels):
 
 
 def test_what_finds_no_room_is_not_certain(kernels, monkeypatch):
-    monkeypatch.setattr(fused, "room_for", lambda k: 16)
+    monkeypatch.setattr(device_search, "room_for", lambda k: 16)
     X = torch.from_numpy(rows_of("plain"))
     search = DenseSearch(X, fused=True)
     sure, _ = search._attempt(X, torch.arange(len(X)), 4, 16, 0)

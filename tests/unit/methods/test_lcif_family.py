@@ -43,7 +43,7 @@ def test_parameters_and_defaults_are_those_of_the_interface():
     common |= {"algorithm": "auto", "recalibrate_at": 0.01}
     own = {"n_neighbors": 15, "second_order": False, "power": 1.0}
     assert InstanceKNN().get_params() == {**own, **common}
-    switches = {"neighbors_of": "feature", "aggregate": "mean"}
+    switches = {"neighbors_of": "feature", "aggregate": "kept-mean"}
     assert FeatureKNN().get_params() == {"n_neighbors": 15, **switches, **common}
     counts = {"n_neighbors_instance": 15, "n_neighbors_feature": 15}
     own = {**counts, "mixing": 0.5, "second_order": False, **switches}
@@ -208,5 +208,7 @@ def test_a_power_that_is_not_positive_is_refused(sample, power):
 
 
 def test_power_is_refused_in_the_second_order(sample):
-    with pytest.raises(InvalidArgumentError, match="power: expected 1, because second_order=True"):
+    with pytest.raises(
+        InvalidArgumentError, match="power: expected 1, because second_order is set"
+    ):
         InstanceKNN(3, second_order=True, power=2.0).fit(sample.X, sample.Y)

@@ -495,6 +495,15 @@ def test_forged_steps_are_refused(what, texts_model):
     assert set(noted) <= {str(texts_model)}, "only the model's own file is opened"
 
 
+def test_loading_and_predicting_open_no_other_file(texts_model):
+    vicinal.load(texts_model).predict(TEXTS)  # and with it everything that predicting imports
+    with watched() as noted:
+        vicinal.load(texts_model).predict(TEXTS)
+    assert str(texts_model) in noted
+    others = [name for name in noted if not name.startswith(("/proc/", "/sys/"))]
+    assert set(others) == {str(texts_model)}
+
+
 def test_weights_of_the_wrong_length(tmp_path):
     texts = [" ".join(f"word{i}" for i in range(at, at + 200)) for at in (0, 200)]
     model = make_pipeline(TfidfVectorizer(), vicinal.BRkNN(1)).fit(texts, [[1], [0]])

@@ -141,5 +141,5 @@ def test_a_damaged_language_is_refused(value):
 
 
 def test_unknown_languages_are_refused():
-    with pytest.raises(InvalidArgumentError, match="language: expected .*got 'klingon'"):
+    with pytest.raises(InvalidArgumentError, match=r"language: expected .*got 'klingon'"):
         TextVectorizer(language="klingon").fit(["talo"])

@@ -8,15 +8,15 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 
 from vicinal.reduction import MDDM, MLARP
-from vicinal.reduction._mlarp_search import (
+from vicinal.reduction.mlarp import (
     GROWTH,
     SHRINKAGE,
     DeviceObjective,
     Objective,
     Walk,
     descent,
+    start_from,
 )
-from vicinal.reduction.mlarp import start_from
 
 pytestmark = pytest.mark.native
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vicinal.errors import InvalidArgumentError
-from vicinal.reduction import MLARP, _mlarp_search, mlarp
+from vicinal.reduction import MLARP, mlarp
 
 pytestmark = pytest.mark.native
 
@@ -51,9 +51,7 @@ def test_a_step_that_helps_is_repeated_and_another_is_drawn_after_one_that_does_
         return verdicts[len(tried) - 1]
 
     start = np.ones((3, 2))
-    walk = _mlarp_search.descent(
-        loss_of, lambda: start, _mlarp_search.Walk(), np.random.default_rng(0)
-    )
+    walk = mlarp.descent(loss_of, lambda: start, mlarp.Walk(), np.random.default_rng(0))
     seen = list(itertools.islice(walk, len(verdicts)))
     assert [loss for _, loss in seen] == [5.0, 4.0, 3.0, 3.0, 2.0, 2.0]
     steps = [tried[1] - tried[0], tried[2] - tried[1], tried[3] - tried[2]]
@@ -67,7 +65,7 @@ def test_a_step_that_helps_is_repeated_and_another_is_drawn_after_one_that_does_
 
 def test_the_share_of_moved_entries_is_uniform():
     rng = np.random.default_rng(0)
-    steps = [_mlarp_search.draw_step((30, 30), 2.0, rng) for _ in range(400)]
+    steps = [mlarp.draw_step((30, 30), 2.0, rng) for _ in range(400)]
     shares = np.sort([np.mean(step != 0) for step in steps])
     np.testing.assert_allclose(shares, (np.arange(400) + 0.5) / 400, atol=0.09)
     moved = np.concatenate([step[step != 0] for step in steps])

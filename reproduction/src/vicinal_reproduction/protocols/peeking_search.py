@@ -14,7 +14,7 @@ from vicinal.methods.mlknn import MLkNNScoring
 from vicinal.methods.training import Training
 from vicinal.metrics import evaluate
 from vicinal.reduction import MLARP
-from vicinal.reduction._mlarp_search import DeviceObjective, Objective
+from vicinal.reduction.mlarp import DeviceObjective, Objective
 
 HELD_OUT = 0.1
 """Share of the rows that are used for validation."""

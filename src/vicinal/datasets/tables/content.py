@@ -144,7 +144,8 @@ def read_content(
     (['buy milk', 'sleep'], [['home', 'shop'], ['home']], '|')
     """
     options = options or TableOptions()
-    records = read_records(path, options, wanted_columns(options, known), known)
+    wanted = wanted_columns(options, known)
+    records = read_records(path, options, wanted, known, labelled=labelled)
     reading = (
         find_reading(records, options, labelled=labelled)
         if known is None
@@ -287,7 +288,14 @@ class TableBlocks:
 
     def _records(self) -> Iterator[Records]:
         wanted = self.reading.features
-        return record_blocks(self.file, self.options, wanted, self.reading, self.block_rows)
+        return record_blocks(
+            self.file,
+            self.options,
+            wanted,
+            self.reading,
+            self.block_rows,
+            labelled=self.labelled,
+        )
 
 
 @contextmanager
@@ -333,7 +341,7 @@ def table_blocks(
     """
     with table_file(path) as file:
         wanted = wanted_columns(options, known)
-        head = next(record_blocks(file, options, wanted, known, HEAD_ROWS))
+        head = next(record_blocks(file, options, wanted, known, HEAD_ROWS, labelled=labelled))
         reading = known_reading(head, options, known, labelled)
         row_names = row_names_column(head, reading, options)
         # What was found, and said, is not looked for again.

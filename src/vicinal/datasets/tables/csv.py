@@ -343,6 +343,8 @@ OTHER_SCRIPTS = (
 )  # fmt: skip
 """Encodings that are told apart by ``charset-normalizer``."""
 _SAMPLED_BYTES = 2**15
+_FEWEST_BYTES = 8
+"""Bytes outside ASCII from which an encoding is told."""
 _NARROW = re.compile("[\uff61-\uff9f]")
 
 
@@ -433,6 +435,8 @@ def _likely_encoding(chunks: Iterable[bytes]) -> str:
             size += len(line)
         if size > _SAMPLED_BYTES:
             break
+    if sum(byte > 127 for line in sample for byte in line) < _FEWEST_BYTES:
+        return WESTERN
     found = from_bytes(b"\n".join(sample), cp_isolation=[*LATIN, *OTHER_SCRIPTS])
     # No one writes in half-width katakana, which cp932 makes of many other bytes.
     matches = [match for match in found if 4 * len(_NARROW.findall(str(match))) < len(str(match))]

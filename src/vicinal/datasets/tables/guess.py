@@ -132,7 +132,8 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
     separator = None if labels is None else find_separator(records, labels, options.separator)
     if options.row_names is not None:
         records.require([options.row_names], "--row-names")
-    used = {labels, options.row_names, *label_columns}
+    row_names = options.row_names or records.row_names
+    used = {labels, row_names, *label_columns}
     text, numbers, categories, decimal = _features(records, options, used)
     return Reading(
         text=text,
@@ -141,7 +142,7 @@ def find_reading(records: Records, options: TableOptions, *, labelled: bool = Tr
         labels=labels,
         label_columns=label_columns,
         separator=separator,
-        row_names=options.row_names,
+        row_names=row_names,
         decimal=decimal,
         encoding=records.encoding,
         delimiter=records.delimiter,

@@ -37,6 +37,8 @@ class TableOptions:
     quoting : bool or None
         Whether quotes in a CSV file enclose cells; False treats them as ordinary characters. None:
         they enclose cells, except in tab-separated texts and URIs without a header.
+    sheet : str or None
+        Name of the sheet of a spreadsheet; by default the first that has rows.
     max_bytes : int
         Maximum size of the file in bytes after unpacking, and of its cells as Python objects (see
         :func:`cell_bytes`).
@@ -52,6 +54,7 @@ class TableOptions:
     delimiter: str | None = None
     columns: Sequence[str] | None = None
     quoting: bool | None = None
+    sheet: str | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
 
     def __post_init__(self) -> None:
@@ -233,6 +236,8 @@ class Records:
         The names that were given to the columns of a file without a header.
     quoting : bool
         Whether quotes enclose cells.
+    row_names : str or None
+        The column that names the rows, if the format has one.
     parsed : dict
         The labels in cells of a column that were split at a separator to look at them, by both.
     """
@@ -246,6 +251,7 @@ class Records:
     repeated: Mapping[str, int] = field(default_factory=dict)
     given_names: tuple[str, ...] = ()
     quoting: bool = True
+    row_names: str | None = None
     parsed: dict[tuple[str, str], dict[str, list[str]]] = field(default_factory=dict)
 
     @property

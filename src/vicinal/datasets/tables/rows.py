@@ -21,6 +21,7 @@ from vicinal.datasets.files import (
     unpacked_limit,
 )
 from vicinal.datasets.tables.csv import DELIMITERS, csv_blocks, find_encoding
+from vicinal.datasets.tables.folder import folder_records, is_folder
 from vicinal.datasets.tables.reading import (
     MOST_CHARACTERS,
     Reading,
@@ -30,6 +31,7 @@ from vicinal.datasets.tables.reading import (
     gather,
     whole_table,
 )
+from vicinal.datasets.tables.spreadsheet import SPREADSHEETS, spreadsheet_records
 from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError
 
 LINE_ENDINGS = (".jsonl", ".ndjson")
@@ -174,40 +176,37 @@ def _check_size(size: int, path: FilePath, line: int) -> None:
 STANDARD_INPUT = "-"
 """The path that stands for standard input on the command line."""
 PARQUET = ".parquet"
-TABLE_ENDINGS = (*JSON_ENDINGS, *DELIMITERS, PARQUET)
+TABLE_ENDINGS = (*JSON_ENDINGS, *DELIMITERS, PARQUET, *SPREADSHEETS)
 ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".tgz")
-SPREADSHEETS = (".xlsx", ".xls", ".ods", ".xlsm", ".numbers")
 
 
 def is_table(path: FilePath) -> bool:
-    """Tell whether a file is a table, by its extension.
+    """Tell whether a path is a table, by its extension, or a folder of documents.
 
     Examples
     --------
     >>> is_table("songs.jsonl.gz"), is_table("-"), is_table("songs.arff")
     (True, True, False)
     """
-    refuse_spreadsheet(path)
-    return str(path) == STANDARD_INPUT or bare_name(path).lower().endswith(TABLE_ENDINGS)
+    refuse_archive(path)
+    is_file = str(path) == STANDARD_INPUT or bare_name(path).lower().endswith(TABLE_ENDINGS)
+    return is_file or is_folder(path)
 
 
-def refuse_spreadsheet(path: FilePath) -> None:
-    """Raise an error that explains how to convert a spreadsheet, or to unpack an archive."""
+def refuse_archive(path: FilePath) -> None:
+    """Raise an error that explains how to unpack an archive, or to convert other files."""
     name = bare_name(path).lower()
     if name.endswith(ARCHIVES):
         expected = "a file, packed by gzip, bzip2 or xz or not at all: unpack the archive first"
         raise InvalidArgumentError("path", expected, str(path))
-    if name.endswith(SPREADSHEETS):
-        raise InvalidArgumentError(
-            "path",
-            "a table as text or Parquet: in the spreadsheet program, save the sheet as CSV UTF-8 "
-            "(pandas: read_excel(…).to_csv(…, index=False))",
-            str(path),
-        )
+    if name.endswith(".numbers"):
+        expected = "a table: in the spreadsheet program, save the sheet as CSV UTF-8 or .xlsx"
+        raise InvalidArgumentError("path", expected, str(path))
 
 
 def table_ending(path: FilePath, endings: Sequence[str] = TABLE_ENDINGS) -> str:
     """Return the extension of a table, or raise if it is not among `endings`."""
+    refuse_archive(path)
     name = bare_name(path).lower()
     for ending in endings:
         if name.endswith(ending):
@@ -217,7 +216,12 @@ def table_ending(path: FilePath, endings: Sequence[str] = TABLE_ENDINGS) -> str:
 
 
 def read_records(
-    path: FilePath, options: TableOptions, wanted: Sequence[str] = (), known: Reading | None = None
+    path: FilePath,
+    options: TableOptions,
+    wanted: Sequence[str] = (),
+    known: Reading | None = None,
+    *,
+    labelled: bool = True,
 ) -> Records:
     """Return the cells of a table: all its blocks.
 
@@ -230,11 +234,15 @@ def read_records(
         Columns that the table must have; they help to detect the delimiter.
     known : Reading or None
         How an earlier file of the same kind was read; its encoding and delimiter are tried first.
+    labelled : bool
+        Whether to leave out documents of a folder that have no labels.
 
     Notes
     -----
     Memory: the file, and every cell as a Python object.
     """
+    if is_folder(path):
+        return folder_records(path, options, labelled=labelled)
     if str(path) == STANDARD_INPUT:
         data = _standard_input(options.max_bytes)
         file = TableFile(Path(path), "standard input", None, data=data)
@@ -323,6 +331,9 @@ class TableFile(NamedTuple):
 @contextmanager
 def table_file(path: FilePath) -> Iterator[TableFile]:
     """Give a table as a file; standard input is copied to a temporary file first."""
+    if is_folder(path):
+        yield TableFile(Path(path), str(path), None)
+        return
     if str(path) != STANDARD_INPUT:
         yield TableFile(Path(path), str(path), table_ending(path))
         return
@@ -339,11 +350,13 @@ def record_blocks(
     wanted: Sequence[str],
     known: Reading | None,
     block_rows: int,
+    *,
+    labelled: bool = True,
 ) -> Iterator[Records]:
     """Yield the rows of a table, at most `block_rows` at a time; each block is a table.
 
     The kind of the file is told by its extension, or by its content if it has none. Memory: the
-    cells of one block.
+    cells of one block; spreadsheets and folders of documents are one block.
 
     Parameters
     ----------
@@ -351,7 +364,15 @@ def record_blocks(
     options, wanted, known
         As for :func:`read_records`.
     block_rows : int
+    labelled : bool
     """
+    if file.path.is_dir():
+        yield folder_records(file.path, options, labelled=labelled)
+        return
+    if file.ending in SPREADSHEETS:
+        data = open_data(file.path, max_bytes=options.max_bytes) if file.data is None else file.data
+        yield spreadsheet_records(data, file.name, options)
+        return
     with file.open() as stream:
         magic = stream.read(4)
     if file.ending == PARQUET or magic == b"PAR1":

@@ -72,6 +72,7 @@ def read_table(
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
     quoting: bool | None = None,
+    sheet: str | None = None,
     label_names: Sequence[str] | None = None,
     encoding: str | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
@@ -85,8 +86,8 @@ def read_table(
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or JSON lines) or
-        ``.parquet``, possibly compressed.
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (an array of objects, or JSON lines),
+        ``.parquet``, ``.xlsx`` or ``.ods``, possibly compressed; or a folder of documents.
     text : str, sequence of str or None
         Column of the text; several columns are joined by line breaks. If a cell is a JSON list of
         strings, these are the tokens of the row. None: the column ``text`` if there is one,
@@ -109,6 +110,8 @@ def read_table(
     quoting : bool or None
         Whether quotes in a CSV or TSV file enclose cells; False treats them as ordinary characters.
         None: they enclose cells, except in tab-separated texts and URIs without a header.
+    sheet : str or None
+        Name of the sheet of a spreadsheet; by default the first that has rows.
     label_names : sequence of str or None
         The labels, in order; any other label is an error. By default those that occur, sorted.
     encoding : str or None
@@ -132,6 +135,7 @@ def read_table(
         delimiter=delimiter,
         columns=columns,
         quoting=quoting,
+        sheet=sheet,
         encoding=encoding,
         max_bytes=max_bytes,
     )
@@ -139,7 +143,8 @@ def read_table(
     reading = find_reading(records, options)
     X, feature_names = table_features(records, reading, bag)
     Y, known = _indicator(records, read_labels(records, reading), label_names)
-    own_names = None if row_names is None else tuple(map(str, records.cells(row_names)))
+    named = reading.row_names
+    own_names = None if named is None else tuple(map(str, records.cells(named)))
     try:
         return Dataset(X, Y, feature_names, known, own_names, source=Path(path).name)
     except InvalidArgumentError as error:

@@ -24,7 +24,7 @@ from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features, Float, Int32
 from vicinal._core.checks import check_integer, check_option
-from vicinal._core.csr import checked_csr, take_rows, to_user
+from vicinal._core.csr import checked_csr, private_copy, take_rows
 from vicinal._core.progress import blocks
 from vicinal._core.state import State, read_array, read_part
 from vicinal._core.threads import library_threads, using_threads
@@ -47,6 +47,8 @@ from vicinal.methods.predicting import probabilities_as
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training, block_rows
 from vicinal.scores import Scores
+
+__all__ = ["Blend", "BlendScoring"]
 
 COMBINATIONS = ("boosting", "mix")
 AS_TAUGHT = 1e-3
@@ -225,6 +227,16 @@ class Blend(IncrementalEstimator):
             version, scoring=scoring, decision=decision, calibration=Calibration(rows.n_rows)
         )
 
+    def prepare(self) -> Self:
+        """Compute now what the first change would need: the inverses of the global ridges."""
+        with self._changing() as reviser:
+            version = reviser.version
+            with using_threads(version.rows.n_jobs):
+                version = replace(version, scoring=_blend(version.scoring).ready())
+            reviser.writer.keep_for(version)
+            self._publish(version)
+        return self
+
     # -- what was taught
 
     def _score_blocks(
@@ -259,7 +271,7 @@ class Blend(IncrementalEstimator):
         version = self._fitted()
         scores = self._scores(version, X, graph)
         if version.label_kind == "sparse":
-            return to_user(cast("Csr", scores.values))
+            return private_copy(cast("Csr", scores.values))
         return probabilities_as(scores, version.label_kind)
 
     # -- neighbours and explanations

@@ -33,8 +33,15 @@ from scipy.spatial.distance import cdist
 
 from vicinal._core.arrays import Csr, Features, Float
 from vicinal._core.csr import take_rows
-from vicinal._core.state import State, read_array, read_count, read_plain, read_value
-from vicinal._core.validation import as_csr
+from vicinal._core.state import (
+    State,
+    damage_if_refused,
+    read_array,
+    read_count,
+    read_plain,
+    read_value,
+)
+from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError
 from vicinal.explain.breakdown import Breakdown, Terms
 from vicinal.methods.label_ridge.solver import gram as gram_of
@@ -92,6 +99,13 @@ def _kernel(a: Features, b: Features, width: float) -> Float:
 
 def _full(rows: Features) -> Float:
     return rows if isinstance(rows, np.ndarray) else rows.toarray()
+
+
+def _product(rows: Features, labels: Csr) -> Float:
+    """Return Φᵀ Y as a dense array."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray((labels.T @ rows).T)
+    return np.asarray((rows.T @ labels).toarray())
 
 
 def _lower(kernel: Float) -> Float:
@@ -155,7 +169,7 @@ class GlobalRidge:
         for start in range(0, max(seen.shape[0], 1), BLOCK_ROWS):
             some = self.features(seen[start : start + BLOCK_ROWS])
             gram = gram + gram_of(some, np.float64)
-            products = products + _full(some.T @ labels[start : start + BLOCK_ROWS])
+            products = products + _product(some, labels[start : start + BLOCK_ROWS])
             products = products - np.outer(np.asarray(some.sum(axis=0)).ravel(), self.mean)
         gram[np.diag_indices_from(gram)] += self.alpha
         return gram, products
@@ -262,10 +276,12 @@ class GlobalRidge:
         """Build from :meth:`get_state`, checked."""
         mean = read_array(state, "mean", np.float64, (None,))
         weights = read_array(state, "weights", np.float64, (None, len(mean)))
-        rows, width = read_value(state, "landmarks"), read_value(state, "width")
+        width = read_plain(state, "width", float)
         landmarks = None
-        if rows is not None:
-            if not isinstance(width, float) or width < 0 or rows.shape[0] != len(weights):
+        if read_value(state, "landmarks") is not None:
+            with damage_if_refused():
+                rows = check_features(state.get("landmarks"), "landmarks")
+            if width < 0 or rows.shape[0] != len(weights):
                 raise ModelFormatError("landmarks: expected as many rows as weights")
             landmarks = Landmarks(rows, width, _lower(_kernel(rows, rows, width)))
         return cls(

@@ -228,7 +228,10 @@ class BlendScoring:
         below: int,
     ) -> Listed:
         """Return the cells of rows; `own` are the labels of training rows to be left out."""
-        spoken = [view.speak(*each) for view, *each in zip(self.views, near, seen, strict=True)]
+        spoken = [
+            view.speak(graph, rows)
+            for view, graph, rows in zip(self.views, near, seen, strict=True)
+        ]
         none = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
         return Listed(
             *blend_cells(
@@ -276,10 +279,10 @@ class BlendScoring:
                 low = float(score_cells(scores, 0, [label])[0])
                 found.append(Breakdown(low, facts={"candidate": "no"}))
                 continue
-            terms = [
+            terms: list[Breakdown | None] = [
                 each
-                for view, *of_view in zip(self.views, near, seen, strict=True)
-                for each in view.terms(*of_view, label, self.Y)
+                for view, of_view, rows in zip(self.views, near, seen, strict=True)
+                for each in view.terms(of_view, rows, label, self.Y)
             ]
             terms += [ridge.terms(self._unit(ridge, seen), label) for ridge in self.ridges]
             found.append(self._breakdown(listed.cells[cell], terms))
@@ -401,7 +404,7 @@ class BlendScoring:
 
     def learned(self, X: Features, Y: Csr, every_label: Csr) -> Self:
         """Return the blend with further rows; `every_label` are the labels of all rows."""
-        ready = self._ready()
+        ready = self.ready()
         views = tuple(view.learned(X, Y) for view in ready.views)
         more = int(Y.shape[1]) - len(self.counts)
         counts = np.append(self.counts, np.zeros(more, dtype=np.int64)) if more else self.counts
@@ -417,7 +420,7 @@ class BlendScoring:
 
     def forgotten(self, places: Int) -> Self:
         """Return the blend without the rows at these places, which become empty."""
-        ready = self._ready()
+        ready = self.ready()
         Y = trust(take_rows(self.Y, places))
         seen = [take_rows(view.rows.X, places) for view in ready.views]
         return replace(
@@ -433,7 +436,7 @@ class BlendScoring:
     ) -> tuple[GlobalRidge, ...]:
         return tuple(ridge.changed(self._phi(ridge, seen), Y, sign) for ridge in self.ridges)
 
-    def _ready(self) -> Self:
+    def ready(self) -> Self:
         """Return the blend with the inverses that changes need."""
         if all(ridge.inverse is not None for ridge in self.ridges):
             return self
@@ -511,7 +514,8 @@ class BlendScoring:
         for ridge in ridges:
             if ridge.view >= len(looks) or len(ridge.mean) != Y.shape[1]:
                 raise ModelFormatError(f"ridges: {ridge.name} does not fit the other parts")
-        plan = CellPlan(*counts[:4], every_label=bool(counts[4]))
+        votes, ridge, centroids, table, every_label = counts
+        plan = CellPlan(votes, ridge, centroids, table, bool(every_label))
         return cls((), tuple(ridges), Y, label_counts(Y), plan, mixture, None, {}, tuple(looks))
 
 
@@ -550,7 +554,7 @@ def _ridges(views: Sequence[View], Y: Csr, max_memory: int) -> tuple[GlobalRidge
             add("ridge", 1.0, None)
         elif n_rows <= MOST_UNKNOWNS:
             add("ridge", 1.0, Landmarks.choose(seen, 0.0))
-        if not is_words and n_rows <= MOST_KERNEL_ROWS:
+        if isinstance(seen, np.ndarray) and n_rows <= MOST_KERNEL_ROWS:
             for share, alpha in KERNELS:
                 marks = Landmarks.choose(seen, share * typical_width(seen))
                 add(f"kernel ridge {share:g}", alpha, marks)

@@ -64,6 +64,8 @@ def test_the_table_beside_the_data_agrees():
     # Attributes that are no features (genbase), or are several (birds).
     columns = {"genbase": 1186 - 1, "birds": 260 - 1 + 12}
     for folder, n, m, labels, cardinality in rows:
+        if folder == "makupalat":  # read as a file, not by a name of the catalogue
+            continue
         one = entry("debtags-text" if folder == "debtags" else folder)
         if folder != "reuters21578":
             assert one.n_rows == int(re.match(r"\d+", n)[0]), folder

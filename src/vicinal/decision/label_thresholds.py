@@ -33,7 +33,7 @@ from vicinal._core.arrays import Csr, Float, Int
 from vicinal._core.checks import check_integer, check_real
 from vicinal._core.state import SaveableRecord
 from vicinal.decision._cells import (
-    Cells,
+    ScoreCells,
     check_truth,
     joined,
     running,
@@ -104,10 +104,7 @@ UNMERGED = 2**20
 class HighestOfLabels:
     """The highest distinct scores of each label that `wanted` cells reach, and the next one.
 
-    Parameters
-    ----------
-    wanted : ndarray, shape (L,)
-        The number of cells to collect for each label.
+    `wanted`: the number of cells to collect for each label.
 
     Notes
     -----
@@ -146,7 +143,7 @@ class HighestOfLabels:
         if waiting > self._kept + UNMERGED:
             self.merged()
 
-    def merged(self) -> Cells:
+    def merged(self) -> ScoreCells:
         """Return the groups sorted by label, then descending; all are counted as `false`."""
         cells = joined(*self._parts).descending().distinct()
         first = starts(cells.units)
@@ -160,7 +157,7 @@ class HighestOfLabels:
         return cells
 
 
-def _by_label(scores: Scores, floors: Float) -> Cells:
+def _by_label(scores: Scores, floors: Float) -> ScoreCells:
     """Return the cells whose score reaches the floor of their label."""
     stored, n_rows = scores.values, scores.shape[0]
     if not isinstance(stored, sparse.csr_array):
@@ -175,9 +172,9 @@ def _by_label(scores: Scores, floors: Float) -> Cells:
     return joined(seen, _groups(scores.base[at_base], at_base, absent[at_base]))
 
 
-def _groups(values: Float, labels: Int, counts: Int) -> Cells:
+def _groups(values: Float, labels: Int, counts: Int) -> ScoreCells:
     """Return groups of cells for which it does not matter whether they are true."""
-    return Cells(values, labels, np.zeros_like(counts), counts)
+    return ScoreCells(values, labels, np.zeros_like(counts), counts)
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,7 @@ class PCut(SaveableRecord):
 
     Fitted on blocks of rows. Cost: sorting the stored scores of each block. Memory, in addition to
     one block: about 100 × `factor` bytes per label of the training rows
-    (:class:`~vicinal.decision.per_label.HighestOfLabels`).
+    (:class:`~vicinal.decision.label_thresholds.HighestOfLabels`).
 
     Examples
     --------

@@ -30,34 +30,26 @@ on in proportion to it, as far as runs of 10 million rows can tell."""
 
 @dataclass(frozen=True)
 class Constants:
-    """Speed of one core, as measured by :func:`vicinal.cli.plan.calibrated`.
+    """Speed of one core, as measured by :func:`vicinal.cli.plan_search.calibrated`.
 
     The defaults were measured with binary rows and 30 neighbours on an otherwise idle AMD EPYC
     machine; a search over tf-idf weights takes about four times as long.
 
-    Parameters
-    ----------
-    ns_per_row : float
-        Time of one query per row, in a search of `measured_rows` rows, if rows and queries have
-        `entries_per_row` entries.
-    measured_rows : float
-    row_exponent : float
-        The time of a query grows with this power of the number of rows, up to 2 million: the more
-        rows, the nearer the neighbours found so far, and the fewer rows have to be examined.
-    entries_per_row : float
-        Entries per row when `ns_per_row` was measured. The time grows with the entries of the query
-        times those of the rows.
-    build_ns_per_entry : float
-        Processor time to build postings.
-    write_ns_per_entry : float
-        Processor time to write rows to a folder and to check them when it is opened.
-    postings_bytes_per_entry, postings_bytes_per_feature : float
-        On disk, and in the page cache of the machines that search; a feature counts in each range
-        of rows in which it occurs.
-    merge_ns_per_neighbor : float
-        Time to merge one neighbour of one shard into a list.
-    disk_mb_per_second : float
-        How fast files are written to disk and, if memory does not hold the postings, read.
+    `ns_per_row`: time of one query per row, in a search of `measured_rows` rows, if rows and
+    queries have `entries_per_row` entries.
+    `row_exponent`: the time of a query grows with this power of the number of rows, up to 2
+    million: the more rows, the nearer the neighbours found so far, and the fewer rows have to be
+    examined.
+    `entries_per_row`: entries per row when `ns_per_row` was measured. The time grows with the
+    entries of the query times those of the rows.
+    `build_ns_per_entry`: processor time to build postings.
+    `write_ns_per_entry`: processor time to write rows to a folder and to check them when it is
+    opened.
+    `postings_bytes_per_entry`, `postings_bytes_per_feature`: on disk, and in the page cache of the
+    machines that search; a feature counts in each range of rows in which it occurs.
+    `merge_ns_per_neighbor`: time to merge one neighbour of one shard into a list.
+    `disk_mb_per_second`: how fast files are written to disk and, if memory does not hold the
+    postings, read.
     """
 
     ns_per_row: float = 0.217
@@ -82,22 +74,12 @@ class Constants:
 class Workload:
     """The rows to search and the number of queries.
 
-    Parameters
-    ----------
-    rows : float
-    entries : float
-        Mean number of non-zero features per row, and per query.
-    features : float
-        Number of features.
-    labels : float
-        Number of labels, which determines the memory of a model.
-    labels_per_row : float
-    neighbors : int
-        k.
-    queries : float
-        Number of queries in addition to the leave-one-out graph.
-    value_bytes : int
-        4 for float32, 8 for float64.
+    `entries`: mean number of non-zero features per row, and per query.
+    `features`: number of features.
+    `labels`: number of labels, which determines the memory of a model.
+    `neighbors`: k.
+    `queries`: number of queries in addition to the leave-one-out graph.
+    `value_bytes`: 4 for float32, 8 for float64.
     """
 
     rows: float
@@ -143,7 +125,7 @@ class Machines:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Estimated resources; seconds are wall-clock time with all workers in parallel.
 
     Rows and postings are written by one machine: all its cores build postings, one core and the
@@ -166,7 +148,7 @@ class Plan:
     cost: float
 
 
-def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
+def plan(work: Workload, machines: Machines, constants: Constants) -> SearchPlan:
     """Return the estimated resources for a workload.
 
     If half of the workers' memory can hold the postings, they are read from the page cache;
@@ -204,7 +186,7 @@ def plan(work: Workload, machines: Machines, constants: Constants) -> Plan:
     write = entries * constants.write_ns_per_entry * 1e-9 + disk / disk_rate
     build = entries * constants.build_ns_per_entry * 1e-9
     hours = (queries + graph) / 3600
-    return Plan(
+    return SearchPlan(
         disk_gb=disk / 1e9,
         postings_gb=postings / 1e9,
         ranges=ranges,
@@ -257,17 +239,9 @@ def calibrated(
     rows, the entries and the features. Each time is the smallest of three runs, to reduce the
     influence of other programs.
 
-    Parameters
-    ----------
-    entries : float
-        Mean number of features per row.
-    n_features : float
-    neighbors : int
-    n_rows : int
-        At least 1,000. More rows take longer and represent large collections better.
-    n_queries : int
-    written_mb : int
-        Size of the file that is written to see how fast the disk is.
+    `entries`: mean number of features per row.
+    `n_rows`: at least 1,000. More rows take longer and represent large collections better.
+    `written_mb`: size of the file that is written to see how fast the disk is.
 
     Examples
     --------
@@ -426,7 +400,7 @@ def plan_search(
     if json:
         print_json({**facts, **{f"constant {k}": v for k, v in asdict(measured).items()}})
     else:
-        print_facts("Plan", facts)
+        print_facts("SearchPlan", facts)
 
 
 def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constants":
@@ -440,7 +414,7 @@ def _constants(work: "Workload", calibrate: bool, file: Path | None) -> "Constan
     return measured
 
 
-def _facts(found: "Plan") -> dict[str, object]:
+def _facts(found: "SearchPlan") -> dict[str, object]:
     """Return the estimates by name."""
     return {
         "rows and postings on disk, GB": found.disk_gb,

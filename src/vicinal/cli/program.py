@@ -16,12 +16,12 @@ from vicinal.cli.bench import bench
 from vicinal.cli.compare import compare
 from vicinal.cli.data import data_app
 from vicinal.cli.demo import demo
-from vicinal.cli.evaluate import evaluate_model
+from vicinal.cli.evaluate_model import evaluate_model
 from vicinal.cli.explain import explain_rows
 from vicinal.cli.info import info
-from vicinal.cli.measure import measure
+from vicinal.cli.measure_results import measure
 from vicinal.cli.output import errors, never_fail_to_print, say, visible
-from vicinal.cli.plan import plan_search
+from vicinal.cli.plan_search import plan_search
 from vicinal.cli.predict import predict
 from vicinal.cli.serve import serve
 from vicinal.cli.train import train

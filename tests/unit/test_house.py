@@ -1,0 +1,57 @@
+"""The layout of the sources (``tools/house.py``): its rules, and that it finds what breaks them."""
+
+import importlib.util
+from pathlib import Path
+
+TOOL = Path(__file__).parents[2] / "tools" / "house.py"
+spec = importlib.util.spec_from_file_location("house", TOOL)
+house = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(house)
+
+FILES = house.modules()
+TWICE = {"blocks", "files", "folds", "labels", "lcif", "ranking", "rows", "scoring", "table"}
+"""Names of modules that still occur twice."""
+TWICE_CLASSES = {"Grid", "_Body"}
+
+
+def test_a_module_with_one_importer_belongs_to_it():
+    assert house.single_importers(FILES) == {}
+
+
+def test_each_reason_is_needed():
+    found = house.importers(FILES)
+    assert house.REASONS.keys() <= FILES.keys()
+    assert {name for name in house.REASONS if len(found[name]) > 1} == set()
+
+
+def test_no_module_name_occurs_twice():
+    assert house.repeated_modules(FILES).keys() <= TWICE
+
+
+def test_no_class_name_occurs_twice():
+    assert house.repeated_classes(FILES).keys() <= TWICE_CLASSES
+
+
+def test_what_breaks_the_rules_is_found(tmp_path):
+    texts = {
+        "__init__": "from pack.shown import Shown\n",
+        "shown": "import pack.used\nfrom pack import helper\nclass Shown: pass\n",
+        "used": "from pack.shown import Shown\nclass Twice: pass\n",
+        "other": "def late():\n    from pack.used import Twice\n",
+        "helper": "class Twice: pass\n",
+        "inner/__init__": "",
+        "inner/used": "from pack import other\nimport pack.other\n",
+    }
+    for name, text in texts.items():
+        file = tmp_path / "pack" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    files = house.modules(tmp_path / "pack")
+    assert house.importers(files)["pack.used"] == {"pack.shown", "pack.other"}
+    assert house.single_importers(files) == {
+        "pack.helper": "pack.shown",
+        "pack.inner.used": "nobody",
+        "pack.other": "pack.inner.used",
+    }
+    assert house.repeated_modules(files) == {"used": ["pack.inner.used", "pack.used"]}
+    assert house.repeated_classes(files) == {"Twice": ["pack.helper", "pack.used"]}

@@ -1,0 +1,120 @@
+"""Check the layout of the sources: no helper module of a single user, no name twice.
+
+A module with one importer belongs to its importer. Exceptions: a module that its package exports
+(a method, an index, a metric), a command, and the modules of ``REASONS``. No module name and no
+class name occurs twice in ``src/vicinal``; names of packages do not count.
+"""
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[1] / "src" / "vicinal"
+
+REASONS = {
+    "vicinal.__main__": "python -m vicinal",
+    "vicinal.datasets.catalogue.corpora": "data: entries of text corpora, apart for their length",
+    "vicinal.datasets.catalogue.download": "the only code that uses the network",
+    "vicinal.datasets.debtags": "a data set: the embedded one",
+    "vicinal.datasets.generated": "a data source, for benchmarks and tests too",
+    "vicinal.datasets.npz": "a file format",
+    "vicinal.datasets.tables.table": "a file format",
+    "vicinal.explain.explanation_page": "an output format, loaded only when a page is written",
+    "vicinal.gpu.kernels": "imports Triton, which runs on a GPU only",
+    "vicinal.integrations.annif": "imported by Annif",
+    "vicinal.persistence.encoding": "a file format: what arrays and values look like in JSON",
+    "vicinal.persistence.sklearn_steps": "scikit-learn's steps in a model file",
+    "vicinal.report.curves": "plots, loaded only when they are drawn",
+    "vicinal.report.paper": "an output format: LaTeX, CSV and Parquet",
+    "vicinal.selection.lcif": "the grid of one method, computed in one pass",
+    "vicinal.selection.plots": "plots, loaded only when they are drawn",
+    "vicinal.service.label_studio": "the dialect of another program",
+    "vicinal.service.pages": "endpoints: the web pages",
+    "vicinal.service.server": "the web server, which apps of other servers do not load",
+}
+"""Modules with one importer, and why they stand alone."""
+
+
+def modules(folder: Path = SOURCES) -> dict[str, Path]:
+    """Return the files of a package by the names of their modules."""
+    parts = {
+        file: (folder.name, *file.relative_to(folder).with_suffix("").parts)
+        for file in sorted(folder.rglob("*.py"))
+    }
+    return {".".join(each).removesuffix(".__init__"): file for file, each in parts.items()}
+
+
+def importers(files: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Return which modules import each module, anywhere in their code."""
+    found: dict[str, set[str]] = {name: set() for name in files}
+    for name, file in files.items():
+        for imported in _imported(ast.parse(file.read_text(encoding="utf-8"))):
+            for target in (imported, imported.rpartition(".")[0]):
+                if target in found:
+                    found[target] |= {name} - {target}
+                    break
+    return found
+
+
+def _imported(tree: ast.Module) -> Iterable[str]:
+    """Yield the full names that a module imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
+def single_importers(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the modules that belong to their only importer, with its name."""
+    found = {}
+    for name, users in importers(files).items():
+        is_package = files[name].name == "__init__.py"
+        exported = users == {name.rpartition(".")[0]}
+        is_command = name.startswith("vicinal.cli.") and users == {"vicinal.cli.program"}
+        if len(users) < 2 and not (is_package or exported or is_command or name in REASONS):
+            found[name] = next(iter(users), "nobody")
+    return found
+
+
+def repeated_modules(files: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Return the names of modules that occur more than once."""
+    named = ((file.stem, name) for name, file in files.items() if file.stem != "__init__")
+    return _repeated(named)
+
+
+def repeated_classes(files: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Return the names of classes that occur more than once."""
+    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
+    return _repeated(
+        (node.name, name)
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+
+
+def _repeated(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, place in named:
+        places[name].append(place)
+    return {name: found for name, found in sorted(places.items()) if len(found) > 1}
+
+
+def main() -> None:
+    """Print what breaks the rules; exit with 1 if something does."""
+    files = modules()
+    lines = [
+        f"{name}: only {user} imports it; merge them, or give a reason in tools/house.py"
+        for name, user in single_importers(files).items()
+    ]
+    for kind, found in (("module", repeated_modules(files)), ("class", repeated_classes(files))):
+        lines += [f"{kind} name {name} twice: {', '.join(each)}" for name, each in found.items()]
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.exit(1 if lines else 0)
+
+
+if __name__ == "__main__":
+    main()
