@@ -242,7 +242,7 @@ def test_global_ridge_and_its_leave_one_out_scores(words):
         Y = (rng.random((50, 3)) < 0.4).astype(int)
         scoring = Blend(combine="mix").fit(X, Y).scoring_
     labels = sparse.csr_array(Y)
-    assert len(scoring.ridges) == (2 if words else 3)
+    assert len(scoring.ridges) == 2
     for ridge in scoring.ridges:
         seen = scoring._unit(ridge, [view.rows.X for view in scoring.views])
         rows = seen if isinstance(seen, np.ndarray) else seen.toarray()

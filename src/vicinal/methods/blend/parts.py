@@ -44,6 +44,13 @@ NEIGHBORS = 50
 """Neighbours that a view looks at."""
 VOTERS = 30
 """Of these, those that vote."""
+VOTES = np.array([VOTERS], dtype=np.int64), np.array([2.0])
+MORE_VOTES = np.array([VOTERS, VOTERS], dtype=np.int64), np.array([2.0, 6.0])
+"""Numbers of voters, and powers of their similarities."""
+ALPHA, DENSE_ALPHA, MORE_ALPHAS = 1.0, 0.3, (1.0, 0.3)
+"""Of local ridge."""
+MANY_ROWS = 2_500
+"""Rows from which on votes and local ridge speak twice: with fewer, more parts predict worse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,8 @@ class Look:
         Whether values are counts.
     first, second : ndarray of float64
         Weights of the features and nothing; or the least value and the width of each.
+    has_more_parts : bool
+        Whether its neighbours are heard twice, with sharper weights the second time.
     """
 
     kind: str
@@ -67,6 +76,7 @@ class Look:
     is_count: bool
     first: Float
     second: Float
+    has_more_parts: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +111,7 @@ class Look:
             "is_count": self.is_count,
             "first": self.first,
             "second": self.second,
+            "has_more_parts": self.has_more_parts,
         }
 
     @classmethod
@@ -114,7 +125,14 @@ class Look:
         first, second = (read_array(state, key, np.float64, (None,)) for key in ("first", "second"))
         if kind == "scaled" and (len(first) != len(second) or np.any(second <= 0)):
             raise ModelFormatError("second: expected a width above 0 for each feature")
-        return cls(kind, metric, read_plain(state, "is_count", bool), first, second)
+        return cls(
+            kind,
+            metric,
+            read_plain(state, "is_count", bool),
+            first,
+            second,
+            read_plain(state, "has_more_parts", bool),
+        )
 
 
 def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
@@ -131,9 +149,11 @@ def choose_looks(X: Features, Y: Csr, metric: str) -> list[Look]:
     if counts:
         having = np.bincount(rows.indices, minlength=rows.shape[1])
         idf = np.log((1 + rows.shape[0]) / (1 + having)) + 1.0
-    looks = [Look("given", metric, counts, idf, nothing)]
+    more = rows.shape[0] >= MANY_ROWS
+    looks = [Look("given", metric, counts, idf, nothing, more)]
     if rows.nnz == 0 or rows.data.min() >= 0:  # a feature with negative values is no word
-        looks.append(Look("weighted", "cosine", counts, label_weights(rows, Y, PRIOR), nothing))
+        weights = label_weights(rows, Y, PRIOR)
+        looks.append(Look("weighted", "cosine", counts, weights, nothing, more))
     return looks
 
 
@@ -198,7 +218,9 @@ class View:
     @property
     def part_names(self) -> list[str]:
         """What its parts are called."""
-        kinds = ["votes", "local ridge"] + ["centroids"] * (self.centroids is not None)
+        more = self.look.has_more_parts
+        kinds = ["votes", *["sharper votes"] * more, "local ridge", *["closer local ridge"] * more]
+        kinds += ["centroids"] * (self.look.kind != "scaled")
         return [f"{kind}, {self.look.name}" for kind in kinds]
 
     def nearest(self, seen: Features) -> NeighborGraph:
@@ -227,34 +249,36 @@ class View:
 
     def votes(self) -> tuple[Int, Float]:
         """Return numbers of voters, and powers of their similarities."""
-        return _VOTES
+        return MORE_VOTES if self.look.has_more_parts else VOTES
 
     def ridge(self, near: NeighborGraph) -> Float:
-        """Return the weights of local ridge for each neighbour, shape (1, 1, n, k)."""
-        alpha = DENSE_ALPHA if self.centroids is None else ALPHA
-        return ridge_weights(near, self.rows.X, [near.k], [alpha])
+        """Return the weights of local ridge for each neighbour, shape (1, α's, n, k)."""
+        alphas = MORE_ALPHAS if self.look.has_more_parts else (ALPHA,)
+        if self.look.kind == "scaled":
+            alphas = (DENSE_ALPHA,)
+        return ridge_weights(near, self.rows.X, [near.k], alphas)
 
     def terms(self, near: NeighborGraph, seen: Features, label: int, Y: Csr) -> list[Breakdown]:
         """Return the terms that add up to what each part says of a label, for one row."""
         found = near.ids[0][near.ids[0] >= 0].astype(np.int64)
         has = np.array([label in _labels_of(Y, place) for place in found.tolist()], dtype=np.bool_)
-        weights = neighbor_weights(near, POWER)[0, : min(len(found), VOTERS)]
-        total = weights.sum()
-        votes = np.zeros(len(found))
-        votes[: len(weights)] = weights / total if total > 0 else 0.0
-        ridge = self.ridge(near)[0, 0, 0, : len(found)]
-        if self.centroids is None and len(found):
-            ridge = ridge + (1.0 - ridge.sum()) / len(found)
-        parts = [
-            Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in (votes, ridge)
-        ]
+        shares = []
+        for power in self.votes()[1].tolist():
+            votes = np.zeros(len(found))
+            weights = neighbor_weights(near, power)[0, : min(len(found), VOTERS)]
+            votes[: len(weights)] = weights / (weights.sum() or 1.0)
+            shares.append(votes)
+        for ridge in self.ridge(near)[0, :, 0, : len(found)]:
+            rest = (1.0 - ridge.sum()) / max(1, len(found)) if self.centroids is None else 0.0
+            shares.append(ridge + rest)
+        parts = [Breakdown(0.0, (Terms("neighbor", found[has], each[has]),)) for each in shares]
         if self.centroids is not None:
             row = unit_rows(seen)
             columns = row.indices.astype(np.int64)
             sums = [self.centroids.sum(column, label) for column in columns.tolist()]
             norm = self.centroids.norm(label) or 1.0
-            shares = row.data * np.array(sums, dtype=np.float64) / norm
-            parts.append(Breakdown(0.0, (Terms("feature", columns, shares),)))
+            of_words = row.data * np.array(sums, dtype=np.float64) / norm
+            parts.append(Breakdown(0.0, (Terms("feature", columns, of_words),)))
         return parts
 
     def learned(self, X: Features, Y: Csr) -> "View":
@@ -278,11 +302,6 @@ class View:
     def compacted(self) -> "View":
         """Return the same view without empty places."""
         return replace(self, rows=self.rows.compacted())
-
-
-ALPHA, DENSE_ALPHA = 1.0, 0.3
-POWER = 2.0
-_VOTES = np.array([VOTERS], dtype=np.int64), np.array([POWER])
 
 
 def _labels_of(Y: Csr, place: int) -> Any:
