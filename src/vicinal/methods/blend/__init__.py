@@ -364,7 +364,7 @@ def _blend(scoring: object) -> BlendScoring:
 def _without(scoring: BlendScoring, places: Int) -> BlendScoring:
     """Return the blend without rows; an index that cannot forget is built again without them."""
     fewer = scoring.forgotten(places)
-    if fewer.views[0].rows.is_mutable:
+    if scoring.views[0].rows.is_mutable:
         return fewer
     kept = np.setdiff1d(np.arange(scoring.Y.shape[0]), places)
     return fewer.as_fitted(take_rows(scoring.Y, kept), None)
