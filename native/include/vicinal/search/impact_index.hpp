@@ -177,11 +177,11 @@ class ImpactIndex {
     double rounding = 0.0;      // R
     std::vector<Term> lists = {};
     PlaneSum plus = {}, minus = {};
-    struct Column {
-      std::int32_t column;
+    struct Cell {
+      std::uint32_t bitmap;
       std::int32_t weight;
     };
-    std::vector<Column> columns = {};  // what plus and minus hold, for single rows
+    std::vector<Cell> cells = {};  // the bitmaps once more, for single rows
     bool has_negative_lists = false;
     bool done = false;  // all rows have been searched
     Shortlist shortlist = {};
@@ -216,8 +216,7 @@ class ImpactIndex {
   std::size_t bytes() const {
     return postings_.bytes() + bitmaps_.owned_bytes() + peaks_.owned_bytes() +
            factors_.owned_bytes() + ranked_.owned_bytes() + groups_.owned_bytes() +
-           cells_.owned_bytes() + scales_.owned_bytes() + errors_.owned_bytes() +
-           column_norms_.owned_bytes();
+           scales_.owned_bytes() + errors_.owned_bytes() + column_norms_.owned_bytes();
   }
 
   // The index of the same rows as it was stored.
@@ -244,16 +243,12 @@ class ImpactIndex {
     expect_stored(std::ssize(factors_) == postings_.n_columns, "a factor for every column");
     expect_stored(std::ssize(bitmaps_) == n_groups * n_bitmaps() * bitmap_bytes,
                   "bitmaps for every group of rows");
-    expect_stored(
-        cells_.empty() || std::ssize(cells_) == n_groups * Blocks::group * postings_.n_columns,
-        "a cell for every row and column");
   }
 
   static void stored(auto& self, auto& archive) {
     archive(self.block_rows_, self.n_levels_, self.is_signed_, self.groups_, self.ranked_,
             self.scales_, self.errors_, self.column_norms_, self.list_error_, self.longest_row_,
-            self.has_negative_lists_, self.postings_, self.peaks_, self.factors_, self.bitmaps_,
-            self.cells_);
+            self.has_negative_lists_, self.postings_, self.peaks_, self.factors_, self.bitmaps_);
   }
 
   Plan plan(const QueryState& query) const {
@@ -402,8 +397,9 @@ class ImpactIndex {
             kernels_.reach(sums + first, static_cast<std::int16_t>(std::min(in_lists, 32767.0)),
                            scratch.found.data());
         if (count == 0) continue;
-        if (!cells_.empty() && static_cast<std::int64_t>(count) <= few_rows) {
-          cosines_of_rows(group, {scratch.found.data(), count}, sums + first, plan, cosines);
+        if (count * plan.cells.size() <= few_cells + 2 * plan.plus.size()) {
+          for (std::size_t i = 0; i < count; ++i)
+            cosines[i] = cosine_of_row(group, scratch.found[i], sums + first, plan);
           list_found(group, cosines, count, least, collection, plan, query, scratch);
           continue;
         }
@@ -436,7 +432,7 @@ class ImpactIndex {
   static constexpr double largest_weight = 63.0;
   static constexpr double most_in_lists_only = 0.45;  // |q_C| of queries that lists may decide
   static constexpr std::int64_t most_levels = 7;
-  static constexpr std::int64_t few_rows = 24;  // cost less one by one than their whole group
+  static constexpr std::size_t few_cells = 256;  // look-ups that cost less than a whole group
   static constexpr std::int64_t block_bytes = 3 << 17;  // of bitmaps: they stay in a core's cache
 
   std::int64_t n_planes() const { return n_levels_ + is_signed_; }
@@ -473,8 +469,6 @@ class ImpactIndex {
         std::max<std::int64_t>(std::ssize(groups_) * bitmap_bytes * n_planes(), 1);
     postings_.choose_shapes(counts, blocks_, sparsest, 8 * n_entries / each, true);
     factors_.resize(postings_.n_columns);
-    if (sparsest == lists_decide)
-      cells_.resize(std::ssize(groups_) * Blocks::group * postings_.n_columns);
   }
 
   // Rows by their norm in columns, so that the rows of a group get equally much from columns.
@@ -498,10 +492,6 @@ class ImpactIndex {
 
   static constexpr std::int64_t least_block = 2048, most_block_rows = 16384;
 
-  // Where rows have little in frequent features, only very frequent ones have a column, and cells
-  // are also kept row by row, because few rows of a query need them.
-  static constexpr std::int64_t lists_decide = 12;
-
   // Decide from some rows how many bits a cell needs, and how frequent a feature with a column is:
   // 1 of how many rows has it.
   template <class Value>
@@ -520,7 +510,7 @@ class ImpactIndex {
     if (is_signed_ || sample.error(1) > most_error) n_levels_ = 3;
     while (n_levels_ > 1 && n_levels_ < most_levels && sample.error(n_levels_) > most_error)
       ++n_levels_;
-    if (sample.column_norm() < 0.4) return lists_decide;
+    if (sample.column_norm() < 0.4) return 12;  // lists decide most queries
     return n_levels_ == 1 ? 64 : usual;
   }
 
@@ -574,9 +564,6 @@ class ImpactIndex {
         const double unit = scales_[position] * factors_[place.shape];
         const std::int64_t cell = cell_of(value / unit);
         set_cell(position, place.shape, cell);
-        if (!cells_.empty())
-          cells_.edit(position * postings_.n_columns + place.shape) =
-              static_cast<std::int8_t>(cell);
         const double kept = static_cast<double>(cell) * unit;
         column_error += (kept - value) * (kept - value);
         in_columns += kept * kept;
@@ -626,8 +613,11 @@ class ImpactIndex {
 
   // Add a column with a weight; the bitmap of negative cells has the opposite sign.
   void add_bitmaps(std::int64_t column, std::uint32_t weight, bool is_positive, Plan& plan) const {
-    const auto size = static_cast<std::int32_t>(weight);
-    plan.columns.push_back({static_cast<std::int32_t>(column), is_positive ? size : -size});
+    for (std::int64_t plane = 0; plane < n_planes(); ++plane) {
+      const std::int32_t each = static_cast<std::int32_t>(weight) << plane;
+      plan.cells.push_back({static_cast<std::uint32_t>(column * n_planes() + plane),
+                            (plane == n_levels_) != is_positive ? each : -each});
+    }
     PlaneSum& same = is_positive ? plan.plus : plan.minus;
     PlaneSum& opposite = is_positive ? plan.minus : plan.plus;
     for (std::size_t bit = 0; (weight >> bit) > 0; ++bit) {
@@ -719,21 +709,17 @@ class ImpactIndex {
         out);
   }
 
-  // What compute() gives for some rows of a group.
-  void cosines_of_rows(std::size_t group, std::span<const std::int32_t> rows,
-                       const std::int16_t* lists, const Plan& plan, float* out) const {
-    const auto list_unit = static_cast<float>(1.0 / plan.scale.unit);
-    const auto column_unit = static_cast<float>(plan.column_unit);
-    const std::int8_t* const cells =
-        cells_.data() + group * Blocks::group * static_cast<std::size_t>(postings_.n_columns);
-    for (const std::int32_t row : rows) prefetch(cells + row * postings_.n_columns);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::int8_t* const own = cells + rows[i] * postings_.n_columns;
-      std::int32_t sum = 0;
-      for (const auto& [column, weight] : plan.columns) sum += own[column] * weight;
-      out[i] = static_cast<float>(sum) * scales_[group * Blocks::group + rows[i]] * column_unit +
-               static_cast<float>(lists[rows[i]]) * list_unit;
-    }
+  // What compute() gives for one row of a group.
+  float cosine_of_row(std::size_t group, std::int32_t row, const std::int16_t* lists,
+                      const Plan& plan) const {
+    const std::uint8_t* const first =
+        bitmaps_.data() + group * n_bitmaps() * bitmap_bytes + row / 8;
+    std::int32_t sum = 0;
+    for (const auto& [bitmap, weight] : plan.cells)
+      sum += ((first[bitmap * bitmap_bytes] >> (row % 8)) & 1) * weight;
+    return static_cast<float>(sum) * scales_[group * Blocks::group + row] *
+               static_cast<float>(plan.column_unit) +
+           static_cast<float>(lists[row]) * static_cast<float>(1.0 / plan.scale.unit);
   }
 
   // No row of the group gets more than this from its columns.
@@ -898,7 +884,6 @@ class ImpactIndex {
   Array<float> peaks_;                  // by feature: largest |value| of rows scaled to length one
   Array<double> factors_;               // by column: a_j
   AlignedArray<std::uint8_t> bitmaps_;  // group by group: the planes of each column
-  AlignedArray<std::int8_t> cells_;     // t_ij row by row, or empty
 };
 
 }  // namespace vicinal
