@@ -215,10 +215,6 @@ bench-scale: setup ## Data larger than memory, and two workers against one proce
 bench-scale-commands: setup ## Large data sets by the command line (ARGS="texts yso-finna-en.tsv.xz --method lcif")
 	$(BIN)/python -m benchmarks.scale_commands $(ARGS)
 
-.PHONY: bench-self-graph
-bench-self-graph: setup ## The leave-one-out graph against querying every row (ARGS="--rows 100000")
-	$(BIN)/python -m benchmarks.self_graph $(ARGS)
-
 .PHONY: test-cluster-faults
 test-cluster-faults: setup ## A cluster whose workers die, stand still and join at random moments, for minutes
 	$(BIN)/python -m pytest -m slow -q tests/cluster

@@ -4,6 +4,11 @@ import json
 
 import pytest
 
+from vicinal.results import Result
+from vicinal_reproduction.results.stores import Stores
+from vicinal_reproduction.runner import units
+from vicinal_reproduction.specs.registry import PAPERS
+
 pytestmark = pytest.mark.native
 
 
@@ -56,3 +61,36 @@ def test_a_backend_that_is_none_is_refused(run, no_data, tmp_path):
     code, _, err = run("reproduce", "zhang2007", "--store", tmp_path, "--backend", "jax")
     assert code == 2
     assert "backend: expected one of" in " ".join(err.split())
+
+
+def test_one_data_set_and_method_can_be_shown(run, no_data):
+    words = ("zhang2007", "2", "--data", "yeast", "--method", "ml-knn")
+    code, out, _ = run("reproduce", *words, "--shipped", "--json")
+    assert code == 0
+    cells = json.loads(out)
+    assert cells
+    assert {(cell["data"], cell["method"]) for cell in cells} == {("yeast", "ml-knn")}
+    for option in ("--data", "--method"):
+        code, _, err = run("reproduce", "zhang2007", option, "nothing", "--shipped")
+        assert code == 2
+        assert f"{option}: expected one of" in " ".join(err.split())
+
+
+def test_a_reduced_run_is_marked_and_not_judged(run, no_data, tmp_path):
+    result = Result("zhang2007/folds", "yeast", "ml-knn", {"hamming-loss": (0.9,)}, seed=1)
+    (tmp_path / "quick").mkdir()
+    Stores(tmp_path / "quick").of("zhang2007").add(result)
+    words = ("zhang2007", "2", "--store", tmp_path, "--quick", "--data", "yeast")
+    code, out, _ = run("reproduce", *words, "--method", "ml-knn")
+    told = " ".join(out.split())
+    assert code == 0
+    assert "reduced run, not judged" in told
+    assert "worse" not in told
+
+
+def test_only_what_was_asked_for_is_run():
+    paper = PAPERS["zhang2007"]
+    every = units([paper], Stores("nowhere"))
+    few = units([paper], Stores("nowhere"), only_data="yeast", only_method="ml-knn")
+    assert {(each.data, each.methods) for each in few} == {("yeast", ("ml-knn",))}
+    assert len(few) < len(every)

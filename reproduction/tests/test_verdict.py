@@ -27,10 +27,9 @@ def test_a_gain_is_judged_the_other_way():
     assert judge("micro-f1", 0.4, 0.5) == "worse"
 
 
-def test_seconds_and_ranks_are_better_low():
-    assert (
-        better_side("seconds") == better_side("rank of f1") == better_side("global rank") == "low"
-    )
+def test_ranks_are_better_low_and_run_times_are_not_judged():
+    assert better_side("rank of f1") == better_side("global rank") == "low"
+    assert judge("seconds", 0.1, 100.0) == "shown"
 
 
 def test_metrics_without_a_direction_are_not_judged():

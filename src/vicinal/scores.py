@@ -210,7 +210,7 @@ def check_scores(scores: object, name: str = "scores") -> Scores:
     Traceback (most recent call last):
     ...
     vicinal.errors.InvalidArgumentError: scores: expected finite values, got input that
-    contains NaN
+    contains NaN (row 0, column 1)
     """
     if isinstance(scores, Scores):
         return scores

@@ -92,7 +92,7 @@ def boost(X, y, out, pace):
 
 @pytest.fixture
 def one_division(monkeypatch):
-    monkeypatch.setattr(mixture, "CELLS_OF_ONE_FOLD", 1)
+    monkeypatch.setattr(mixture, "REPEATED_CELLS", 1)
 
 
 @pytest.mark.parametrize(("n", "seed", "rate"), [(150, 0, 0.1), (99, 1, 0.2)])
@@ -127,7 +127,7 @@ def test_several_divisions_are_averaged(monkeypatch):
     assert mixture.repeats_for(len(X)) == 3
     whole = mixture.fit_boosting(X, y, row_of, 0)
     single, original = [], mixture.row_folds
-    monkeypatch.setattr(mixture, "CELLS_OF_ONE_FOLD", 1)
+    monkeypatch.setattr(mixture, "REPEATED_CELLS", 1)
     for repeat in range(3):
         monkeypatch.setattr(mixture, "row_folds", lambda r, s, _, at=repeat: original(r, s, at))
         single.append(mixture.fit_boosting(X, y, row_of, 0))

@@ -17,7 +17,7 @@ from vicinal.decision import (
     PCut,
     RCut,
     Threshold,
-    per_label,
+    label_thresholds,
 )
 from vicinal.decision import cardinality as module
 from vicinal.decision.cardinality import HighestScores
@@ -118,7 +118,7 @@ def test_pcut_from_blocks_is_what_the_definition_gives(
 ) -> None:
     full, blocks, Y = data
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(per_label, "UNMERGED", unmerged)
+        patch.setattr(label_thresholds, "UNMERGED", unmerged)
         found = PCut(factor).fit_blocks(iter(blocks), Y).values
     wanted = factor * Y.toarray().sum(axis=0)
     if len(full):
@@ -132,7 +132,7 @@ def test_pcut_from_blocks_is_what_the_definition_gives(
 def test_pcut_of_many_rows_holds_as_many_scores_as_there_are_labels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(per_label, "UNMERGED", 100)
+    monkeypatch.setattr(label_thresholds, "UNMERGED", 100)
     whole, blocks, Y = many_rows(seed=4)
     assert np.array_equal(PCut().fit_blocks(blocks, Y).values, PCut().fit(whole, Y).values)
     highest, most = HighestOfLabels(np.bincount(Y.indices, minlength=30)), 0

@@ -90,7 +90,7 @@ OWN_PARAMETERS: dict[str, dict[str, Any]] = {
         "backend": "numpy",
         "device": None,
     },
-    "Blend": {"parts": "auto", "combine": "boosting", "random_state": 0, "max_memory": None},
+    "Blend": {"combine": "boosting", "random_state": 0, "max_memory": None},
 }
 COSINE = {"InstanceKNN", "FeatureKNN", "LCIF", "LocalRidge", "LabelRidge", "Blend"}
 INCREMENTAL = (
@@ -123,8 +123,8 @@ def test_parameters_and_defaults(name: str) -> None:
     given = inspect.signature(getattr(vicinal, name)).parameters
     metric = {"metric": "cosine" if name in COSINE else "euclidean"}
     wanted = OWN_PARAMETERS[name] | metric | SHARED
-    if name in INCREMENTAL:
-        wanted |= {"recalibrate_at": 0.01}
+    if name in (*INCREMENTAL, "Blend"):
+        wanted |= {"recalibrate_at": 0.1 if name == "Blend" else 0.01}
     assert {key: value.default for key, value in given.items()} == wanted
     own = list(given)[: len(OWN_PARAMETERS[name])]
     assert own == list(OWN_PARAMETERS[name]), "these may be given by position"

@@ -1,7 +1,8 @@
 """``vicinal reproduce``: the tables of the papers next to our results."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,7 +14,7 @@ from vicinal_reproduction.render.page import write_pages
 from vicinal_reproduction.render.tables import counts, plain, terminal_table
 from vicinal_reproduction.results.stores import Stores, stored
 from vicinal_reproduction.runner import run_units, units
-from vicinal_reproduction.specification import Paper
+from vicinal_reproduction.specification import Paper, Table
 from vicinal_reproduction.specs.registry import PAPERS, chosen_papers
 
 PaperArgument = Annotated[
@@ -29,8 +30,15 @@ TableArgument = Annotated[
 def reproduce(
     paper: PaperArgument = None,
     table: TableArgument = None,
+    data: Annotated[
+        str | None, typer.Option(help="Only this data set, by its name in the paper.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Only this method, by its name in the paper.")
+    ] = None,
     quick: Annotated[
-        bool, typer.Option(help="Quick run: some of the data, one seed, few folds.")
+        bool,
+        typer.Option(help="Quick run: some of the data, one seed, few folds. It is not judged."),
     ] = False,
     store: Annotated[Path, typer.Option(help="Results folder; completed runs are reused.")] = Path(
         "reproduction-results"
@@ -54,15 +62,18 @@ def reproduce(
     """Run the papers' experiments and compare their figures with ours."""
     papers = chosen_papers(paper)
     tables = None if table is None else (check_table(papers[0], table),)
+    check_names(papers, data, method)
     stores = stored() if shipped else Stores(store / "quick" if quick else store)
     if not shipped:
         where = chosen_backend(backend, device=None)
-        todo = units(papers, stores, tables=tables, quick=quick, backend=where)
+        only = {"only_data": data, "only_method": method}
+        todo = units(papers, stores, tables=tables, quick=quick, backend=where, **only)
         run_units(todo, stores, jobs=jobs, say=errors.print)
     shown: list[dict[str, Any]] = []
     for each in papers:
         figures = figures_of(each, stores.of(each.name).read())
-        shown += show_paper(each, figures, tables, json)
+        chosen = Chosen(tables, data, method, quick and not shipped)
+        shown += show_paper(each, figures, chosen, json)
     if html is not None:
         write_pages(papers, stores, html)
     if json:
@@ -78,20 +89,55 @@ def check_table(paper: Paper, table: str) -> str:
     return table
 
 
-def show_paper(
-    paper: Paper, figures: Figures, tables: tuple[str, ...] | None, json: bool
-) -> list[dict[str, Any]]:
+def check_names(papers: list[Paper], data: str | None, method: str | None) -> None:
+    """Raise if no paper has a data set or method of this name."""
+    every = [experiment for paper in papers for experiment in paper.experiments]
+    known_data = list(dict.fromkeys(name for each in every for name in each.data))
+    known_methods = list(dict.fromkeys(name for each in every for name in each.methods))
+    for option, name, known in (
+        ("--data", data, known_data),
+        ("--method", method, known_methods),
+    ):
+        if name is not None and name not in known:
+            raise InvalidArgumentError(option, f"one of {', '.join(known)}", repr(name))
+
+
+class Chosen(NamedTuple):
+    """The cells to show; those of a reduced run are not judged."""
+
+    tables: tuple[str, ...] | None
+    data: str | None
+    method: str | None
+    reduced: bool
+
+    def cells(self, paper: Paper, table: Table, figures: Figures) -> list[Cell]:
+        """Return the cells of a table that were asked for."""
+        found = [
+            cell
+            for cell in table_cells(paper, table, figures)
+            if self.data in (None, cell.reported.data)
+            and self.method in (None, cell.reported.method)
+        ]
+        if not self.reduced:
+            return found
+        return [cell if cell.ours is None else replace(cell, verdict="reduced") for cell in found]
+
+
+def show_paper(paper: Paper, figures: Figures, chosen: Chosen, json: bool) -> list[dict[str, Any]]:
     """Print the tables of a paper, except for JSON output; return their cells as plain values."""
     every: list[Cell] = []
     shown: list[dict[str, Any]] = []
     for table in paper.tables:
-        if tables is not None and table.name not in tables:
+        if chosen.tables is not None and table.name not in chosen.tables:
             continue
-        cells = table_cells(paper, table, figures)
+        cells = chosen.cells(paper, table, figures)
+        if not cells:
+            continue
         every += cells
         shown += plain(table, cells)
         if not json:
             title = f"{paper.name}, table {table.name}: {table.title}"
+            title += " (reduced run, not judged)" if chosen.reduced else ""
             out.print(terminal_table(title, cells))
             for note in table.notes:
                 out.print(f"  {note}")

@@ -65,6 +65,8 @@ def units(
     tables: tuple[str, ...] | None = None,
     quick: bool = False,
     backend: str = "numpy",
+    only_data: str | None = None,
+    only_method: str | None = None,
 ) -> list[Unit]:
     """List the units without a result in `stores`, cheap experiments first.
 
@@ -78,6 +80,8 @@ def units(
         One or two data sets and one seed of each experiment, with a shortened protocol.
     backend : {"numpy", "torch"}
         Backend of projection searches.
+    only_data, only_method : str or None
+        Only this data set, only this method.
     """
     wanted = [
         (each, stores.of(paper.name).keys())
@@ -87,9 +91,11 @@ def units(
     found = []
     for experiment, done in sorted(wanted, key=lambda pair: pair[0].cost):
         few = experiment.quick_data or experiment.data[:1]
-        for data in few if quick else experiment.data:
+        every = experiment.data if only_data is not None or not quick else few
+        for data in (each for each in every if only_data in (None, each)):
             for seed in experiment.seeds[:1] if quick else experiment.seeds:
-                keys = {name: (experiment.name, data, name, seed) for name in experiment.methods}
+                names = [name for name in experiment.methods if only_method in (None, name)]
+                keys = {name: (experiment.name, data, name, seed) for name in names}
                 missing = tuple(name for name, key in keys.items() if key not in done)
                 if missing:
                     found.append(Unit(experiment.name, data, seed, missing, quick, backend))

@@ -248,6 +248,8 @@ class Paper:
     checks : tuple of Check
     reasons : tuple of Reason
         Why cells are worse.
+    better : tuple of Reason
+        Why cells are better by more than a tenth of the paper's figure.
     notes : tuple of str
     derive : callable or None
         Derives further results from existing ones (``Figures``).
@@ -263,6 +265,7 @@ class Paper:
     rank_tests: tuple[RankTest, ...] = ()
     checks: tuple[Check, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    better: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     derive: Callable[[Any], list[Result]] | None = None
 

@@ -105,7 +105,8 @@ def _not_finite(matrix: Features, name: str) -> InvalidArgumentError:
     at = np.argwhere(np.isnan(values) if what == "NaN" else np.isinf(values))[0]
     if isinstance(matrix, sparse.csr_array):
         at = np.array([row_ids(matrix)[at[0]], matrix.indices[at[0]]])
-    hint = "sklearn.impute.SimpleImputer fills missing values" if what == "NaN" else ""
+    is_fillable = what == "NaN" and name == "X"
+    hint = "sklearn.impute.SimpleImputer fills missing values" if is_fillable else ""
     place = f"input that contains {what} (row {at[0]}, column {at[1]})"
     return InvalidArgumentError(name, "finite values", place, hint)
 

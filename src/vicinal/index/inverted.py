@@ -233,8 +233,8 @@ class InvertedIndex:
     Notes
     -----
     Memory: at most 16 bytes per entry of `X` in addition to `X` itself, 42 per feature that occurs
-    and 24 per row; while searching, 64 or 128 kilobytes per thread for each query of a batch, and
-    at most 512 per thread; :meth:`query_self` of many rows takes 16 k + 524 bytes per row instead.
+    and 36 per row. While searching, each thread takes 128 kilobytes, 2 bytes per weighted row, and
+    a few kilobytes per query of a batch.
     Removed rows are kept until a segment has lost more than
     :data:`~vicinal.index._common.COMPACT_SHARE` of its rows, or until :meth:`compact`.
 

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -99,13 +99,13 @@ class NeighborEstimator(
 
     if not TYPE_CHECKING:  # a type checker would take every attribute for known
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
             """Name a remedy where a method does not learn incrementally."""
-            kind = type(self).__name__
             if name in ("partial_fit", "forget", "recalibrate"):
                 remedy = "call fit again, or use MLkNN"
+                kind = type(self).__name__
                 raise AttributeError(f"{kind} does not learn incrementally: {remedy}")
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # raises what Python or a property says
 
     def _finish_fit(self, scoring: Scoring, training: Training) -> None:
         """Warn of what was learned, or keep more of it.

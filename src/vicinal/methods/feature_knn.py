@@ -17,8 +17,8 @@ the formula, so ``aggregate`` selects one of four readings:
 - ``"max"``: the largest :math:`sim_{FL}(f_j, y)` of the features that keep *y*.
 
 A label that no feature of *x* keeps scores 0. ``neighbors_of="label"`` is a variant that is not in
-the paper: each label keeps its k most similar features instead. ``docs/lcif.md`` compares all
-readings with the paper's figures: ``"kept-mean"``, the default, comes nearest.
+the paper: each label keeps its k most similar features instead. The documentation of LCIF compares
+all readings with the paper's figures: ``"kept-mean"``, the default, comes nearest.
 
 The search takes place in ``fit`` and includes all rows; a prediction is one sparse product.
 Features are expected to be in [0, 1]; then scores are too. Negative values of *x* and negative
@@ -553,7 +553,7 @@ class FeatureKNN(IncrementalEstimator):
     >>> model.predict_names([[1.0, 0.0], [1.0, 3.0]])
     [['round'], ['round', 'square']]
     >>> model.predict_proba([[1.0, 3.0]]).toarray()
-    array([[0.25, 0.75]])
+    array([[1., 1.]])
     """
 
     method = Method(

@@ -298,7 +298,7 @@ class Gate:
         reply = _Reply(send, _request_id(headers), self._limits, self._replies)
         scope.setdefault("state", {})["request_id"] = reply.request_id
         began = time.perf_counter()
-        body = _Body(self._bodies, self._limits)
+        body = _ReceivedBody(self._bodies, self._limits)
         try:
             need = self._declarations.need_of(scope["method"], scope["path"])
             self._access.check(need or "read", headers)
@@ -336,7 +336,7 @@ class Gate:
         )
 
 
-class _Body:
+class _ReceivedBody:
     """The body of one request, counted while the request holds it if it is large."""
 
     def __init__(self, budget: Budget, limits: Limits) -> None:

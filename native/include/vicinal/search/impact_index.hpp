@@ -329,6 +329,7 @@ class ImpactIndex {
   void begin_query(const Collection<Value>& collection, Plan& plan, QueryState& query,
                    Scratch& scratch) const {
     plan.shortlist.reset(query);
+    scratch.window = EstimateWindow();  // that of another query's last block
     if (groups_.empty() || plan.lists.empty() || plan.column_norm > most_in_lists_only ||
         !is_never_negative(collection.metric, plan))
       return;

@@ -10,9 +10,9 @@ import numpy as np
 
 from vicinal.results import Result
 from vicinal_reproduction.figures.reported import Reported, reported
-from vicinal_reproduction.figures.verdict import Verdict, judge
+from vicinal_reproduction.figures.verdict import Verdict, judge, much_better
 from vicinal_reproduction.sources import UNAVAILABLE
-from vicinal_reproduction.specification import Paper, Table
+from vicinal_reproduction.specification import Paper, Reason, Table
 
 Place: TypeAlias = tuple[str, str, str]
 
@@ -32,7 +32,7 @@ class Cell:
         Standard deviation over folds, or over seeds if each has a single figure.
     verdict : str
     reason : str
-        Why it is worse, if it is.
+        Why it is worse, or better by more than a tenth, if it is; empty if no reason is known.
     """
 
     reported: Reported
@@ -41,6 +41,13 @@ class Cell:
     std: float | None
     verdict: Verdict
     reason: str = ""
+
+    @property
+    def needs_reason(self) -> bool:
+        """Whether the cell is worse, or better by more than a tenth of the paper's figure."""
+        if self.verdict != "better":
+            return self.verdict == "worse"
+        return self.ours is not None and much_better(self.ours, self.reported.value)
 
     @property
     def difference(self) -> float | None:
@@ -121,8 +128,9 @@ def _cell(
     pooled = np.concatenate([np.asarray(values) for values in seeds])
     std = float(pooled.std(ddof=1)) if len(pooled) > 1 else None
     verdict = judge(each.metric, ours, each.value, each.std) if judged else "shown"
-    reason = reason_for(paper, each) if verdict == "worse" else ""
-    return Cell(each, kind, ours, std, verdict, reason)
+    cell = Cell(each, kind, ours, std, verdict)
+    reasons = paper.reasons if verdict == "worse" else paper.better
+    return replace(cell, reason=reason_for(reasons, each)) if cell.needs_reason else cell
 
 
 def _seeds(
@@ -150,9 +158,9 @@ def _first(
     return []
 
 
-def reason_for(paper: Paper, each: Reported) -> str:
+def reason_for(reasons: Iterable[Reason], each: Reported) -> str:
     """Return why a cell differs from the paper; empty if no reason is known."""
-    for reason in paper.reasons:
+    for reason in reasons:
         if reason.fits(each.table, each.data, each.method, each.metric):
             return reason.text
     return ""

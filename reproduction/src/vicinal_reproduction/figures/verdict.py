@@ -4,11 +4,17 @@ from typing import Literal, TypeAlias
 
 from vicinal.metrics import METRICS
 
-Verdict: TypeAlias = Literal["matched", "better", "worse", "shown", "no data", "not run"]
+Verdict: TypeAlias = Literal["matched", "better", "worse", "shown", "reduced", "no data", "not run"]
 
-VERDICTS: tuple[Verdict, ...] = ("matched", "better", "worse", "shown", "no data", "not run")
+VERDICTS: tuple[Verdict, ...] = (
+    *("matched", "better", "worse"),
+    *("shown", "reduced", "no data", "not run"),
+)
+"""``shown`` cells are not judged; ``reduced`` ones come from a quick run and are not judged."""
 LEAST = 0.0015
 SHARE = 0.03
+MUCH = 0.1
+"""A figure that is better by more than this share of the paper's needs an explanation."""
 
 
 def tolerance(value: float, std: float | None = None) -> float:
@@ -50,11 +56,22 @@ def better_side(metric: str) -> str:
 
     Examples
     --------
+    Run times are not judged: machines differ more than methods.
+
     >>> better_side("micro-f1"), better_side("seconds"), better_side("mean neighbour count of fall")
-    ('high', 'low', 'none')
+    ('high', 'none', 'none')
     """
     if metric in METRICS:
         return METRICS[metric].better
-    if metric == "seconds" or "rank" in metric:
-        return "low"
-    return "none"
+    return "low" if "rank" in metric else "none"
+
+
+def much_better(ours: float, value: float) -> bool:
+    """Tell whether a figure differs from the paper's by more than a tenth of it.
+
+    Examples
+    --------
+    >>> much_better(0.5, 0.6), much_better(0.55, 0.6)
+    (True, False)
+    """
+    return abs(ours - value) > MUCH * abs(value)

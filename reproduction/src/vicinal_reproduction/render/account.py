@@ -25,11 +25,13 @@ stored results (`reproduction/src/vicinal_reproduction/results/`) by
 `vicinal reproduce [PAPER [TABLE]]` runs the experiments again.
 
 A cell is **matched** if our figure is within 0.0015 or 3 % of the paper’s (or within the paper’s
-standard deviation, if it is printed), otherwise **better** or **worse**. *Own* methods are those of
-this library; *baselines* are the methods that the papers compare them with. Cells are “not judged”
-if neither high nor low values are better, or if the table’s notes say so; “no data” means that the
+standard deviation, if it is printed), otherwise **better** or **worse**. A better figure does not
+confirm a paper’s figure: it is counted on its own, and every cell that is better by more than 10 %
+has an explanation or is listed as unexplained. *Own* methods are those of this library; *baselines*
+are the methods that the papers compare them with. Cells are “not judged” if neither high nor low
+values are better, if they are run times, or if the table’s notes say so; “no data” means that the
 data is unavailable; “not run” means not run yet. Cross-validated cells are means over three
-fold seeds.
+fold seeds. “Matched or explained” counts matched cells and cells with an explanation.
 """
 
 COLUMNS = 12
@@ -69,19 +71,26 @@ def _summary(cells: dict[str, list[Cell]]) -> str:
         for kind in (OWN, RIVAL):
             found = counts(each, kind)
             if found:
-                numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
-                rows.append([name, TITLES.get(kind, kind), *numbers, _share(found)])
-    everything = counts([cell for each in cells.values() for cell in each], OWN)
-    numbers = [str(everything.get(verdict, 0) or "") for verdict in VERDICTS]
-    rows.append(["**all**", OWN, *numbers, _share(everything)])
-    return markdown_table(
-        ["paper", "methods", *(TITLES.get(name, name) for name in VERDICTS), "matched or better"],
-        rows,
-    )
+                rows.append([name, TITLES.get(kind, kind), *_counted(each, kind)])
+    every = [cell for each in cells.values() for cell in each]
+    rows.append(["**all**", OWN, *_counted(every, OWN)])
+    shares = ["matched", "matched or explained"]
+    return markdown_table(["paper", "methods", *_verdicts(), *shares], rows)
+
+
+def _counted(cells: Iterable[Cell], kind: str) -> list[str]:
+    """Return the numbers of a row of the summary: each verdict, and two shares."""
+    of_kind = [cell for cell in cells if cell.kind == kind]
+    found = counts(of_kind)
+    return [
+        *(str(found.get(verdict, 0) or "") for verdict in SHOWN),
+        _share(of_kind),
+        _share(of_kind, explained=True),
+    ]
 
 
 def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
-    """Yield the share of matched or better cells if a variant replaces the main experiment."""
+    """Yield the share of matched cells if a variant replaces the main experiment."""
     cells = {tuple(_place(cell)): cell for cell in _cells(paper, figures)}
     filled = list(filled_checks(paper, figures))
     for check in paper.checks:
@@ -89,20 +98,24 @@ def _otherwise(paper: Paper, figures: Figures) -> Iterator[str]:
         counted = check.listed if check.counted is None else check.counted
         if counted and others:
             replaced = {tuple(_place(cell)): cell for other in others for cell in other}
-            share = _share(counts({**cells, **replaced}.values(), OWN))
-            yield f"{paper.name}, if {check.what} (see its variants): {share}."
+            own = [cell for cell in {**cells, **replaced}.values() if cell.kind == OWN]
+            yield f"{paper.name}, if {check.what} (see its variants): {_share(own)} matched."
+
+
+SHOWN = tuple(name for name in VERDICTS if name != "reduced")
+"""The verdicts of stored results: the page has no reduced runs."""
 
 
 def _verdicts() -> list[str]:
     """Return the names of the verdicts on the page."""
-    return [TITLES.get(name, name) for name in VERDICTS]
+    return [TITLES.get(name, name) for name in SHOWN]
 
 
-def _share(found: dict[str, int]) -> str:
-    """Return the share of the judged cells that are matched or better."""
-    good = found.get("matched", 0) + found.get("better", 0)
-    judged = good + found.get("worse", 0)
-    return f"{good} of {judged} ({good / judged:.1%})" if judged else "–"
+def _share(cells: Iterable[Cell], *, explained: bool = False) -> str:
+    """Return the share of the judged cells that are matched, or matched or explained."""
+    judged = [cell for cell in cells if cell.verdict in ("matched", "better", "worse")]
+    good = sum(cell.verdict == "matched" or (explained and bool(cell.reason)) for cell in judged)
+    return f"{good} of {len(judged)} ({good / len(judged):.1%})" if judged else "–"
 
 
 def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[str]:
@@ -116,7 +129,7 @@ def _paper(paper: Paper, figures: Figures, cells: Sequence[Cell]) -> Iterator[st
     for table in paper.tables:
         if table.notes:
             yield f"\nTable {table.name}: {' '.join(table.notes)}"
-    yield from _worse(cells)
+    yield from _differing(cells)
     yield from _checks(paper, figures)
     yield from _orders(paper, figures)
     for curve in paper.curves:
@@ -135,27 +148,36 @@ def _by_table(paper: Paper, figures: Figures) -> str:
         for kind in (OWN, RIVAL):
             found = counts(cells, kind)
             if found:
-                numbers = [str(found.get(verdict, 0) or "") for verdict in VERDICTS]
+                numbers = [str(found.get(verdict, 0) or "") for verdict in SHOWN]
                 rows.append([table.name, table.title, TITLES.get(kind, kind), *numbers])
     return markdown_table(["table", "title", "methods", *_verdicts()], rows)
 
 
-def _worse(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield the worse cells, each with the number of its explanation, and the explanations."""
-    worse = [cell for cell in cells if cell.verdict == "worse"]
-    if not worse:
-        return
-    reasons = list(dict.fromkeys(cell.reason for cell in worse if cell.reason))
+def _differing(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the cells that need an explanation, and the explanations."""
+    for verdict, title in (
+        ("worse", "Cells that are worse"),
+        ("better", "Cells that are better by more than 10 %"),
+    ):
+        listed = [cell for cell in cells if cell.verdict == verdict and cell.needs_reason]
+        if listed:
+            without = sum(not cell.reason for cell in listed)
+            yield f"\n{title}: {len(listed)}, of which {without} are unexplained.\n"
+            yield from _explained(listed)
+
+
+def _explained(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield cells, each with the number of its explanation, and the explanations."""
+    reasons = list(dict.fromkeys(cell.reason for cell in cells if cell.reason))
     numbers = {reason: str(at) for at, reason in enumerate(reasons, start=1)}
-    yield "\nCells that are worse, with explanations:\n"
     rows = [
         [
             *_place(cell),
             *_numbers(cell),
             TITLES.get(cell.kind, cell.kind),
-            numbers.get(cell.reason, "–"),
+            numbers.get(cell.reason, "unexplained"),
         ]
-        for cell in worse
+        for cell in cells
     ]
     header = ["table", "data", "method", "metric", "paper", "ours", "difference", "", "why"]
     yield markdown_table(header, rows)

@@ -16,7 +16,30 @@ def _best_for_micro_f1() -> MetricThreshold:
     return MetricThreshold("micro-f1")
 
 
+READINGS = {
+    "literal": ("feature", "literal"),
+    "max": ("feature", "max"),
+    "label-literal": ("label", "literal"),
+    "label-kept-mean": ("label", "kept-mean"),
+    "label-mean": ("label", "mean"),
+    "label-max": ("label", "max"),
+}
+"""Readings of feature kNN that no other experiment covers: neighbors_of and aggregate."""
+
 EXPERIMENTS = (
+    *(
+        Experiment(
+            f"feremans2017/{name}",
+            f"the grid up to k = 29, feature kNN with neighbors_of={switch[0]!r} and "
+            f"aggregate={switch[1]!r}",
+            DATA if name == "literal" else SMALLER,
+            FEATURE_METHODS,
+            LcifSearch(METRICS, switches=(switch,)),
+            seeds=(1,),
+            cost=8,
+        )
+        for name, switch in READINGS.items()
+    ),
     Experiment(
         "feremans2017/as-written",
         "the grid up to k = 29, feature kNN with the paper’s formula: the mean over all features"
@@ -96,6 +119,15 @@ EXPERIMENTS = (
 )
 
 CHECKS = (
+    *(
+        Check(
+            f"feremans2017/{name}",
+            ("II",),
+            f"feature kNN has neighbors_of={switch[0]!r} and aggregate={switch[1]!r}",
+            counted=False,
+        )
+        for name, switch in READINGS.items()
+    ),
     Check(
         "feremans2017/switches",
         ("II",),

@@ -169,6 +169,14 @@ PAPER = Paper(
         "because as figures for unseen rows they would be misleading.",
         "The stored searches of ML-ARP were run on a GPU (`--backend torch`), sixteen at a time.",
     ),
+    better=(
+        Reason(
+            "the paper prints 0.047 for every method on genbase, also for the baseline. That is "
+            "the Hamming loss of predicting no label at all (1.25 of 27 labels per row)",
+            data="genbase",
+            metric="hamming-loss",
+        ),
+    ),
     reasons=(
         Reason(
             "no k from 1 to 30 brings ML-kNN on delicious close to the paper’s figure (curve), "

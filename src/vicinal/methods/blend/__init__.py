@@ -22,7 +22,7 @@ from typing import Self, cast
 import numpy as np
 from scipy import sparse
 
-from vicinal._core.arrays import Csr, Features, Float, Int32
+from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.csr import checked_csr, private_copy, take_rows
 from vicinal._core.progress import blocks
@@ -304,7 +304,7 @@ class Blend(IncrementalEstimator):
         """Return the scores of a row by the parts without each group of training rows."""
         scoring, rows = _blend(self.scoring_), self.search_
         with using_threads(rows.n_jobs):
-            fewer = [scoring.forgotten(np.array(group)) for group in groups]
+            fewer = [_without(scoring, np.array(group)) for group in groups]
             return Scores.stack([each.scores(rows.query(x, 0), x) for each in fewer])
 
     def _explain_scores(
@@ -359,6 +359,15 @@ def _blend(scoring: object) -> BlendScoring:
     if not isinstance(scoring, BlendScoring):
         raise ModelFormatError(f"scoring: expected a blend, got {type(scoring).__name__}")
     return scoring
+
+
+def _without(scoring: BlendScoring, places: Int) -> BlendScoring:
+    """Return the blend without rows; an index that cannot forget is built again without them."""
+    fewer = scoring.forgotten(places)
+    if scoring.views[0].rows.is_mutable:
+        return fewer
+    kept = np.setdiff1d(np.arange(scoring.Y.shape[0]), places)
+    return fewer.as_fitted(take_rows(scoring.Y, kept), None)
 
 
 def teach(taught: dict[bytes, tuple[int, ...]], X: Features, ids: np.ndarray) -> None:
