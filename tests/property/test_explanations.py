@@ -152,7 +152,11 @@ def test_values_of_any_size(name, seed, metric):
         return  # weights that are infinite give no scores to explain
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = model.explain(Q, labels=[0, 1], what_if=True)
+        try:
+            found = model.explain(Q, labels=[0, 1], what_if=True)
+        except InvalidArgumentError:
+            assert name == "local-ridge"  # without a feature its weights may be infinite too
+            return
         json.loads(found.to_json())
         assert found.to_html()
     for why in found:
