@@ -148,7 +148,7 @@ class Pace:
 
 
 SMALL_STEPS = Pace(200, 0.1, 15)
-LARGE_STEPS = Pace(80, 0.12, 47)
+LARGE_STEPS = Pace(60, 0.15, 47)
 """As good where cells are many, in half of the time: most of a tree's time is for its root."""
 MANY_CELLS = 150_000
 
