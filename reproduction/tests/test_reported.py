@@ -99,7 +99,13 @@ def test_the_catalogue_knows_every_data_set():
         assert describe(catalogue_name(name))["name"] == catalogue_name(name)
 
 
-ONE_DRAW = {"ml-arp/stratified", "ml-arp/rcv1", *(f"ml-arp/{reading}" for reading in READINGS)}
+LCIF_READINGS = ("literal", "max", "label-literal", "label-kept-mean", "label-mean", "label-max")
+ONE_DRAW = {
+    "ml-arp/stratified",
+    "ml-arp/rcv1",
+    *(f"ml-arp/{reading}" for reading in READINGS),
+    *(f"feremans2017/{reading}" for reading in LCIF_READINGS),
+}
 """Long searches, which fill what experiments with three seeds leave open, and side experiments."""
 
 
