@@ -87,8 +87,7 @@ rows each for a threshold: in brackets, three times the seconds of its one fit (
 thresholds above come from one such fit only).
 
 yso-finna-en has 345,252 training texts and 24,953 labels, generated-325k 60,000 made-up rows and
-325,000 labels. Above 20,000 labels the blend consists of votes alone, and says so: "only votes of
-neighbours are used, because the other parts score each of the 24953 labels of a row (limit 20000)".
+325,000 labels.
 """
 PROJECTED = """
 \\* fitted on 48 of the labels, evenly spaced by how often they occur; seconds multiplied by
