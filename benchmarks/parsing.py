@@ -14,8 +14,8 @@ from sklearn.datasets import load_svmlight_file
 from benchmarks.recording import Measurement, record
 from vicinal.datasets import Dataset, write_file
 from vicinal.datasets.arff import read_meka
+from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.dataset import by_content
-from vicinal.datasets.files import FilePath
 from vicinal.datasets.xc import read_xc
 
 ROWS = 20_000

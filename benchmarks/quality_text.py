@@ -20,7 +20,7 @@ from vicinal._core.arrays import Csr, Int
 from vicinal.datasets.catalogue import entry
 from vicinal.datasets.catalogue.corpora import Corpus, TextRecipe, indicator
 from vicinal.datasets.catalogue.download import finder
-from vicinal.datasets.files import DEFAULT_MAX_BYTES
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES
 from vicinal.decision import MetricThreshold, NeverEmpty
 from vicinal.methods import NeighborEstimator
 from vicinal.metrics import evaluate

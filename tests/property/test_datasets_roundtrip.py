@@ -14,7 +14,7 @@ from vicinal.datasets.arff import read_meka, write_meka
 from vicinal.datasets.dataset import SPARSE_BELOW
 from vicinal.datasets.mulan import read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
-from vicinal.datasets.tables.table import read_table, write_table
+from vicinal.datasets.tables.table_file import read_table, write_table
 from vicinal.datasets.xc import read_xc, write_xc
 
 pytestmark = pytest.mark.native

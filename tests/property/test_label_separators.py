@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vicinal.datasets.tables.labels import detect_separator, listed_labels, split_labels
+from vicinal.datasets.tables.label_cells import detect_separator, listed_labels, split_labels
 
 name = st.text(st.sampled_from("abcdeäß-"), min_size=1, max_size=4)
 sets = st.lists(st.lists(name, unique=True, max_size=4), min_size=1, max_size=12)

@@ -15,7 +15,7 @@ from scipy import sparse
 from vicinal.datasets import Dataset, Reading, TableOptions, read_content, read_file, write_file
 from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.tables.content import table_blocks
-from vicinal.datasets.tables.rows import array_rows
+from vicinal.datasets.tables.table_rows import array_rows
 from vicinal.datasets.texts import read_texts, text_blocks
 from vicinal.errors import DataFormatError
 
@@ -186,7 +186,7 @@ def test_texts_one_per_line(text, encoding, block_rows, tmp_path_factory):
 
 @pytest.mark.parametrize("size", [1, 2**20])
 def test_a_late_byte_of_another_encoding_is_found(size, tmp_path, monkeypatch):
-    monkeypatch.setattr("vicinal.datasets.tables.rows._PIECE", size)
+    monkeypatch.setattr("vicinal.datasets.tables.table_rows._PIECE", size)
     path = tmp_path / "late.csv"
     path.write_bytes(b"text,tags\n" + b"plain,x\n" * 20 + "Größe,y\n".encode("cp1252"))
     known = Reading(text=("text",), labels="tags", separator=";")

@@ -15,7 +15,7 @@ from vicinal import BRkNN, MLkNN, load
 from vicinal.methods import prepared
 from vicinal.preprocess import MinMax
 from vicinal.service import Limits
-from vicinal.service import rows as rows_module
+from vicinal.service import request_rows as rows_module
 from vicinal.service.engine import Batcher
 from vicinal.service.limits import ServiceError
 

@@ -12,7 +12,7 @@ import numpy as np
 from vicinal._core.arrays import Csr, Features
 from vicinal.graph import NeighborGraph
 from vicinal.methods import Method, MLkNN
-from vicinal.methods.folds import at_each_k
+from vicinal.methods.fold import at_each_k
 from vicinal.methods.instance_knn import InstanceKNNScoring
 from vicinal.methods.mlknn import MLkNNScoring, looked_up
 from vicinal.methods.training import Training

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vicinal._core.arrays import Features
     from vicinal.datasets import Dataset
     from vicinal.index import Index
-    from vicinal.methods.folds import Fold
+    from vicinal.methods.fold import Fold
 
 
 @reads_tables
@@ -195,7 +195,7 @@ def time_single_queries(index: "Index", rows: "Features", k: int) -> Sequence[fl
 def time_method(name: str, model: Any, fold: "Fold") -> MethodTime:
     """Time the fit and the prediction of a method, with the fold's graphs if it uses neighbours."""
     from vicinal.methods import NeighborEstimator
-    from vicinal.methods.folds import fit_on, graph_for
+    from vicinal.methods.fold import fit_on, graph_for
 
     with errors.status(f"Timing {name}"):
         began = time.perf_counter()

@@ -30,7 +30,7 @@ from vicinal.datasets.blocks import file_blocks
 from vicinal.datasets.catalogue import known
 from vicinal.datasets.dataset import is_numbered
 from vicinal.datasets.tables.content import table_blocks
-from vicinal.datasets.tables.rows import STANDARD_INPUT
+from vicinal.datasets.tables.table_rows import STANDARD_INPUT
 from vicinal.datasets.texts import text_blocks
 from vicinal.errors import InvalidArgumentError
 from vicinal.preprocess import MinMax, TextVectorizer

@@ -274,7 +274,7 @@ def answer_writer(path: Path) -> Writer:
 
 def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
     """Write one JSON object per line."""
-    from vicinal.datasets.files import write_data
+    from vicinal.datasets.data_files import write_data
 
     count = CountedRows(answers)
     write_data(path, (answer.as_json() + "\n" for answer in count))
@@ -283,7 +283,7 @@ def _write_json_lines(answers: Iterable[Prediction], path: Path, style: CellForm
 
 def _write_csv(answers: Iterable[Prediction], path: Path, style: CellFormat) -> int:
     """Write one line per row; with a byte order mark, so that Excel reads UTF-8."""
-    from vicinal.datasets.files import write_data
+    from vicinal.datasets.data_files import write_data
 
     count = CountedRows(answers)
     write_data(path, _csv_lines(count, DELIMITERS[path.suffix.lower()], style))

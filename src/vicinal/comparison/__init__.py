@@ -32,6 +32,7 @@ from vicinal.comparison.control import ControlTest, EffectSize, control_tests, e
 from vicinal.comparison.diagram import critical_difference_diagram
 from vicinal.comparison.experiment import Results, compare
 from vicinal.comparison.friedman import FriedmanNemenyi, critical_difference, friedman_nemenyi
+from vicinal.comparison.method_ranking import Ranking, rank_methods
 from vicinal.comparison.pairwise import (
     MeanDifference,
     PairedOrder,
@@ -42,8 +43,7 @@ from vicinal.comparison.pairwise import (
     paired_order,
     wilcoxon_holm,
 )
-from vicinal.comparison.ranking import Ranking, rank_methods
-from vicinal.comparison.table import Table, rank_table, read_table, results_table
+from vicinal.comparison.score_tables import Table, rank_table, read_table, results_table
 
 __all__ = [
     "ControlTest",

@@ -31,7 +31,7 @@ from scipy import stats
 
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, check_option, check_real
-from vicinal.comparison.table import Better, paired_differences
+from vicinal.comparison.score_tables import Better, paired_differences
 from vicinal.errors import InvalidArgumentError
 
 DRAWS = 50_000

@@ -25,7 +25,7 @@ from scipy import stats
 
 from vicinal._core.checks import check_option, check_real
 from vicinal.comparison.pairwise import holm
-from vicinal.comparison.table import Better, paired_differences, rank_table, read_table
+from vicinal.comparison.score_tables import Better, paired_differences, rank_table, read_table
 
 
 @dataclass(frozen=True)

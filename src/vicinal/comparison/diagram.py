@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
-from vicinal.comparison.table import Better
+from vicinal.comparison.score_tables import Better
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

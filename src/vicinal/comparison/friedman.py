@@ -32,7 +32,7 @@ from scipy import stats
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_flag, check_integer, check_real
 from vicinal._core.html import Cells, Tabular
-from vicinal.comparison.table import Better, rank_table
+from vicinal.comparison.score_tables import Better, rank_table
 from vicinal.errors import InvalidArgumentError, warn_user
 
 

@@ -43,7 +43,7 @@ from scipy import stats
 from vicinal._core.arrays import Float
 from vicinal._core.checks import check_integer, check_option, check_real
 from vicinal._core.html import Cells, Tabular
-from vicinal.comparison.table import Better, Table, paired_differences, read_table
+from vicinal.comparison.score_tables import Better, Table, paired_differences, read_table
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
 

@@ -7,7 +7,7 @@ Input: a file, or the name of a data set in the catalogue. Output: a :class:`Dat
 from vicinal.datasets.dataset import Dataset
 from vicinal.datasets.formats import Listing, available, describe, load, read_file, write_file
 from vicinal.datasets.tables import Content, Reading, TableOptions, read_content
-from vicinal.datasets.tables.rows import is_table
+from vicinal.datasets.tables.table_rows import is_table
 from vicinal.datasets.texts import Texts, read_texts
 
 __all__ = [

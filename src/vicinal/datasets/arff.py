@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vicinal._core.checks import check_option
-from vicinal.datasets.dataset import Dataset, ValueNames, features_of, labels_of
-from vicinal.datasets.files import (
+from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
     FilePath,
     bare_name,
@@ -24,6 +23,7 @@ from vicinal.datasets.files import (
     without_mark,
     write_data,
 )
+from vicinal.datasets.dataset import Dataset, ValueNames, features_of, labels_of
 from vicinal.datasets.xc import ArffPlan, number_texts, parse_arff_rows, sparse_rows
 from vicinal.errors import DataFormatError, InvalidArgumentError
 

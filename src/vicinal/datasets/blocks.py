@@ -11,15 +11,15 @@ from scipy import sparse
 from vicinal._core.arrays import Csr
 from vicinal._core.checks import check_integer
 from vicinal.datasets.arff import ArffFile, dataset_of, is_data_line, meka_labels, parsed_header
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_stream
 from vicinal.datasets.dataset import Dataset, by_content, labels_of
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_stream
 from vicinal.datasets.formats import ARFF, file_format_of
 from vicinal.datasets.mulan import mulan_labels
 from vicinal.datasets.tables.content import joined, row_texts
 from vicinal.datasets.tables.csv import DELIMITERS
-from vicinal.datasets.tables.labels import label_sets
+from vicinal.datasets.tables.label_cells import label_sets
 from vicinal.datasets.tables.reading import Reading, TableOptions
-from vicinal.datasets.tables.rows import TableFile, record_blocks, table_ending
+from vicinal.datasets.tables.table_rows import TableFile, record_blocks, table_ending
 from vicinal.datasets.xc import names_beside, parse_xc
 from vicinal.errors import DataFormatError
 

@@ -19,7 +19,7 @@ from vicinal._core.arrays import Csr, Features, Float, Int, Int32
 from vicinal._core.checks import check_encodable
 from vicinal._core.labels import check_indicator
 from vicinal._core.validation import check_features
-from vicinal.datasets.files import FilePath, open_text, write_data
+from vicinal.datasets.data_files import FilePath, open_text, write_data
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 

@@ -11,15 +11,15 @@ from vicinal.datasets.arff import read_meka, write_meka
 from vicinal.datasets.catalogue import ENTRIES, entry, known
 from vicinal.datasets.catalogue.download import at_hand, finder
 from vicinal.datasets.catalogue.entry import Entry
+from vicinal.datasets.data_files import FilePath, bare_name
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import FilePath, bare_name
 from vicinal.datasets.mat import read_mat
 from vicinal.datasets.mulan import find_labels_xml, read_mulan, write_mulan
 from vicinal.datasets.npz import read_npz, write_npz
 from vicinal.datasets.tables.folder import is_folder
-from vicinal.datasets.tables.rows import refuse_archive
 from vicinal.datasets.tables.spreadsheet import SPREADSHEETS
-from vicinal.datasets.tables.table import read_table, write_table
+from vicinal.datasets.tables.table_file import read_table, write_table
+from vicinal.datasets.tables.table_rows import refuse_archive
 from vicinal.datasets.xc import read_xc, write_xc
 from vicinal.errors import DataNotFoundError, InvalidArgumentError
 

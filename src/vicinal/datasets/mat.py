@@ -26,8 +26,8 @@ from scipy import sparse
 from vicinal._core.arrays import Csr
 from vicinal._core.csr import check_compressed
 from vicinal._core.validation import check_features
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_data, unpacked_limit
 from vicinal.datasets.dataset import MAX_NUMBERED, Dataset, by_content, numbered
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data, unpacked_limit
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 HEADER_BYTES = 128

@@ -12,8 +12,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from vicinal.datasets.arff import ArffFile, arff_lines, check_attribute_names, dataset_of, open_arff
-from vicinal.datasets.dataset import Dataset, find_beside
-from vicinal.datasets.files import (
+from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
     PACKED,
     FilePath,
@@ -21,6 +20,7 @@ from vicinal.datasets.files import (
     open_data,
     write_data,
 )
+from vicinal.datasets.dataset import Dataset, find_beside
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 NAMESPACE = "http://mulan.sourceforge.net/labels"

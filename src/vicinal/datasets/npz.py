@@ -27,8 +27,7 @@ from vicinal._core.csr import MOST_ROWS, check_compressed
 from vicinal._core.files import read_npy_header
 from vicinal._core.labels import check_indicator
 from vicinal._core.validation import check_features
-from vicinal.datasets.dataset import Dataset, numbered
-from vicinal.datasets.files import (
+from vicinal.datasets.data_files import (
     DEFAULT_MAX_BYTES,
     FilePath,
     open_data,
@@ -36,6 +35,7 @@ from vicinal.datasets.files import (
     unpacked_limit,
     write_data,
 )
+from vicinal.datasets.dataset import Dataset, numbered
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -84,7 +84,7 @@ def read_npz(
         Whether to accept an archive without labels; the rows then have none.
     max_bytes : int
         Maximum size in bytes of the unpacked file and of the unpacked arrays in it; at most
-        :func:`~vicinal.datasets.files.unpacked_limit`.
+        :func:`~vicinal.datasets.data_files.unpacked_limit`.
     """
     data = open_data(path, max_bytes=max_bytes)
     arrays = _open_archive(data, path, unpacked_limit(path, max_bytes))

@@ -13,12 +13,12 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from vicinal._core.arrays import Csr, Features
 from vicinal._core.checks import check_integer, check_option
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.dataset import by_content
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, open_data
 from vicinal.datasets.tables.content import Text, check_text_only, read_content
 from vicinal.datasets.tables.csv import decode_table, find_encoding
 from vicinal.datasets.tables.reading import Reading, TableOptions
-from vicinal.datasets.tables.rows import TableFile, is_table
+from vicinal.datasets.tables.table_rows import TableFile, is_table
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 
@@ -53,7 +53,7 @@ def read_texts(
     ----------
     path : path
     text, row_names, separator, delimiter, encoding, max_bytes
-        As for :func:`~vicinal.datasets.tables.table.read_table`. A list of tokens is joined by
+        As for :func:`~vicinal.datasets.tables.table_file.read_table`. A list of tokens is joined by
         blanks.
     labels : str or None
         Column of the labels; None to omit them.

@@ -10,7 +10,7 @@ from typing import Any, Self
 from xml.sax import SAXException
 
 from vicinal._core.state import State, read_names, read_part
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, bare_name, open_data
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, bare_name, open_data
 from vicinal.datasets.tables.csv import DELIMITERS, decode_table, long_cells
 from vicinal.errors import (
     DataFormatError,

@@ -21,6 +21,15 @@ from numpy.typing import NDArray
 from vicinal._core.arrays import Float, Int, Int32
 from vicinal._native import ParseError, read_arff_rows
 from vicinal._native import read_xc as xc_rows
+from vicinal.datasets.data_files import (
+    DEFAULT_MAX_BYTES,
+    PACKED,
+    FilePath,
+    bare_name,
+    open_data,
+    without_mark,
+    write_data,
+)
 from vicinal.datasets.dataset import (
     Dataset,
     features_of,
@@ -29,15 +38,6 @@ from vicinal.datasets.dataset import (
     numbered,
     read_names,
     write_names,
-)
-from vicinal.datasets.files import (
-    DEFAULT_MAX_BYTES,
-    PACKED,
-    FilePath,
-    bare_name,
-    open_data,
-    without_mark,
-    write_data,
 )
 from vicinal.errors import DataFormatError
 

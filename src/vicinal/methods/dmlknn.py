@@ -41,7 +41,7 @@ from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.base import NeighborEstimator
-from vicinal.methods.folds import votes_at_each_k
+from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.registry import FEW_K, Method
 from vicinal.methods.training import EveryLabel, Training, check_cells, read_indicator, read_weight
 from vicinal.scores import Scores

@@ -50,7 +50,7 @@ from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
 from vicinal.explain.breakdown import Breakdown, Terms, linear_breakdown
 from vicinal.graph import NeighborGraph, neighbor_cardinality, votes
 from vicinal.methods._formulas import neighbor_places
-from vicinal.methods.folds import votes_at_each_k
+from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.registry import FEW_K, Method
 from vicinal.methods.training import EveryLabel, Training, check_cells, check_given, read_indicator

@@ -48,7 +48,7 @@ from vicinal.index import build_index
 from vicinal.index.training_rows import VoteGroups
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
-from vicinal.methods.folds import votes_at_each_k
+from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.mlknn import looked_up, vote_posterior, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method

@@ -40,7 +40,7 @@ from vicinal.explain.breakdown import Breakdown, Fact, vote_breakdowns
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places, tally
-from vicinal.methods.folds import votes_at_each_k
+from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import Scoring, Training, read_indicator, read_weight

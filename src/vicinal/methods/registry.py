@@ -44,7 +44,7 @@ class Method:
         The parameter that is the number of neighbours k; None for a method without neighbours.
     sweeps : str or None
         A parameter of which one pass scores many values, besides the number of neighbours
-        (:class:`vicinal.methods.folds.SharedSweepScoring`).
+        (:class:`vicinal.methods.fold.SharedSweepScoring`).
     decides_by : tuple of str
         Parameters that change what is predicted but not what is scored, besides ``threshold`` and
         ``never_empty``. Settings that differ only in these share their scores.

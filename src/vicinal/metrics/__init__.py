@@ -14,6 +14,7 @@ all later layers.
     summed        metrics as sums over rows                  score_tally: areas in blocks
 """
 
+from vicinal.metrics.accumulator import MetricAccumulator
 from vicinal.metrics.at_k import (
     f1_at_k,
     ndcg_at_k,
@@ -24,7 +25,6 @@ from vicinal.metrics.at_k import (
     recall_at_k,
 )
 from vicinal.metrics.auc import macro_auc, macro_auc_pr, micro_auc, micro_auc_pr
-from vicinal.metrics.blocks import MetricAccumulator
 from vicinal.metrics.catalogue import (
     CONVENTIONS,
     METRICS,
@@ -64,7 +64,7 @@ from vicinal.metrics.ranking import (
     r_precision,
     ranking_loss,
 )
-from vicinal.metrics.table import MetricScorer, MetricsTable, metrics_table, scorer
+from vicinal.metrics.value_table import MetricScorer, MetricsTable, metrics_table, scorer
 
 __all__ = [
     "CONVENTIONS",

@@ -19,8 +19,8 @@ from vicinal.comparison import (
     wilcoxon_holm,
 )
 from vicinal.comparison.diagram import rank_figure
-from vicinal.comparison.ranking import marks_of
-from vicinal.comparison.table import one_experiment
+from vicinal.comparison.method_ranking import marks_of
+from vicinal.comparison.score_tables import one_experiment
 from vicinal.errors import InvalidArgumentError
 from vicinal.metrics import metric_info
 from vicinal.report.comparison_details import (
@@ -39,7 +39,7 @@ from vicinal.report.comparison_details import (
 )
 from vicinal.report.page import Block, Details, Facts, Page, Paragraph, PlotFigure, Section
 from vicinal.report.reported import OwnCell, ReportedCell, reported_section, same_name
-from vicinal.report.table import Cell, Column, DataTable, Row, mark_best
+from vicinal.report.sortable_table import Cell, Column, DataTable, Row, mark_best
 from vicinal.results import Result
 
 NAMED = 6

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from vicinal._core.html import clean
-from vicinal.comparison.ranking import marks_of
+from vicinal.comparison.method_ranking import marks_of
 from vicinal.metrics import METRICS, metric_info
 from vicinal.report.page import (
     FAINT,
@@ -17,12 +17,12 @@ from vicinal.report.page import (
     Block,
     Details,
     Facts,
-    Grid,
+    PageGrid,
     Paragraph,
     PlotFigure,
     Section,
 )
-from vicinal.report.table import Cell, Column, DataTable, Row, Value, mark_best
+from vicinal.report.sortable_table import Cell, Column, DataTable, Row, Value, mark_best
 from vicinal.results import Result
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def curves_section(curves: Sequence[Curve]) -> Section | None:
         PlotFigure(curve_figure(each), f"{data}: {metric_title(metric)} against k", _describe(each))
         for (metric, data), each in groups.items()
     ]
-    return Section("Neighbours", [Paragraph(CURVES_TEXT), Grid(figures)])
+    return Section("Neighbours", [Paragraph(CURVES_TEXT), PageGrid(figures)])
 
 
 def curve_figure(curves: Sequence[Curve]) -> "Figure":
@@ -247,7 +247,7 @@ def labels_section(results: Sequence[Result], methods: Sequence[str]) -> Section
         f"{'' if seed is None else f' (seed {seed})'}, by the best-ranked method, for the labels "
         "it finds best and worst; the number in brackets is how many rows have the label."
     )
-    return Section("Labels", [Paragraph(text), Grid(figures), *tables])
+    return Section("Labels", [Paragraph(text), PageGrid(figures), *tables])
 
 
 def ranked_labels(result: Result) -> list[Label]:

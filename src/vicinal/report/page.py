@@ -95,7 +95,7 @@ class Details:
 
 
 @dataclass(frozen=True)
-class Grid:
+class PageGrid:
     """Blocks side by side if the page is wide enough, e.g. small figures."""
 
     blocks: Sequence[Block]

@@ -12,7 +12,7 @@ import numpy as np
 from vicinal._core.html import in_latex
 from vicinal.comparison import Ranking, rank_methods
 from vicinal.comparison.pairwise import paired_t_test
-from vicinal.comparison.table import paired
+from vicinal.comparison.score_tables import paired
 from vicinal.errors import InvalidArgumentError, MissingExtraError
 from vicinal.metrics import metric_info
 from vicinal.results import Result

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TypeAlias
 
 from vicinal.report.page import Details, Paragraph, Section
-from vicinal.report.table import Cell, Column, DataTable
+from vicinal.report.sortable_table import Cell, Column, DataTable
 
 NEAR = 0.02
 """Largest difference that counts as close."""

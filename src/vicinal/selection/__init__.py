@@ -12,8 +12,8 @@ metric, the full table of results, and an estimator fitted with the best setting
 """
 
 from vicinal.selection.stratification import IterativeStratification
-from vicinal.selection.table import Best, TuningTable
 from vicinal.selection.tuning import NestedResult, TuningResult, nested, tune
+from vicinal.selection.tuning_table import Best, TuningTable
 
 __all__ = [
     "Best",

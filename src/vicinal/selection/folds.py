@@ -28,7 +28,7 @@ from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, check_graph, no_neighbors
 from vicinal.index import TrainingRows
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.methods.instance_knn import joined
 from vicinal.methods.training import Training
 from vicinal.preprocess import TextVectorizer, make_steps

@@ -16,7 +16,7 @@ from vicinal._core.arrays import Csr, Float
 from vicinal._core.progress import Advance, unseen
 from vicinal.decision.rule import is_fitted, needs_of
 from vicinal.methods import NeighborEstimator
-from vicinal.methods.folds import Fold, answers, answers_on, fit_on, sweep_together
+from vicinal.methods.fold import Fold, answers, answers_on, fit_on, sweep_together
 from vicinal.methods.training import k_fold_scores
 from vicinal.metrics import metric_info
 from vicinal.metrics._sums import check_labels, check_ranking

@@ -14,7 +14,7 @@ from vicinal.methods import NeighborEstimator
 from vicinal.methods.training import training_scores
 from vicinal.metrics import evaluate, metric_info
 from vicinal.scores import Scores
-from vicinal.selection.table import TuningTable
+from vicinal.selection.tuning_table import TuningTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,14 +19,14 @@ from vicinal._core.progress import Advance, part, shown
 from vicinal._core.threads import using_threads
 from vicinal.errors import InvalidArgumentError
 from vicinal.methods import LCIF, NeighborEstimator
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.metrics.label_based import LabelCounts
 from vicinal.results import ResumableStore, digest_of, source_hash
 from vicinal.selection.folds import CurrentFold, Folds
 from vicinal.selection.grid import Grid, Position, Search
-from vicinal.selection.lcif import measure_lcif
+from vicinal.selection.lcif_grid import measure_lcif
 from vicinal.selection.measure import Measured, Metrics, measure_fits, measure_sweep, swept
-from vicinal.selection.table import TuningTable
+from vicinal.selection.tuning_table import TuningTable
 
 FEW_LABELS = 5000
 """With more labels than this, no counts per label are stored, as a result is one line of text."""

@@ -16,7 +16,7 @@ from vicinal._core.labels import read_labels
 from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator, prepared
-from vicinal.methods.folds import answers, dense_labels
+from vicinal.methods.fold import answers, dense_labels
 from vicinal.methods.pipeline import Model, Pipeline, estimator_of
 from vicinal.metrics import Conventions, evaluate, metric_info
 from vicinal.metrics.catalogue import every_metric
@@ -36,7 +36,7 @@ from vicinal.selection.measure import Metrics
 from vicinal.selection.plots import plot_mixing, plot_neighbors, plot_threshold
 from vicinal.selection.runner import FoldStore, Runner
 from vicinal.selection.stratification import Split, read_splits
-from vicinal.selection.table import Best, TuningTable, settings_text, spread
+from vicinal.selection.tuning_table import Best, TuningTable, settings_text, spread
 
 HEAD = "tuning of"
 """The name that the first line gives to the digest of rows, labels and folds."""

@@ -13,7 +13,7 @@ from vicinal.service.access import needs
 from vicinal.service.engine import Engine, to_json
 from vicinal.service.learner import Outcome
 from vicinal.service.limits import ServiceError, bad_value
-from vicinal.service.rows import Row
+from vicinal.service.request_rows import Row
 from vicinal.service.schemas import (
     ChangeReply,
     ErrorReply,

@@ -25,7 +25,7 @@ from vicinal.service.learner import (
     contains_id,
 )
 from vicinal.service.limits import Limits, ServiceError, bad_value, check_limits, check_most
-from vicinal.service.rows import Row
+from vicinal.service.request_rows import Row
 from vicinal.service.served_model import MOST_ROWS, Answer, ServedModel, add_contributions
 from vicinal.service.store import Change, Event
 from vicinal.service.telemetry import ServiceMetrics

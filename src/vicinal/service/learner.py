@@ -31,7 +31,7 @@ from vicinal.methods import load, save
 from vicinal.methods.pipeline import Model
 from vicinal.service import served_model
 from vicinal.service.limits import ConflictError, ServiceError, StoreError, bad_value
-from vicinal.service.rows import Row
+from vicinal.service.request_rows import Row
 from vicinal.service.served_model import ServedModel, graph_file, read_graph, write_graph
 from vicinal.service.store import Change, Event, EventStore
 

@@ -22,7 +22,7 @@ from vicinal.methods._formulas import cells
 from vicinal.methods.fitted_state import FittedState
 from vicinal.methods.incremental import IncrementalEstimator
 from vicinal.methods.pipeline import Model, estimator_of, feature_names, with_feature_names
-from vicinal.service.rows import RowReader
+from vicinal.service.request_rows import RowReader
 
 log = logging.getLogger("vicinal.service")
 DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, InvalidArgumentError)

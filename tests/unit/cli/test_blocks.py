@@ -188,7 +188,7 @@ def test_memory_does_not_grow_with_the_rows(run, model, command, tmp_path, monke
     # What is read ahead to tell the format is limited too, at more than these files hold.
     monkeypatch.setattr("vicinal.datasets.tables.content.HEAD_ROWS", 25)
     monkeypatch.setattr("vicinal.datasets.tables.csv.SAMPLED_LINES", 25)
-    monkeypatch.setattr("vicinal.datasets.tables.rows._PIECE", 2**12)
+    monkeypatch.setattr("vicinal.datasets.tables.table_rows._PIECE", 2**12)
     peaks = []
     for n_rows in (60, 480):
         path = write(table(n_rows, length=200), tmp_path / f"rows{n_rows}.csv")

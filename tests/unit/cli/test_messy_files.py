@@ -184,7 +184,7 @@ def test_predictions_by_the_ending(run, ending, tmp_path):
         assert all(set(row["labels"]) <= set(row["scores"]) for row in rows)
         return
     from vicinal.datasets.tables.reading import TableOptions
-    from vicinal.datasets.tables.rows import read_records
+    from vicinal.datasets.tables.table_rows import read_records
 
     found = read_records(answers, TableOptions()).columns
     assert list(found) == ["row", "labels", "label_scores", "best", "best_scores"]

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from vicinal.datasets import files
+from vicinal.datasets import data_files as files
+from vicinal.datasets.data_files import bare_name, decode, open_data, open_text, write_data
 from vicinal.datasets.dataset import find_beside, read_names
-from vicinal.datasets.files import bare_name, decode, open_data, open_text, write_data
 from vicinal.datasets.texts import read_texts
 from vicinal.errors import DataFormatError, InvalidArgumentError
 

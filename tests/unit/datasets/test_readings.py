@@ -7,8 +7,8 @@ import pytest
 
 from vicinal.datasets import Reading, TableOptions, read_content
 from vicinal.datasets.blocks import text_chunks
-from vicinal.datasets.tables import rows
-from vicinal.datasets.tables.rows import read_records, table_document
+from vicinal.datasets.tables import table_rows as rows
+from vicinal.datasets.tables.table_rows import read_records, table_document
 from vicinal.datasets.texts import read_texts
 from vicinal.errors import (
     DataFormatError,

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from vicinal.datasets import Dataset
 from vicinal.datasets.tables.guess import kind_of, number_of
-from vicinal.datasets.tables.table import read_table, write_table
+from vicinal.datasets.tables.table_file import read_table, write_table
 from vicinal.errors import DataFormatError, InvalidArgumentError
 
 TEXTS = ["A red house, a red roof", "The roof", "", "Größe: 12 x"]

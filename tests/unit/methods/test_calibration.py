@@ -12,7 +12,7 @@ from vicinal.decision import CardinalityThreshold, CrossValidated, MetricThresho
 from vicinal.errors import InvalidArgumentError
 from vicinal.index import build_index
 from vicinal.methods import METHODS, training
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.methods.training import Training
 from vicinal.scores import Scores
 

@@ -6,7 +6,7 @@ import pytest
 from vicinal import LabelRidge
 from vicinal.errors import ModelFormatError
 from vicinal.graph import no_neighbors
-from vicinal.methods.label_ridge.scoring import RidgeScoring
+from vicinal.methods.label_ridge.ridge_scoring import RidgeScoring
 from vicinal.methods.label_ridge.solver import leverages
 
 pytestmark = pytest.mark.native

@@ -22,7 +22,7 @@ from vicinal.report.page import (
     PlotFigure,
     Section,
 )
-from vicinal.report.table import Cell, Column, DataTable, mark_best
+from vicinal.report.sortable_table import Cell, Column, DataTable, mark_best
 
 HOSTILE = "</title></style><script>alert('1')</script>\"' onload=x & \x00 \ud800"
 

@@ -13,11 +13,11 @@ from scipy import sparse
 from vicinal.errors import InvalidArgumentError
 from vicinal.index import build_index
 from vicinal.methods import LCIF
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.methods.training import Training
 from vicinal.metrics import METRICS, evaluate
-from vicinal.selection import lcif as module
-from vicinal.selection.lcif import lcif_grid
+from vicinal.selection import lcif_grid as module
+from vicinal.selection.lcif_grid import lcif_grid
 
 pytestmark = [pytest.mark.native, pytest.mark.filterwarnings("ignore:rows have")]
 SET_METRICS = [name for name, info in METRICS.items() if info.needs == "labels"]

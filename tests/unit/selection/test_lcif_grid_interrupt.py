@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 from vicinal.index import build_index
 from vicinal.methods import Training
-from vicinal.methods.folds import Fold
-from vicinal.selection.lcif import lcif_grid
+from vicinal.methods.fold import Fold
+from vicinal.selection.lcif_grid import lcif_grid
 rng = np.random.default_rng(0)
 X = rng.random((3000, 20)) * (rng.random((3000, 20)) < 0.5)
 Y = sparse.csr_array((rng.random((3000, 80)) < 0.1).astype(np.int32))

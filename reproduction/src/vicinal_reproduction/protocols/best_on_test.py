@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from vicinal.index import build_index
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
 from vicinal_reproduction.protocols.measuring import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vicinal.methods import LAMLkNN
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.results import Result, provenance
 from vicinal_reproduction.protocols.measuring import answers, dense, rounded, training_features
 from vicinal_reproduction.protocols.settled_split import SettledSplit, weka_fold

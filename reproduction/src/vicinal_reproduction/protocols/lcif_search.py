@@ -13,10 +13,10 @@ from vicinal._core.arrays import Csr, Float
 from vicinal.datasets import Dataset
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.methods.training import Training
 from vicinal.results import Result, provenance
-from vicinal.selection.lcif import lcif_grid
+from vicinal.selection.lcif_grid import lcif_grid
 from vicinal_reproduction.protocols.lcif_surface import AXES, Surface
 from vicinal_reproduction.protocols.measuring import rounded
 from vicinal_reproduction.specification import Job

@@ -13,7 +13,7 @@ from vicinal.datasets import Dataset
 from vicinal.graph import NeighborGraph
 from vicinal.index import build_index
 from vicinal.methods import LAMLkNN
-from vicinal.methods.folds import Fold, answers_on, fit_on
+from vicinal.methods.fold import Fold, answers_on, fit_on
 from vicinal.methods.lamlknn import find_centers
 from vicinal.methods.training import Training, check_given
 from vicinal.metrics import evaluate

@@ -13,7 +13,7 @@ from vicinal._core.arrays import Csr
 from vicinal.decision import Threshold
 from vicinal.decision._cells import ScoredTruth
 from vicinal.graph import NeighborGraph
-from vicinal.methods.folds import Fold, fit_on
+from vicinal.methods.fold import Fold, fit_on
 from vicinal.scores import Scores
 from vicinal_reproduction.protocols.measuring import training_features
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from vicinal._core.arrays import Csr
 from vicinal.datasets import Dataset
 from vicinal.methods import BRkNN
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.metrics import evaluate
 from vicinal.results import Result, provenance
 from vicinal.scores import Scores

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from vicinal.datasets import Dataset
-from vicinal.methods.folds import Fold
+from vicinal.methods.fold import Fold
 from vicinal.metrics import metric_info
 from vicinal.results import Result, provenance
 from vicinal_reproduction.protocols.measuring import (

@@ -15,7 +15,7 @@ from vicinal.report.page import (
     PlotFigure,
     Section,
 )
-from vicinal.report.table import Cell, Column, DataTable, Row
+from vicinal.report.sortable_table import Cell, Column, DataTable, Row
 from vicinal_reproduction.figures.cells import Cell as PaperCell
 from vicinal_reproduction.figures.cells import Figures, figures_of, table_cells
 from vicinal_reproduction.figures.curves import curve_points

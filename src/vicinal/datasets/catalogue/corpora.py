@@ -23,8 +23,8 @@ from vicinal._core.arrays import Csr, Int
 from vicinal._core.checks import check_integer, check_option
 from vicinal._core.validation import canonical_csr
 from vicinal.datasets.catalogue.entry import Finder
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, open_data, open_text
 from vicinal.datasets.dataset import Dataset
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, open_data, open_text
 from vicinal.datasets.texts import WEIGHTINGS, Words, bag_of_words
 from vicinal.errors import DataFormatError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from vicinal._core.files import sha256_of
 from vicinal.datasets.catalogue.entry import Entry, Finder
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, PACKED, bare_name
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, PACKED, bare_name
 from vicinal.errors import DataFormatError, DataNotFoundError, MissingExtraError
 
 _LIST = Path(__file__).with_name("SHA256SUMS")

@@ -12,11 +12,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.guess import find_reading, number_of
-from vicinal.datasets.tables.labels import find_separator, label_sets, read_labels, warn_if_rare
+from vicinal.datasets.tables.label_cells import (
+    find_separator,
+    label_sets,
+    read_labels,
+    warn_if_rare,
+)
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
-from vicinal.datasets.tables.rows import TableFile, read_records, record_blocks, table_file
+from vicinal.datasets.tables.table_rows import TableFile, read_records, record_blocks, table_file
 from vicinal.errors import InvalidArgumentError, logger
 
 Text: TypeAlias = str | list[str]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.reading import MOST_CHARACTERS, Reading, Records, TableOptions
 from vicinal.errors import DataFormatError, logger
 

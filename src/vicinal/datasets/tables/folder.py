@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vicinal.datasets.files import FilePath, bare_name, open_data
+from vicinal.datasets.data_files import FilePath, bare_name, open_data
 from vicinal.datasets.tables.csv import find_encoding
 from vicinal.datasets.tables.reading import Records, TableOptions
 from vicinal.errors import DataFormatError, logger

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from vicinal.datasets.tables.labels import ONES, ZEROS, find_separator
+from vicinal.datasets.tables.label_cells import ONES, ZEROS, find_separator
 from vicinal.datasets.tables.reading import MISSING, Reading, Records, TableOptions
 from vicinal.errors import DataFormatError, logger
 

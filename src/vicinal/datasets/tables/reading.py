@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from vicinal._core.state import State, read_names
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath
 from vicinal.errors import DataFormatError, InvalidArgumentError, ModelFormatError
 
 

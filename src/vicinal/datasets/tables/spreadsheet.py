@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.reading import Records, TableOptions
 from vicinal.errors import DataFormatError, InvalidArgumentError, MissingExtraError, logger
 

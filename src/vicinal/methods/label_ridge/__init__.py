@@ -16,7 +16,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.index._common import chosen_backend
 from vicinal.methods._arguments import refuse_fit_arguments
 from vicinal.methods.incremental import IncrementalEstimator, SmallChange
-from vicinal.methods.label_ridge.scoring import RidgeScoring
+from vicinal.methods.label_ridge.ridge_scoring import RidgeScoring
 from vicinal.methods.label_ridge.solver import RidgeSettings, check_settings
 from vicinal.methods.registry import Method
 from vicinal.methods.training import Scoring, Training, check_cells, leave_one_out

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from vicinal.datasets.files import (
+from vicinal.datasets.data_files import (
     PACKED,
     FilePath,
     bare_name,

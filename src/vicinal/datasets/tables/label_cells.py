@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from vicinal.datasets.files import FilePath
+from vicinal.datasets.data_files import FilePath
 from vicinal.datasets.tables.csv import URIS, shown
 from vicinal.datasets.tables.reading import Reading, Records
 from vicinal.errors import logger

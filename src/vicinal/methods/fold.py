@@ -17,7 +17,7 @@ from vicinal.errors import InvalidArgumentError
 from vicinal.graph import NeighborGraph, votes_by_k
 from vicinal.methods.base import NeighborEstimator
 from vicinal.methods.training import Scoring, Training, leave_one_out
-from vicinal.metrics.table import outside_scores
+from vicinal.metrics.value_table import outside_scores
 from vicinal.scores import DENSE_LIMIT, Scores
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from vicinal._core.arrays import Csr, Features
+from vicinal.datasets.data_files import DEFAULT_MAX_BYTES, FilePath, write_data
 from vicinal.datasets.dataset import Dataset, by_content
-from vicinal.datasets.files import DEFAULT_MAX_BYTES, FilePath, write_data
 from vicinal.datasets.tables.content import category_of, column_numbers, row_texts
 from vicinal.datasets.tables.csv import DELIMITERS
 from vicinal.datasets.tables.guess import find_reading
-from vicinal.datasets.tables.labels import read_labels
+from vicinal.datasets.tables.label_cells import read_labels
 from vicinal.datasets.tables.reading import Reading, Records, TableOptions
-from vicinal.datasets.tables.rows import read_records, table_ending
+from vicinal.datasets.tables.table_rows import read_records, table_ending
 from vicinal.datasets.texts import WordOptions, Words, bag_of_words
 from vicinal.datasets.xc import sparse_rows
 from vicinal.errors import DataFormatError, InvalidArgumentError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vicinal._core.html import Cells, Tabular
 from vicinal.comparison.friedman import FriedmanNemenyi, rank_tests
-from vicinal.comparison.table import (
+from vicinal.comparison.score_tables import (
     Better,
     Table,
     better_side,

@@ -5,7 +5,7 @@ and counts correct predictions without storing them. Results are bit-identical t
 evaluating :class:`vicinal.methods.LCIF` for every setting.
 
 If the rule is a cardinality threshold and every row gets a label, the metrics of predicted label
-sets come from the compiled grid (:mod:`vicinal.selection.lcif`). This is the plain Python
+sets come from the compiled grid (:mod:`vicinal.selection.lcif_grid`). This is the plain Python
 version, for ranking metrics and all other rules.
 
 Metrics of predicted label sets come from the compiled grid if the rule is a cardinality threshold
@@ -35,7 +35,7 @@ from vicinal.graph import NeighborGraph
 from vicinal.methods import NeighborEstimator
 from vicinal.methods._formulas import native_matrix
 from vicinal.methods.feature_knn import FeatureKNNScoring
-from vicinal.methods.folds import Fold, FoldScores, score_states
+from vicinal.methods.fold import Fold, FoldScores, score_states
 from vicinal.methods.instance_knn import (
     LITERAL,
     InstanceKNNScoring,
