@@ -1,8 +1,9 @@
 """Predictions of ``Blend()`` beside those of the models people train instead.
 
 ``python -m benchmarks.quality medical bibtex`` runs data sets (all of them without names), skips
-what is stored already, and writes ``docs/evidence/quality.md`` from what is stored. Test rows are looked at
-in ``quality_scores.measure`` and nowhere else: models and thresholds are chosen on training rows.
+what is stored already, and writes ``docs/evidence/quality.md`` from what is stored. Test rows
+are used in ``quality_scores.measure`` and nowhere else: models and thresholds are chosen on
+training rows.
 """
 
 import argparse

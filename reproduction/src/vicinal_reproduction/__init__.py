@@ -1,8 +1,8 @@
 """Reproduction of the papers' result tables: their figures, ours, and the difference.
 
 Input: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Output: stored
-results, cells with a verdict, tables, pages and the account in ``docs/evidence/reproduction.md``. A separate
-distribution: it imports ``vicinal``, which finds it only through entry points.
+results, cells with a verdict, tables, pages and the account in
+``docs/evidence/reproduction.md``. A separate distribution: it imports ``vicinal``, which finds it only through entry points.
 
 ::
 
