@@ -2,7 +2,8 @@
 
 Input: the names of papers and tables, and data sets by the catalogue of ``vicinal``. Output: stored
 results, cells with a verdict, tables, pages and the account in
-``docs/evidence/reproduction.md``. A separate distribution: it imports ``vicinal``, which finds it only through entry points.
+``docs/evidence/reproduction.md``. A separate distribution: it imports ``vicinal``, which finds it
+only through entry points.
 
 ::
 
