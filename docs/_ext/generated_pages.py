@@ -26,7 +26,6 @@ PACKAGES = (
     "vicinal.distances",
     "vicinal.index",
     "vicinal.graph",
-    "vicinal.methods",
     "vicinal.decision",
     "vicinal.explain",
     "vicinal.metrics",
