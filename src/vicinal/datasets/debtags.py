@@ -179,7 +179,7 @@ def family(package: str) -> str:
 
 
 def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Number groups of rows that share a key, directly or through others, by their first row."""
+    """Group rows that share a key, directly or through others; a group has its first row as number."""
     parent = list(range(len(keys)))
     seen: dict[Hashable, int] = {}
     for row, own in enumerate(keys):

@@ -107,7 +107,6 @@ def test_naming():
 
 
 def test_replacing():
-    import os
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

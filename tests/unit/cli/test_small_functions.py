@@ -31,12 +31,13 @@ def test_shown_name():
     assert (shown_name("data/songs.csv"), shown_name("-")) == ("songs.csv", "standard input")
 
 
-def test_reads_tables():
+def test_reads_tables(capsys):
     @reads_tables
-    def show(data: str, *, table: TableChoice) -> tuple[str, str | None]:
-        return data, table.separator
+    def show(data: str, *, table: TableChoice) -> None:
+        print(data, table.separator)
 
-    assert show("x.csv", separator=";") == ("x.csv", ";")
+    show("x.csv", separator=";")
+    assert capsys.readouterr().out == "x.csv ;\n"
 
 
 def test_visible_json():
