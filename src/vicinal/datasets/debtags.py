@@ -179,7 +179,7 @@ def family(package: str) -> str:
 
 
 def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Group rows that share a key, directly or through others; a group has its first row as number."""
+    """Group rows that share a key, directly or through others; return the first row of each group."""
     parent = list(range(len(keys)))
     seen: dict[Hashable, int] = {}
     for row, own in enumerate(keys):
