@@ -179,7 +179,7 @@ def family(package: str) -> str:
 
 
 def groups(keys: Sequence[Iterable[Hashable]]) -> list[int]:
-    """Group rows that share a key, directly or through others; return the first row of each group."""
+    """Group rows that share a key, directly or through others: each gets its group's first row."""
     parent = list(range(len(keys)))
     seen: dict[Hashable, int] = {}
     for row, own in enumerate(keys):
