@@ -48,6 +48,25 @@ def posterior(prior_with: Float, likelihood_with: Float, likelihood_without: Flo
     return np.where(undecided, prior_with, result)
 
 
+def vote_posterior(
+    prior_with: Float, with_label: Int, without_label: Int, smoothing: float, k: int
+) -> Float:
+    """Return *r* for every number of votes, from tables of shape (…, L, width)."""
+    likelihoods = [
+        likelihood(table, table.sum(axis=-1, keepdims=True), smoothing, n_outcomes=k + 1)
+        for table in (with_label, without_label)
+    ]
+    return posterior(prior_with[..., None], *likelihoods)
+
+
+def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:
+    """Count the cells that ML-kNN gets wrong, from its tables of shape (L, width)."""
+    n_with = with_label.sum(axis=1)
+    chances = prior(n_with, n_with + without_label.sum(axis=1), smoothing)
+    predicted = vote_posterior(chances, with_label, without_label, smoothing, k) >= 0.5
+    return int(with_label[~predicted].sum() + without_label[predicted].sum())
+
+
 def _ratio(part: NDArray[np.floating], whole: NDArray[np.floating] | float) -> Float:
     """Return `part` / `whole`, or 0 for 0/0."""
     ratio: Float = part / np.where(whole == 0, 1.0, whole)

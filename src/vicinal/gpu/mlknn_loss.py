@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vicinal._core.posterior import likelihood, posterior, prior
+from vicinal._core.posterior import wrong_cells
 from vicinal.errors import InvalidArgumentError
 from vicinal.gpu.products import full_float32, pick_device
 from vicinal.gpu.search import DenseSearch, Graph, as_arrays, on_device
@@ -227,19 +227,6 @@ def sparse_rows(
     entries = torch.from_numpy(np.array(values, dtype=np.float64))
     matrix = torch.sparse_coo_tensor(places, entries, shape, check_invariants=True)
     return matrix.to(pick_device(device)).coalesce()
-
-
-def wrong_cells(with_label: Int, without_label: Int, smoothing: float, k: int) -> int:
-    """Count the cells that ML-kNN gets wrong, from its tables of shape (n_labels, width)."""
-    n_with = with_label.sum(axis=1, keepdims=True)
-    n_without = without_label.sum(axis=1, keepdims=True)
-    chances = prior(n_with, n_with + n_without, smoothing)
-    r = posterior(
-        chances,
-        likelihood(with_label, n_with, smoothing, n_outcomes=k + 1),
-        likelihood(without_label, n_without, smoothing, n_outcomes=k + 1),
-    )
-    return int(with_label[r < 0.5].sum() + without_label[r >= 0.5].sum())
 
 
 def spd_inverse(

@@ -17,7 +17,7 @@ from scipy import sparse
 from vicinal._core.arrays import Csr, Features, Float, Int, Int32, is_stored, row_ids
 from vicinal._core.checks import check_integer
 from vicinal._core.csr import checked_csr, no_rows, take_rows, trust, with_values
-from vicinal._core.posterior import likelihood, posterior, prior
+from vicinal._core.posterior import likelihood, posterior, prior, vote_posterior
 from vicinal._core.threads import thread_count
 from vicinal._core.validation import as_csr, csr_parts
 from vicinal._native import SparseMatrix, column_search, row_sums
@@ -162,7 +162,7 @@ def kept_similarities(graph: NeighborGraph) -> Csr:
     return trust(matrix)
 
 
-__all__ = ["likelihood", "posterior", "prior", "tally"]
+__all__ = ["likelihood", "posterior", "prior", "tally", "vote_posterior"]
 
 
 def tally(counts: Csr, Y: Csr, width: int) -> tuple[Int, Int]:

@@ -50,7 +50,7 @@ from vicinal.methods import _formulas
 from vicinal.methods._formulas import label_values, neighbor_places
 from vicinal.methods.fold import votes_at_each_k
 from vicinal.methods.incremental import ChangedRows, IncrementalEstimator
-from vicinal.methods.mlknn import looked_up, vote_posterior, vote_table_breakdowns
+from vicinal.methods.mlknn import looked_up, vote_table_breakdowns
 from vicinal.methods.registry import EVERY_K, Method
 from vicinal.methods.training import (
     EveryLabel,
@@ -188,7 +188,7 @@ class LAMLkNNScoring(FieldState, EveryLabel):
     @cached_property
     def posterior(self) -> Float:
         """:math:`r(l)` for every cluster and possible count, shape (c, L, width)."""
-        return vote_posterior(
+        return _formulas.vote_posterior(
             self.prior, self.with_label, self.without_label, self.smoothing, self.k
         )
 

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vicinal._core.arrays import Csr, Features, Float, Int
 from vicinal._core.checks import all_or_nothing, check_flag, check_integer, check_option, check_real
+from vicinal._core.posterior import wrong_cells
 from vicinal._core.progress import progress
 from vicinal._core.threads import one_blas_thread, thread_count, using_threads
 from vicinal.decision import Threshold
@@ -209,7 +210,8 @@ class Objective:
         with using_threads(self.n_jobs):
             scoring = MLkNNScoring.fit(Training(graph, self.Y), self.k, self.smoothing)
             if self.metric == "hamming-loss":
-                return wrong_cells(scoring) / (self.Y.shape[0] * self.Y.shape[1])
+                tables = scoring.with_label, scoring.without_label
+                return wrong_cells(*tables, self.smoothing, self.k) / np.prod(self.Y.shape)
             labels = Threshold(0.5, inclusive=True).decide(scoring.scores(graph))
         value = evaluate(self.Y, labels, metrics=self.metric)[self.metric]
         return -value if metric_info(self.metric).better == "high" else value
@@ -252,13 +254,6 @@ class DeviceObjective:
     def of_rows(self, rows: Int) -> Self:
         """Return the loss on some of the rows only."""
         return replace(self, here=self.here.of_rows(rows), there=self.there.of_rows(rows))
-
-
-def wrong_cells(scoring: MLkNNScoring) -> int:
-    """Count the cells of the training labels that ML-kNN gets wrong."""
-    predicted = scoring.posterior >= 0.5
-    missed = scoring.with_label[~predicted].sum()
-    return int(missed + scoring.without_label[predicted].sum())
 
 
 def check_objective(name: object) -> str:

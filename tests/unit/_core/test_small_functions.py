@@ -28,7 +28,7 @@ from vicinal._core.files import (
 )
 from vicinal._core.html import class_names, in_latex
 from vicinal._core.labels import aligned_columns, as_column, is_flat, label_rows, moved_columns
-from vicinal._core.posterior import likelihood
+from vicinal._core.posterior import likelihood, wrong_cells
 from vicinal._core.state import damage_if_refused
 from vicinal._core.threads import library_threads, thread_count, using_threads
 from vicinal._core.validation import check_features, check_rows, owned
@@ -213,3 +213,9 @@ def test_owned():
     kept = owned(check_features(buffer), buffer)
     buffer[:] = 5
     np.testing.assert_equal(kept, np.array([[0.0, 0.0]]))
+
+
+def test_wrong_cells():
+    with_label, without_label = np.array([[0, 2], [1, 1]]), np.array([[1, 1], [1, 1]])
+    assert wrong_cells(with_label[:1], without_label[:1], 0.0, k=1) == 1
+    assert wrong_cells(with_label, without_label, 0.0, k=1) == 3

@@ -3,12 +3,8 @@
 import numpy as np
 import torch
 
-from vicinal.gpu.mlknn_loss import spd_inverse, wrong_cells
+from vicinal.gpu.mlknn_loss import spd_inverse
 from vicinal.gpu.search import Definition, list_width, square_roots
-
-
-def test_wrong_cells():
-    assert wrong_cells(np.array([[0, 2]]), np.array([[1, 1]]), 0.0, k=1) == 1
 
 
 def test_spd_inverse():

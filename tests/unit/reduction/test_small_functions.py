@@ -3,10 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from vicinal.methods.mlknn import MLkNNScoring
 from vicinal.reduction._eigen import directions_wanted
 from vicinal.reduction._projection import CentredRows, positive_first
-from vicinal.reduction.mlarp import Walk, sample_size, wrong_cells
+from vicinal.reduction.mlarp import Walk, sample_size
 
 
 def test_directions_wanted():
@@ -34,14 +33,6 @@ def test_walk_next_sigma():
     for _ in range(4):
         sigma = walk.next_sigma(sigma, helped=False)
     assert round(sigma, 12) == 1.0
-
-
-def test_wrong_cells():
-    from scipy import sparse
-
-    Y = sparse.csr_array(np.array([[1, 1], [1, 1], [0, 0], [0, 0]], dtype=np.int32))
-    with_label, without_label = np.array([[0, 2], [1, 1]]), np.array([[1, 1], [1, 1]])
-    assert wrong_cells(MLkNNScoring(1, 0.0, with_label, without_label, Y)) == 3
 
 
 def test_sample_size():
