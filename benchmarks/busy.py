@@ -1,9 +1,9 @@
 """Methods beside two busy loops: their seconds, against their seconds alone.
 
 ``python -m benchmarks.busy`` fits and predicts on the published split of scene from
-``$VICINAL_DATA``. Threads that wait in a loop take the cores from the work that they wait for, which
-shows only on a machine that has other work. The bar holds on two cores: two busy loops then leave
-half of the machine.
+``$VICINAL_DATA``. Threads that wait in a loop take the cores from the work that they wait for. This
+shows only on a machine that has other work. The bar is meant for two cores: two busy loops then
+leave half of the machine.
 """
 
 import argparse

@@ -93,11 +93,10 @@ def test_large_systems_are_solved_by_all_threads(monkeypatch, rows, limits):
 
 
 def test_the_limit_ends_with_the_last_thread_within():
-    with threadpool_limits(2, user_api="blas"):
-        with ExitStack() as first, ExitStack() as second:
-            first.enter_context(one_blas_thread())
-            second.enter_context(one_blas_thread())
-            first.close()
-            assert set(blas_threads()) == {1}
-            second.close()
-            assert set(blas_threads()) == {2}
+    with threadpool_limits(2, user_api="blas"), ExitStack() as first, ExitStack() as second:
+        first.enter_context(one_blas_thread())
+        second.enter_context(one_blas_thread())
+        first.close()
+        assert set(blas_threads()) == {1}
+        second.close()
+        assert set(blas_threads()) == {2}
