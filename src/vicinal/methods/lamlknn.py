@@ -42,7 +42,7 @@ from vicinal._core.validation import check_features
 from vicinal.decision import Threshold
 from vicinal.distances import EUCLIDEAN
 from vicinal.errors import InvalidArgumentError, ModelFormatError
-from vicinal.explain.breakdown import Breakdown
+from vicinal.explanation.breakdown import Breakdown
 from vicinal.graph import NeighborGraph, cardinality_of, votes
 from vicinal.index import build_index
 from vicinal.index.training_rows import VoteGroups

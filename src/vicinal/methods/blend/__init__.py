@@ -32,7 +32,7 @@ from vicinal._core.validation import csr_parts
 from vicinal.decision import Decision, FittedDecision, MetricThreshold, NeverEmpty
 from vicinal.decision.rule import fit_blocks, is_fitted, needs_of
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.index import TrainingRows
 from vicinal.methods._formulas import cells

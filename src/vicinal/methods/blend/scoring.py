@@ -14,7 +14,7 @@ from vicinal._core.threads import on_one_blas_thread, thread_count, using_thread
 from vicinal._core.validation import csr_parts
 from vicinal._native import blend_cells
 from vicinal.errors import ModelFormatError
-from vicinal.explain.breakdown import Breakdown, Terms, mixture_breakdown
+from vicinal.explanation.breakdown import Breakdown, Terms, mixture_breakdown
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import cells as score_cells
 from vicinal.methods.blend.global_ridge import (

@@ -13,7 +13,7 @@ from vicinal._core.state import State, read_array, read_plain, read_value
 from vicinal._core.threads import library_threads, on_one_blas_thread, one_blas_thread
 from vicinal._core.validation import as_csr, check_features
 from vicinal.errors import InvalidArgumentError, ModelFormatError, warn_user
-from vicinal.explain.breakdown import Breakdown, Terms
+from vicinal.explanation.breakdown import Breakdown, Terms
 from vicinal.graph import NeighborGraph
 from vicinal.methods._formulas import best_micro_f1, best_of, best_weighted_micro_f1, sampled_rows
 from vicinal.methods.label_ridge.solver import (
