@@ -30,11 +30,11 @@ EXPORTED = {
     "vicinal.explain": """Breakdown Explanation Explanations LabelExplanation Neighbor Part Removal
         Terms Word exact_shapley linear_breakdown mixture_breakdown shapley_of_maximum
         vote_breakdowns weighted_breakdowns""",
-    "vicinal.graph": "NeighborGraph merge_graphs neighbor_cardinality votes votes_by_k",
+    "vicinal.graph": "NeighborGraph votes",
     "vicinal.distances": """COSINE DOT EUCLIDEAN Distance distance_names get_distance
         register_distance""",
     "vicinal.index": """ApproximateIndex DenseIndex Index InvertedIndex MutableIndex
-        ReferenceIndex SegmentedAlgorithm SegmentedIndex TrainingRows algorithm_names build_index
+        ReferenceIndex SegmentedAlgorithm SegmentedIndex algorithm_names build_index
         register_index""",
     "vicinal.preprocess": """BM25 STEPS Binary LabelWeights MinMax TextVectorizer TfIdf UnitRows
         WordPlace make_steps""",

@@ -44,19 +44,6 @@ class TrainingRows:
     :meth:`without` leaves the places of forgotten rows empty, so that no row is copied or moved; no
     search finds the forgotten rows. :meth:`compacted` closes the gaps. The docstring of a method
     says if it requires rows without gaps.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, m)
-    metric : {"euclidean", "cosine", "dot"}
-        Or another name in :mod:`vicinal.distances`.
-    n_jobs : int or None
-    row_ids : ndarray of int64, shape (n,), or None
-        Ascending, including those of empty places; None for 0 to n − 1.
-    n_ids : int or None
-        Number of ids assigned so far; None for n.
-    algorithm : str or callable
-        The index to build (:func:`vicinal.index.build_index`).
     """
 
     def __init__(

@@ -32,19 +32,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class BRkNNScoring(KeptLabels):
-    """The training labels; there is nothing else to learn.
-
-    Examples
-    --------
-    Both neighbours of the query have the first label, and one has the second:
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 1], [1, 0], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5, 0.5]]), "euclidean", n_rows=3)
-    >>> BRkNNScoring(k=2, Y=Y).scores(graph).toarray()
-    array([[1. , 0.5]])
-    """
+    """The training labels; there is nothing else to learn."""
 
     def scores(self, graph: NeighborGraph, X: Features | None = None) -> Scores:
         """Score the queries of `graph`."""

@@ -76,36 +76,7 @@ FEATURE_SWITCHES = {"neighbors_of": NEIGHBORS_OF, "aggregate": ("kept-mean", "ma
 
 @dataclass(frozen=True, eq=False)
 class FeatureKNNScoring:
-    """The k largest similarities of features and labels.
-
-    Parameters
-    ----------
-    similarity : csr_array of float64, shape (m, L)
-        :math:`sim_{FL}`, all above 0: at most k entries per feature (or label), or for
-        ``"literal"`` one per feature and label that share a training row.
-    aggregate : {"mean", "max", "kept-mean", "literal"}
-    Y : csr_array of int32, shape (n, L)
-        Training labels.
-    kept : csr_array of float64, shape (m, L), or None
-        For ``"literal"``: the similarities that are kept, which determine the candidate labels.
-
-    Examples
-    --------
-    The first feature occurs where the first label does; the second in one row of two with either
-    label, and of two labels equally near it keeps the first. A row with both features gets the mean
-    of the similarities 1 and 1/2.
-
-    >>> from scipy import sparse
-    >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    >>> Y = sparse.csr_array(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.int32))
-    >>> no_one = NeighborGraph(np.empty((4, 0), dtype=np.int32), np.empty((4, 0)), "cosine", 4)
-    >>> fitted = FeatureKNNScoring.fit(Training(no_one, Y, X), k=1, aggregate="mean")
-    >>> fitted.similarity.toarray().round(4)
-    array([[1. , 0. ],
-           [0.5, 0. ]])
-    >>> fitted.scores(no_one, np.array([[1.0, 1.0]])).toarray().round(4)
-    array([[0.75, 0.  ]])
-    """
+    """The k largest similarities of features and labels."""
 
     similarity: Csr
     aggregate: str

@@ -79,28 +79,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class InstanceKNNScoring(KeptLabels):
-    """The training labels; there is nothing else to learn.
-
-    Parameters
-    ----------
-    k : int
-    Y : csr_array of int32, shape (n, L)
-    power : float
-        Above 0.
-
-    Examples
-    --------
-    The nearer neighbour has both labels, the other one only the second: the first label gets 0.6 of
-    a total weight of 0.6 + 0.2.
-
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.6, 0.2]]), "cosine", n_rows=2)
-    >>> InstanceKNNScoring(k=2, Y=Y).scores(graph).toarray().round(4)
-    array([[0.75, 1.  ]])
-    """
+    """The training labels; there is nothing else to learn."""
 
     power: float = 1.0
 
@@ -160,29 +139,7 @@ def weighted_votes(
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderScoring(FieldState):
-    """The re-weighted labels of the training rows.
-
-    Parameters
-    ----------
-    k : int
-        Number of neighbours, in both orders.
-    rw : csr_array of float64, shape (n, L)
-        Memory: 12 bytes per row and label of one of its k rows.
-    Y : csr_array of int32, shape (n, L)
-
-    Examples
-    --------
-    Two rows with different labels and a similarity of 0.25: with k = 2, each has weight 1 for its
-    own label and 0.25 for that of the other, divided by 1.25.
-
-    >>> from scipy import sparse
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> others = np.array([[1], [0]], dtype=np.int32)
-    >>> joint = NeighborGraph(others, np.full((2, 1), 0.25), "cosine", n_rows=2)
-    >>> SecondOrderScoring.fit(Training(joint, Y, joint=joint), k=2).rw.toarray()
-    array([[0.8, 0.2],
-           [0.2, 0.8]])
-    """
+    """The re-weighted labels of the training rows."""
 
     k: int
     rw: Csr

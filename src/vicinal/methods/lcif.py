@@ -44,29 +44,7 @@ from vicinal.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class LCIFScoring:
-    """The two fitted parts and their mixing weight.
-
-    Parameters
-    ----------
-    instance : InstanceKNNScoring or SecondOrderScoring
-    feature : FeatureKNNScoring or ChangedFeatureKNNScoring
-    mixing : float
-        The λ above: 1 for only the instance part, 0 for only the feature part.
-
-    Examples
-    --------
-    The single neighbour has only the first label; the query's single feature is most similar to the
-    second label, with a cosine of 1.
-
-    >>> import numpy as np
-    >>> Y = sparse.csr_array(np.array([[1, 0], [0, 1]], dtype=np.int32))
-    >>> features = FeatureKNNScoring(sparse.csr_array(np.array([[0.0, 1.0]])), "mean", Y)
-    >>> ids = np.array([[0]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.array([[0.5]]), "cosine", n_rows=2)
-    >>> model = LCIFScoring(InstanceKNNScoring(1, Y), features, mixing=0.25)
-    >>> model.scores(graph, np.array([[1.0]])).toarray()
-    array([[0.25, 0.75]])
-    """
+    """The two fitted parts and their mixing weight."""
 
     instance: InstanceKNNScoring | SecondOrderScoring
     feature: FeatureKNNScoring | ChangedFeatureKNNScoring

@@ -41,29 +41,8 @@ from vicinal.scores import Scores
 class LPkNNScoring(KeptLabels):
     """The training labels, whose distinct rows are the classes.
 
-    Notes
-    -----
     Memory: 8 bytes per training row for its class, in addition to `Y`; while scoring, 8 bytes per
     query and neighbour.
-
-    Examples
-    --------
-    Two of the four neighbours have the first label and three the second; the only set that occurs
-    twice consists of the second label:
-
-    >>> Y = sparse.csr_array(np.array([[1, 1], [0, 1], [1, 0], [0, 1]], dtype=np.int32))
-    >>> ids = np.array([[0, 1, 2, 3]], dtype=np.int32)
-    >>> graph = NeighborGraph(ids, np.zeros((1, 4)), "euclidean", n_rows=4)
-    >>> scores = LPkNNScoring(k=4, Y=Y).scores(graph)
-    >>> scores.label_sets.toarray()
-    array([[0, 1]], dtype=int32)
-    >>> scores.toarray()
-    array([[0.5 , 0.75]])
-
-    Among the nearest three every set occurs once, so the set of the nearest row is predicted:
-
-    >>> LPkNNScoring(k=3, Y=Y).scores(graph).label_sets.toarray()
-    array([[1, 1]], dtype=int32)
     """
 
     @cached_property
