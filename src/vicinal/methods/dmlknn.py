@@ -192,6 +192,7 @@ def _vote_parts(counts: Csr) -> tuple[Int, Int32, Int32]:
     return indptr, indices, np.ascontiguousarray(counts.data[: indptr[-1]], dtype=np.int32)
 
 
+@dataclass(eq=False, repr=False)
 class DMLkNN(NeighborEstimator):
     """DML-kNN: the posterior of each label, given the neighbours' votes for all labels together.
 
@@ -241,26 +242,9 @@ class DMLkNN(NeighborEstimator):
         scoring=(DMLkNNScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        tolerance: int = 2,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.tolerance = tolerance
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
+    n_neighbors: int = 10
+    smoothing: float = 1.0
+    tolerance: int = 2
 
     def _fit_scoring(self, training: Training) -> DMLkNNScoring:
         """Count the neighbours' votes."""

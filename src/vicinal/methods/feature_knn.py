@@ -36,7 +36,7 @@ change. They are bit-identical to those of a new fit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -430,6 +430,7 @@ def revised_feature_part(
     return ChangedFeatureKNNScoring(columns, n_kept, aggregate, trust(Y), label_counts)
 
 
+@dataclass(eq=False, repr=False)
 class FeatureKNN(IncrementalEstimator):
     """Feature kNN: predict the labels that are most similar to the features of a row.
 
@@ -497,28 +498,11 @@ class FeatureKNN(IncrementalEstimator):
         scoring=(FeatureKNNScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        neighbors_of: str = "feature",
-        aggregate: str = "kept-mean",
-        *,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.neighbors_of = neighbors_of
-        self.aggregate = aggregate
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 15
+    neighbors_of: str = "feature"
+    aggregate: str = "kept-mean"
+    _: KW_ONLY
+    metric: str = "cosine"
 
     def _neighbors(self) -> int:
         """Check ``n_neighbors`` and return 0: no rows are searched."""

@@ -364,6 +364,7 @@ def _varies(positives: Int, n_rows: int) -> np.ndarray[tuple[int], np.dtype[np.b
     return (positives > 0) & (positives < n_rows)
 
 
+@dataclass(eq=False, repr=False)
 class IBLR(IncrementalEstimator):
     """IBLR-ML: one logistic regression per label on the labels of the neighbours.
 
@@ -420,28 +421,9 @@ class IBLR(IncrementalEstimator):
         scoring=(IBLRScoring,),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        C: float = 1.0,
-        augment: bool = False,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.augment = augment
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    C: float = 1.0
+    augment: bool = False
 
     def _fit_scoring(self, training: Training) -> IBLRScoring:
         """Fit the regressions."""

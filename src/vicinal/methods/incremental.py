@@ -354,6 +354,7 @@ def _pause_for_readers(replaced: FittedState, took: float) -> None:
         time.sleep(min(PAUSE * took, LONGEST_PAUSE))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IncrementalEstimator(NeighborEstimator):
     """An estimator that learns and forgets rows without a fit from scratch.
 

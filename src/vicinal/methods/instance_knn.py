@@ -48,7 +48,7 @@ multi-label classification", DSAA 2017, section III-A4.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Self, cast
 
 import numpy as np
@@ -246,6 +246,7 @@ def joined(X: Features, Y: Csr) -> Csr:
     return cast("Csr", sparse.hstack([rows, Y.astype(rows.dtype)], format="csr"))
 
 
+@dataclass(eq=False, repr=False)
 class InstanceKNN(IncrementalEstimator):
     """Instance kNN: the labels of the neighbours, weighted by similarity.
 
@@ -303,28 +304,11 @@ class InstanceKNN(IncrementalEstimator):
         scoring=(InstanceKNNScoring, SecondOrderScoring),
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 15,
-        second_order: bool | str = False,
-        power: float = 1.0,
-        *,
-        metric: str = "cosine",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.second_order = second_order
-        self.power = power
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 15
+    second_order: bool | str = False
+    power: float = 1.0
+    _: KW_ONLY
+    metric: str = "cosine"
 
     def _fit_scoring(self, training: Training) -> InstanceKNNScoring | SecondOrderScoring:
         """Keep the labels; the second order replaces them by averages of similar rows."""

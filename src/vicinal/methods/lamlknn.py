@@ -238,6 +238,7 @@ def _check_tables(with_label: Int, without_label: Int, Y: Csr) -> None:
         raise ModelFormatError("with_label, without_label: counts do not add up")
 
 
+@dataclass(eq=False, repr=False)
 class LAMLkNN(IncrementalEstimator):
     """LAML-kNN: ML-kNN with separate statistics for each cluster of rows.
 
@@ -299,32 +300,11 @@ class LAMLkNN(IncrementalEstimator):
 
     _learns_from_graph = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        n_clusters: int = 5,
-        centers: object = None,
-        random_state: object = None,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.n_clusters = n_clusters
-        self.centers = centers
-        self.random_state = random_state
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    smoothing: float = 1.0
+    n_clusters: int = 5
+    centers: object = None
+    random_state: object = None
 
     def _fit_scoring(self, training: Training) -> LAMLkNNScoring:
         """Count the neighbours' votes within each cluster."""

@@ -137,6 +137,7 @@ def _rows_or_empty(Y: Csr, rows: Int32) -> Csr:
     return sparse.csr_array((chosen.data, chosen.indices, indptr), shape=(len(rows), Y.shape[1]))
 
 
+@dataclass(eq=False, repr=False)
 class LPkNN(IncrementalEstimator):
     """Label powerset kNN: predict the most frequent label set among the neighbours.
 
@@ -177,24 +178,7 @@ class LPkNN(IncrementalEstimator):
         name="lpknn", grid={"n_neighbors": EVERY_K}, rule=LabelSets(), scoring=(LPkNNScoring,)
     )
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
 
     def _fit_scoring(self, training: Training) -> LPkNNScoring:
         """Keep the labels."""

@@ -172,6 +172,7 @@ def vote_table_breakdowns(
     return vote_breakdowns(places, said, values, bases, facts)
 
 
+@dataclass(eq=False, repr=False)
 class MLkNN(IncrementalEstimator):
     """ML-kNN: the posterior of each label, given how many neighbours have it.
 
@@ -225,26 +226,8 @@ class MLkNN(IncrementalEstimator):
 
     _learns_from_graph = True
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        smoothing: float = 1.0,
-        *,
-        metric: str = "euclidean",
-        threshold: object = None,
-        never_empty: bool | None = None,
-        n_jobs: int | None = None,
-        algorithm: object = "auto",
-        recalibrate_at: float | str = 0.01,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.metric = metric
-        self.threshold = threshold
-        self.never_empty = never_empty
-        self.n_jobs = n_jobs
-        self.algorithm = algorithm
-        self.recalibrate_at = recalibrate_at
+    n_neighbors: int = 10
+    smoothing: float = 1.0
 
     def _fit_scoring(self, training: Training) -> MLkNNScoring:
         """Count the neighbours' votes."""
