@@ -410,7 +410,7 @@ class IncrementalEstimator(NeighborEstimator):
         Notes
         -----
         The time is proportional to the number of new rows and of the neighbour lists that they
-        enter; ``docs/incremental.md`` lists the cost of each method. A change of more than
+        enter; ``docs/how-to/incremental.md`` lists the cost of each method. A change of more than
         :data:`~vicinal.methods.incremental.LARGEST_SHARE` of the rows costs a search of the new
         rows among all, one of all rows among the new ones, and one pass over the graph.
 
