@@ -485,10 +485,7 @@ def neighbor_cardinality(graph: NeighborGraph, Y: Csr, k: int | None = None) -> 
 
 
 def cardinality_of(counts: Csr, graph: NeighborGraph) -> Float:
-    """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known.
-
-    A neighbour has one vote for each of its labels.
-    """
+    """Return :func:`neighbor_cardinality` of a graph whose :func:`votes` are known."""
     sums = np.zeros(len(counts.data) + 1, dtype=np.int64)
     np.cumsum(counts.data, out=sums[1:])
     until = sums[counts.indptr]

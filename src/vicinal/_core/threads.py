@@ -94,10 +94,7 @@ def one_blas_thread() -> threadpool_limits:
 
 
 def library_threads(most: int | None = None) -> threadpool_limits:
-    """Return a context in which BLAS and OpenMP use the number of threads of the surrounding call.
-
-    `most`: upper limit, for work so small that threads would mostly wait for each other.
-    """
+    """Return a context in which BLAS and OpenMP use the threads of the surrounding call."""
     allowed = thread_count()
     return _libraries().limit(limits=allowed if most is None else min(most, allowed))
 

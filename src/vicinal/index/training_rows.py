@@ -348,12 +348,7 @@ def _forgotten() -> InvalidArgumentError:
 
 
 def graph_with(old: NeighborGraph, rows: TrainingRows, fresh: Features, k: int) -> NeighborGraph:
-    """Return the leave-one-out graph of `rows`, whose last rows are `fresh`.
-
-    `old`: the graph before the rows were added.
-    `rows`: all rows, old and new.
-    `fresh`: the new rows.
-    """
+    """Return the leave-one-out graph of `rows`, whose last rows are `fresh`."""
     n_old, n_rows = old.n_queries, rows.n_rows
     if k == 0:
         return no_neighbors(n_rows, n_rows, rows.metric)
@@ -407,11 +402,7 @@ MOST_DENSE_CELLS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class VoteGroups:
-    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN.
-
-    `count`: number of groups.
-    `of_rows`: the group of each row.
-    """
+    """Groups of rows whose votes are counted apart, such as the clusters of LAML-kNN."""
 
     count: int
     of_rows: Int32
@@ -476,10 +467,7 @@ class LiveGraph:
             self._native.learn(indices[entries], values[entries], own, n_labels, group)
 
     def forget(self, place: int, rows: TrainingRows) -> None:
-        """Forget the row at a place, which stays empty; `rows` are the rows without it.
-
-        Lists that became too short get further neighbours from the index of `rows`.
-        """
+        """Forget the row at a place, which stays empty; `rows` are the rows without it."""
         missing = self._native.take_out(place)
         if len(missing):
             near = rows.query_rows(missing.astype(np.int64), self._k + SPARE)

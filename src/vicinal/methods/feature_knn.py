@@ -167,10 +167,7 @@ class FeatureKNNScoring:
     def explain(
         self, graph: NeighborGraph, labels: Sequence[int], X: Features | None = None
     ) -> list[Breakdown]:
-        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` for each feature that keeps the label.
-
-        For ``aggregate="max"`` the parts are the features' Shapley values.
-        """
+        r"""Return :math:`x_j sim_{FL}(f_j, y) / \sum_j x_j` of the features that keep the label."""
         row = as_csr(check_given(X, 1, self.n_features))
         has = row.data > 0
         columns, x = row.indices[has].astype(np.int64), row.data[has].astype(np.float64)
@@ -276,10 +273,7 @@ class FeatureColumns:
         return FeatureColumns(self.columns, X, gone)
 
     def of_features(self, features: Int) -> Csr:
-        """Return some columns as rows, shape (len(features), n), without removed rows.
-
-        `features` must ascend.
-        """
+        """Return some columns as rows, shape (len(features), n), without removed rows."""
         n_old, n_rows = int(self.columns.shape[1]), int(self.X.shape[0])
         old = trust(self.columns[features])
         indptr, rows = csr_parts(old)

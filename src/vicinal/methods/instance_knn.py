@@ -154,10 +154,7 @@ class SecondOrderScoring(FieldState):
     def fit_sweep(
         cls, training: Training, ks: Iterable[int], literal: bool = False
     ) -> Iterator[Self]:
-        """Fit for each k of `ks` (ascending), adding each neighbour once.
-
-        The literal similarity is searched here; ``training.joint`` has the cosines.
-        """
+        """Fit for each k of `ks` (ascending), adding each neighbour once."""
         wanted = list(ks)
         if literal:
             joint, to_itself = literal_joint_graph(training, max(wanted))

@@ -146,10 +146,7 @@ def vote_table_breakdowns(
     said: Float,
     labels: Sequence[int],
 ) -> list[Breakdown]:
-    """Return breakdowns of posteriors looked up by the number of votes.
-
-    `tables` are the prior, shape (L,), the two counts and the posterior, each of shape (L, width).
-    """
+    """Return breakdowns of posteriors looked up by the number of votes."""
     prior, with_label, without_label, posterior = tables
     facts: list[dict[str, Fact]] = []
     values, bases = [], []
